@@ -1,0 +1,67 @@
+"""wayscore: scores the way, not just the goal.
+
+Metrics for instruction-following navigation, nDTW and SDTW above all. Names are imported when first used, so
+that `import wayscore` costs little.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
+    "distances": ("Distance", "Euclidean", "Function", "Graph", "Grid", "Table", "load_graphs"),
+    "errors": (
+        "DistanceError",
+        "FormatError",
+        "MissingPackageError",
+        "OptionError",
+        "PathError",
+        "UnknownNodeError",
+        "WayscoreError",
+    ),
+    "metrics": ("METRICS", "Metric"),
+    "paths": ("PathBatch",),
+    "running": ("RunningBatch", "RunningDTW"),
+    "scoring": ("score",),
+    "table": ("ScoreTable",),
+    "worlds": ("World",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+if TYPE_CHECKING:
+    from wayscore.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw
+    from wayscore.distances import Distance, Euclidean, Function, Graph, Grid, Table, load_graphs
+    from wayscore.errors import (
+        DistanceError,
+        FormatError,
+        MissingPackageError,
+        OptionError,
+        PathError,
+        UnknownNodeError,
+        WayscoreError,
+    )
+    from wayscore.metrics import METRICS, Metric
+    from wayscore.paths import PathBatch
+    from wayscore.running import RunningBatch, RunningDTW
+    from wayscore.scoring import score
+    from wayscore.table import ScoreTable
+    from wayscore.worlds import World
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'wayscore' has no attribute {name!r}")
+    value = getattr(import_module(f"wayscore.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

@@ -1,0 +1,45 @@
+"""Euclidean distance between points of any dimension: a world without obstacles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wayscore import kernels
+from wayscore.distances.base import Floats, Places
+from wayscore.paths import PathBatch, Paths, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Euclidean:
+    """The straight line, d(a, b) = sqrt(sum_c (a_c - b_c)^2), in the units of the coordinates.
+
+    >>> Euclidean().between(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([[5., 1.]])
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Always `euclidean`."""
+        return "euclidean"
+
+    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
+        """Check coordinates and lay them end to end."""
+        if isinstance(paths, PathBatch):
+            return paths if paths.places.dtype == np.float64 else PathBatch.from_points(list(paths), role=role)
+        return PathBatch.from_points(paths, role=role)
+
+    def between(self, a: Places, b: Places) -> Floats:
+        """Return every distance from `a` (n, k) to `b` (m, k)."""
+        block = np.empty((len(a), len(b)))
+        kernels.euclidean_block(a, b, block)
+        return block
+
+    def pairs(self, a: Places, b: Places) -> Floats:
+        """Return the distance of each point of `a` to its partner in `b`."""
+        squares = np.zeros(len(a))
+        for axis in range(a.shape[1]):
+            difference = a[:, axis] - b[:, axis]
+            squares += difference * difference
+        return np.sqrt(squares)

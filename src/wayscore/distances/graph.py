@@ -1,0 +1,233 @@
+"""Navigation graphs: the distance is the length of the shortest path along edges."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore import kernels
+from wayscore.distances.base import Floats, Places
+from wayscore.distances.labels import encode_labels, unknown_node
+from wayscore.errors import DistanceError
+from wayscore.paths import PathBatch, Paths, Role
+
+TABLE_NODES = 4096
+"""Up to this many nodes all pairs are kept (128 MiB); above, distances are found source by source."""
+
+
+class Graph:
+    """Nodes (any hashable labels) and weighted edges; d(a, b) is the shortest way, infinite where there is none.
+
+    Build one with `from_edges`, `from_networkx` or `from_matterport`.
+
+    >>> graph = Graph.from_edges([("hall", "stairs"), ("stairs", "attic")], [2.0, 3.5])
+    >>> graph.distance("hall", "attic")
+    5.5
+    >>> graph.neighbors("stairs")
+    ['hall', 'attic']
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[Hashable],
+        sources: NDArray[np.int32],
+        targets: NDArray[np.int32],
+        weights: Floats,
+        *,
+        directed: bool = False,
+        positions: Floats | None = None,
+        name: str = "graph",
+    ) -> None:
+        """Take edges as node numbers; users call `from_edges`."""
+        self.nodes = tuple(nodes)
+        self.index: dict[Hashable, int] = {node: code for code, node in enumerate(self.nodes)}
+        self.name = name
+        self.directed = directed
+        self.positions = positions
+        if not self.nodes:
+            raise DistanceError(f"the {name} has no nodes; give it at least one edge or node")
+        if not directed:
+            sources, targets = np.concatenate((sources, targets)), np.concatenate((targets, sources))
+            weights = np.concatenate((weights, weights))
+        order = np.lexsort((targets, sources))
+        self._targets = targets[order].astype(np.int32, copy=False)
+        self._weights = np.ascontiguousarray(weights[order])
+        counts = np.bincount(sources, minlength=len(self.nodes))
+        self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+        self._rows: dict[int, Floats] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Iterable[tuple[Hashable, Hashable]],
+        weights: Iterable[float] | None = None,
+        nodes: Iterable[Hashable] | None = None,
+        *,
+        directed: bool = False,
+        positions: Mapping[Any, Sequence[float]] | None = None,
+        name: str = "graph",
+    ) -> Graph:
+        """Build a graph from pairs of labels.
+
+        Args:
+            edges: pairs of labels; each joins both ways unless `directed`.
+            weights: one length >= 0 an edge; without them every edge has length 1.
+            nodes: labels in the order wanted, and those that no edge names.
+            directed: edges lead from the first label to the second only.
+            positions: coordinates of every node, for drawing.
+            name: what errors call the graph.
+        """
+        pairs = [_pair(edge, number, name) for number, edge in enumerate(edges)]
+        index: dict[Hashable, int] = {}
+        for label in nodes or ():
+            index.setdefault(label, len(index))
+        ends = [(index.setdefault(a, len(index)), index.setdefault(b, len(index))) for a, b in pairs]
+        codes = np.array(ends, dtype=np.int32).reshape(-1, 2)
+        lengths = _lengths(weights, pairs, name)
+        places = None
+        if positions is not None:
+            missing = [label for label in index if label not in positions]
+            if missing:
+                raise DistanceError(f"the {name} has no position for node {missing[0]!r}; give one for every node")
+            places = np.array([positions[label] for label in index], dtype=np.float64)
+        return cls(tuple(index), codes[:, 0], codes[:, 1], lengths, directed=directed, positions=places, name=name)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, weight: str = "weight") -> Graph:
+        """Take a networkx graph; every edge must carry `weight` (a length >= 0).
+
+        >>> import networkx as nx
+        >>> Graph.from_networkx(nx.path_graph(3), weight=None).distance(0, 2)
+        2.0
+        """
+        weights: list[float] | None = None
+        if weight is not None:
+            weights = []
+            for a, b, data in graph.edges(data=True):
+                if weight not in data:
+                    raise DistanceError(
+                        f"edge {a!r} - {b!r} has no attribute {weight!r}; name the attribute that holds lengths, "
+                        "or weight=None to count hops"
+                    )
+                weights.append(data[weight])
+        return cls.from_edges(graph.edges(), weights, nodes=graph.nodes(), directed=graph.is_directed())
+
+    @classmethod
+    def from_matterport(cls, path: str | Path, scan: str | None = None) -> Graph:
+        """Read one scan's connectivity: a JSON file, or `scan` out of a directory or tar of them."""
+        from wayscore.distances.matterport import load_graph
+
+        return load_graph(path, scan)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {len(self.nodes)} nodes, {len(self.edges)} edges>"
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Pairs of node numbers; each edge of an undirected graph once."""
+        sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
+        keep = slice(None) if self.directed else sources <= self._targets
+        return list(zip(sources[keep].tolist(), self._targets[keep].tolist(), strict=True))
+
+    def neighbors(self, node: Hashable) -> list[Hashable]:
+        """Return the labels one edge away."""
+        code = self._code(node)
+        return [self.nodes[c] for c in self._targets[self._starts[code] : self._starts[code + 1]]]
+
+    def distance(self, a: Hashable, b: Hashable) -> float:
+        """Return d(a, b) of two labels."""
+        return float(self.between(np.array([self._code(a)]), np.array([self._code(b)]))[0, 0])
+
+    @cached_property
+    def table(self) -> Floats | None:
+        """All pairs, or None in a graph too large to keep them."""
+        if len(self) > TABLE_NODES:
+            return None
+        matrix = np.full((len(self), len(self)), np.inf)
+        sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
+        np.minimum.at(matrix, (sources, self._targets), self._weights)  # the shortest of parallel edges
+        np.fill_diagonal(matrix, 0.0)
+        kernels.all_pairs(matrix, not self.directed)
+        matrix.flags.writeable = False
+        return matrix
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """`graph#` and eight digits that change with any node, edge or length."""
+        digest = hashlib.sha256(repr(self.nodes).encode())
+        for part in (self._starts, self._targets, self._weights):
+            digest.update(part.tobytes())
+        return f"graph#{digest.hexdigest()[:8]}"
+
+    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
+        """Turn labels into node numbers."""
+        return encode_labels(paths, self.index, role=role, scene=self.name)
+
+    def between(self, a: Places, b: Places) -> Floats:
+        """Return the shortest ways from each node of `a` to each of `b`."""
+        if self.table is not None:
+            return np.ascontiguousarray(self.table[a[:, None], b[None, :]])
+        rows = {int(code): self._row(int(code)) for code in set(a.tolist())}
+        return np.array([rows[int(code)][b] for code in a])
+
+    def pairs(self, a: Places, b: Places) -> Floats:
+        """Return the shortest way from each node of `a` to its partner in `b`."""
+        if self.table is not None:
+            return self.table[a, b]
+        return np.array([self._row(int(x))[y] for x, y in zip(a, b, strict=True)], dtype=np.float64)
+
+    def _row(self, source: int) -> Floats:
+        """Distances from one node, the last few hundred of them kept."""
+        row = self._rows.get(source)
+        if row is None:
+            row = np.empty(len(self))
+            kernels.dijkstra(self._starts, self._targets, self._weights, source, -1, row)
+            with self._lock:
+                while len(self._rows) * len(self) * 8 > 1 << 27:
+                    self._rows.pop(next(iter(self._rows)))
+                self._rows[source] = row
+        return row
+
+    def _code(self, node: Hashable) -> int:
+        try:
+            return self.index[node]
+        except (KeyError, TypeError):
+            raise unknown_node(node, "this node", self.index, self.name) from None
+
+
+def _pair(edge: Any, number: int, name: str) -> tuple[Hashable, Hashable]:
+    try:
+        a, b = edge
+        hash((a, b))
+    except (TypeError, ValueError):
+        raise DistanceError(f"edge {number} of the {name} must be a pair of node labels, got {edge!r}") from None
+    return a, b
+
+
+def _lengths(weights: Iterable[float] | None, pairs: list[tuple[Hashable, Hashable]], name: str) -> Floats:
+    if weights is None:
+        return np.ones(len(pairs))
+    try:
+        lengths = np.array(list(weights), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DistanceError(f"the weights of the {name} must be numbers, one for each edge") from None
+    if lengths.shape != (len(pairs),):
+        raise DistanceError(f"the {name} has {len(pairs)} edges but {lengths.size} weights; give one for each edge")
+    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
+    if wrong.size:
+        a, b = pairs[wrong[0]]
+        raise DistanceError(
+            f"edge {a!r} - {b!r} of the {name} has length {lengths[wrong[0]]}; lengths are finite and not negative"
+        )
+    return lengths

@@ -1,0 +1,75 @@
+"""Labels become int32 codes, once for each scene."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wayscore import kernels
+from wayscore.errors import PathError, UnknownNodeError, did_you_mean
+from wayscore.paths import PathBatch, Paths, Role, offsets_of, path_name
+
+
+def encode_labels(paths: Paths, index: dict[Any, int], *, role: Role, scene: str) -> PathBatch:
+    """Return paths of labels as codes by `index`; a label it lacks is an error that names path, step and label.
+
+    >>> encode_labels([["a", "b"], ["b"]], {"a": 0, "b": 1}, role="query", scene="graph").places.tolist()
+    [0, 1, 1]
+    """
+    if isinstance(paths, PathBatch):
+        return _encode_batch(paths, index, role=role, scene=scene)
+    paths = paths if isinstance(paths, list) else list(paths)
+    offsets = offsets_of(paths, role=role)
+    codes = np.empty(int(offsets[-1]), dtype=np.int32)
+    try:
+        unknown = kernels.encode(index, paths, codes)
+    except TypeError:
+        raise _unhashable(paths, role) from None
+    if unknown >= 0:
+        number = int(np.searchsorted(offsets, unknown, side="right")) - 1
+        step = unknown - int(offsets[number])
+        raise unknown_node(paths[number][step], f"{path_name(role, number)}, step {step}", index, scene)
+    return PathBatch(codes, offsets)
+
+
+def unknown_node(label: Any, where: str, index: dict[Any, int], scene: str) -> UnknownNodeError:
+    """Say that a scene has no such node, and which one it has that is spelled alike."""
+    return UnknownNodeError(
+        f"{where}: node {label!r} is not among the {len(index)} nodes of the {scene}{did_you_mean(label, index)}"
+    )
+
+
+def _encode_batch(batch: PathBatch, index: dict[Any, int], *, role: Role, scene: str) -> PathBatch:
+    places = batch.places
+    if isinstance(places, np.ndarray):
+        if places.dtype == np.int32:
+            if places.size and not (0 <= places.min() and places.max() < len(index)):
+                raise PathError(f"paths hold codes from {places.min()} to {places.max()}, but the {scene} has {len(index)} nodes")
+            return batch
+        if places.ndim > 1:
+            raise PathError(f"paths hold points, but the {scene} knows nodes by their labels")
+        return encode_labels([path.tolist() for path in batch], index, role=role, scene=scene)
+    # An Arrow column: look each distinct label up once.
+    distinct = places.dictionary_encode() if not hasattr(places, "dictionary") else places
+    labels = distinct.dictionary.to_pylist()
+    codes = np.array([index.get(label, -1) for label in labels], dtype=np.int32)[distinct.indices.to_numpy()]
+    used = codes[batch.offsets[0] : batch.offsets[-1]]
+    if used.size and used.min() < 0:
+        place = int(batch.offsets[0]) + int(np.argmax(used < 0))
+        number = int(np.searchsorted(batch.offsets, place, side="right")) - 1
+        where = f"{path_name(role, number)}, step {place - int(batch.offsets[number])}"
+        raise unknown_node(places[place].as_py(), where, index, scene)
+    return PathBatch(codes, batch.offsets)
+
+
+def _unhashable(paths: list[Any], role: Role) -> PathError:
+    for number, path in enumerate(paths):
+        for step, label in enumerate(path):
+            try:
+                hash(label)
+            except TypeError:
+                return PathError(
+                    f"{path_name(role, number)}, step {step}: a node is a hashable label such as a string or a tuple, got {label!r}"
+                )
+    return PathError("paths must be sequences of node labels")

@@ -1,0 +1,74 @@
+"""Distances that someone else computed, as a matrix."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from wayscore.distances.base import Floats, Places
+from wayscore.distances.labels import encode_labels
+from wayscore.errors import DistanceError
+from wayscore.paths import PathBatch, Paths, Role
+
+
+class Table:
+    """A square matrix of distances between named places.
+
+    Entries are non-negative, infinity for "no way", 0 on the diagonal; the matrix is symmetric unless
+    `symmetric=False` says that it need not be.
+
+    >>> table = Table([[0, 1], [1, 0]], ["a", "b"])
+    >>> table.between(np.array([0]), np.array([0, 1]))
+    array([[0., 1.]])
+    """
+
+    def __init__(self, matrix: Any, nodes: Iterable[Hashable], *, symmetric: bool = True) -> None:
+        self.nodes = tuple(nodes)
+        self.index: dict[Any, int] = {node: code for code, node in enumerate(self.nodes)}
+        try:
+            table = np.array(matrix, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise DistanceError("a table must be a square matrix of numbers") from None
+        count = len(self.nodes)
+        if len(self.index) != count:
+            raise DistanceError("two places of the table have the same name; names must differ")
+        if table.shape != (count, count) or not count:
+            raise DistanceError(f"a table of {count} places must be a {count} x {count} matrix, got shape {table.shape}")
+        self._refuse(table, np.isnan(table), "is not a number; use infinity where there is no way")
+        self._refuse(table, table < 0, "is negative; distances are not")
+        self._refuse(table, np.eye(count, dtype=bool) & (table != 0), "should be 0, from a place to itself")
+        if symmetric:
+            self._refuse(
+                table,
+                table != table.T,
+                "differs from the way back; pass symmetric=False if that is meant",
+            )
+        table.flags.writeable = False
+        self.table: Floats = table
+
+    def _refuse(self, table: Floats, wrong: Any, why: str) -> None:
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0]
+            raise DistanceError(f"the distance from {self.nodes[i]!r} to {self.nodes[j]!r}, {table[i, j]}, {why}")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """`table#` and eight digits that change with any name or entry."""
+        digest = hashlib.sha256(repr(self.nodes).encode() + self.table.tobytes())
+        return f"table#{digest.hexdigest()[:8]}"
+
+    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
+        """Turn labels into row numbers."""
+        return encode_labels(paths, self.index, role=role, scene="table")
+
+    def between(self, a: Places, b: Places) -> Floats:
+        """Look every distance up."""
+        return np.ascontiguousarray(self.table[a[:, None], b[None, :]])
+
+    def pairs(self, a: Places, b: Places) -> Floats:
+        """Look the distance of each pair up."""
+        return self.table[a, b]

@@ -1,0 +1,102 @@
+"""The hot loops, twice: native C where it was built, NumPy (`plain`) everywhere; chosen here, at import.
+
+`WAYSCORE_KERNELS=numpy` or `native` makes the choice; unset, native is taken when present. Results are the same
+bits either way (exponentials: within 1e-15).
+"""
+
+from __future__ import annotations
+
+import os
+
+from wayscore.errors import OptionError
+
+
+def _choose() -> str:
+    wish = os.environ.get("WAYSCORE_KERNELS", "")
+    if wish not in ("", "numpy", "native"):
+        raise OptionError(f"WAYSCORE_KERNELS must be 'numpy' or 'native', got {wish!r}; unset it for the default")
+    if wish == "numpy":
+        return "numpy"
+    try:
+        from wayscore.kernels import _native  # noqa: F401
+    except ImportError:
+        if wish == "native":
+            raise OptionError(
+                "WAYSCORE_KERNELS=native, but the native kernels were not built; reinstall wayscore with a C "
+                "compiler on PATH, or unset the variable to use NumPy"
+            ) from None
+        return "numpy"
+    return "native"
+
+
+name: str = _choose()
+"""Which kernels run: "native" or "numpy"."""
+
+if name == "native":
+    from wayscore.kernels._native import (
+        advance_block,
+        advance_points,
+        all_finite,
+        all_pairs,
+        dijkstra,
+        encode,
+        euclidean_block,
+        fast_points,
+        fast_table,
+        lanes,
+        march,
+        measure_block,
+        measure_points,
+        measure_table,
+        pruned_points,
+        trace_block,
+        warp_block,
+        warp_points,
+    )
+else:
+    from wayscore.kernels.plain import (
+        advance_block,
+        advance_points,
+        all_finite,
+        all_pairs,
+        dijkstra,
+        encode,
+        euclidean_block,
+        fast_points,
+        fast_table,
+        march,
+        measure_block,
+        measure_points,
+        measure_table,
+        pruned_points,
+        trace_block,
+        warp_block,
+        warp_points,
+    )
+
+    lanes = "numpy"
+
+description: str = f"native, {lanes}" if name == "native" else "numpy"
+"""For people: the kernels and, where native, the instruction set."""
+
+__all__ = [
+    "advance_block",
+    "advance_points",
+    "all_finite",
+    "all_pairs",
+    "description",
+    "dijkstra",
+    "encode",
+    "euclidean_block",
+    "fast_points",
+    "fast_table",
+    "march",
+    "measure_block",
+    "measure_points",
+    "measure_table",
+    "name",
+    "pruned_points",
+    "trace_block",
+    "warp_block",
+    "warp_points",
+]

@@ -1,0 +1,44 @@
+/* Labels to codes: one dictionary look-up a place, without a Python-level loop. */
+#include "native.h"
+
+/* encode(index, paths, codes) -> position of the first unknown label, or -1
+ * `index` maps labels to codes; `paths` is a list of sequences whose lengths add up to len(codes). */
+KERNEL(kernel_encode) {
+    (void)self;
+    Array array = {.held = 0};
+    PyObject *result = NULL;
+    if (!need_arguments("encode", nargs, 3) || !take_array(args[2], &array, 'i', 1, 1, 0)) goto end;
+    if (!PyDict_Check(args[0]) || !PyList_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "encode takes a dict and a list of sequences");
+        goto end;
+    }
+    int32_t *codes = INTS32(array);
+    int64_t position = 0, total = LENGTH(array, 0);
+    Py_ssize_t paths = PyList_Size(args[1]);
+    for (Py_ssize_t p = 0; p < paths; p++) {
+        PyObject *path = PyList_GetItem(args[1], p);
+        int is_list = PyList_Check(path), is_tuple = PyTuple_Check(path);
+        Py_ssize_t length = is_list ? PyList_Size(path) : is_tuple ? PyTuple_Size(path) : PySequence_Size(path);
+        if (length < 0) goto end;
+        if (position + length > total) {
+            PyErr_SetString(PyExc_ValueError, "encode: the paths are longer than their codes");
+            goto end;
+        }
+        for (Py_ssize_t s = 0; s < length; s++) {
+            PyObject *label = is_list ? PyList_GetItem(path, s) : is_tuple ? PyTuple_GetItem(path, s) : NULL;
+            PyObject *own = label ? NULL : PySequence_GetItem(path, s);
+            if (!label && !(label = own)) goto end;
+            PyObject *code = PyDict_GetItemWithError(args[0], label);
+            Py_XDECREF(own);
+            if (!code) {
+                if (!PyErr_Occurred()) result = PyLong_FromLongLong(position);
+                goto end;
+            }
+            codes[position++] = (int32_t)PyLong_AsLong(code);
+        }
+    }
+    if (!PyErr_Occurred()) result = PyLong_FromLong(-1);
+end:
+    drop_arrays(&array, 1);
+    return result;
+}

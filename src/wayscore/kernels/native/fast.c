@@ -1,0 +1,234 @@
+/* FastDTW (Salvador and Chan): warp halves of the paths first, then only look near that warping.
+ *
+ * Points are averaged in pairs; nodes of a graph, which have no average, are sampled (every second one), as the
+ * paper says. Ties prefer the reference's step, then the query's, then the diagonal, compared after the local
+ * distance is added, and windows are cut as the widely used `fastdtw` package cuts them, so that scores made
+ * with that package are reproduced. */
+#include "native.h"
+#include "warp.h"
+
+typedef struct {
+    int dimension; /* 0: codes into a table */
+    const double *table;
+    int64_t table_size;
+} Space;
+
+typedef struct {
+    const double *points;
+    const int32_t *codes;
+    int64_t count;
+    void *own; /* what this level allocated */
+} Level;
+
+static inline double local_distance(const Space *space, const Level *r, int64_t i, const Level *q, int64_t j) {
+    const int k = space->dimension;
+    if (k == 3) { /* the common case, spelled out so that it is inlined; the same order of additions */
+        const double *a = r->points + 3 * i, *b = q->points + 3 * j;
+        double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+        return sqrt(x * x + y * y + z * z);
+    }
+    if (k) return point_distance(k, r->points + i * k, q->points + j * k);
+    return space->table[r->codes[i] * space->table_size + q->codes[j]];
+}
+
+static int halve(const Space *space, const Level *from, Level *to) {
+    const int k = space->dimension;
+    to->count = from->count / 2;
+    to->own = malloc((k ? sizeof(double) * (size_t)k : sizeof(int32_t)) * (size_t)to->count + 1);
+    if (!to->own) return 0;
+    if (k) {
+        double *points = to->own;
+        for (int64_t i = 0; i < to->count; i++)
+            for (int axis = 0; axis < k; axis++)
+                points[i * k + axis] = (from->points[2 * i * k + axis] + from->points[(2 * i + 1) * k + axis]) / 2;
+        to->points = points;
+        to->codes = NULL;
+    } else {
+        int32_t *codes = to->own;
+        for (int64_t i = 0; i < to->count; i++) codes[i] = from->codes[2 * i];
+        to->codes = codes;
+        to->points = NULL;
+    }
+    return 1;
+}
+
+/* Row i may be matched with columns low[i] to high[i]. */
+typedef struct {
+    int64_t *low, *high;
+} Window;
+
+/* What may be matched at this level, given the warping (`cells`, `count` of them) of the halved paths. */
+static void widen(Window window, int64_t n, int64_t m, const int64_t *cells, int64_t count, int64_t half_rows,
+                  int64_t radius, int64_t *first, int64_t *last) {
+    for (int64_t c = 0; c < count; c++) { /* cells are in order: the first column of a row comes first */
+        int64_t row = cells[2 * c];
+        if (c == 0 || cells[2 * c - 2] != row) first[row] = cells[2 * c + 1];
+        last[row] = cells[2 * c + 1];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t from = i / 2 - radius, to = i / 2 + radius;
+        from = from < 0 ? 0 : from >= half_rows ? half_rows - 1 : from;
+        to = to >= half_rows ? half_rows - 1 : to;
+        int64_t low = 2 * (first[from] - radius), high = 2 * (last[to] + radius) + 1;
+        window.low[i] = low < 0 ? 0 : low;
+        window.high[i] = high >= m ? m - 1 : high;
+    }
+    window.high[n - 1] = m - 1; /* radius 0 and an odd number of columns would leave the last one out */
+}
+
+/* C inside the window, and the warping found there, first cell first. Returns its number of cells, 0 when
+ * memory runs out. */
+static int64_t warp_window(const Space *space, const Level *r, const Level *q, Window window, double *cost,
+                           int64_t *cells) {
+    const int64_t n = r->count, m = q->count;
+    int64_t total = 0, count = 0;
+    for (int64_t i = 0; i < n; i++) total += window.high[i] - window.low[i] + 1;
+    uint8_t *steps = malloc((size_t)total);
+    double *row = malloc(sizeof(double) * (size_t)(m + 1));
+    int64_t *starts = malloc(sizeof(int64_t) * (size_t)n);
+    if (!steps || !row || !starts) goto end;
+    int64_t at = 0, filled = 0; /* row[1..filled] holds the row above; what lies past it was never reached */
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t low = window.low[i], high = window.high[i];
+        int inside = i && low > window.low[i - 1] && low <= filled; /* is (i - 1, low - 1) in the window? */
+        double west = INFINITY, corner = inside ? row[low] : i ? INFINITY : 0.0;
+        starts[i] = at;
+        for (int64_t j = low; j <= high; j++) {
+            double north = i && j < filled ? row[j + 1] : INFINITY;
+            double distance = local_distance(space, r, i, q, j);
+            double best = north + distance, by_west = west + distance, by_corner = corner + distance;
+            uint8_t step = 0;
+            if (by_west < best) best = by_west, step = 1;
+            if (by_corner < best) best = by_corner, step = 2;
+            steps[at++] = step;
+            corner = north;
+            west = best;
+            row[j + 1] = best;
+        }
+        filled = high + 1;
+    }
+    *cost = row[m];
+    int64_t i = n - 1, j = m - 1;
+    while (i >= 0 && j >= 0) {
+        cells[2 * count] = i;
+        cells[2 * count + 1] = j;
+        count++;
+        if (i == 0 && j == 0) break;
+        uint8_t step = steps[starts[i] + j - window.low[i]];
+        if (i == 0) step = 1; /* where no way is finite the steps say nothing: stay inside the window */
+        else if (j == 0) step = 0;
+        else if (step == 0 && j > window.high[i - 1]) step = j > window.low[i] ? 1 : 2;
+        i -= step != 1;
+        j -= step != 0;
+    }
+    for (int64_t a = 0, b = count - 1; a < b; a++, b--)
+        for (int side = 0; side < 2; side++) {
+            int64_t swap = cells[2 * a + side];
+            cells[2 * a + side] = cells[2 * b + side];
+            cells[2 * b + side] = swap;
+        }
+end:
+    free(steps);
+    free(row);
+    free(starts);
+    return count;
+}
+
+/* The whole of FastDTW; `cells` has room for n + m pairs. Returns their number, 0 when memory runs out. */
+static int64_t fast(const Space *space, Level reference, Level query, int64_t radius, double *cost, int64_t *cells) {
+    Level r[64], q[64];
+    int levels = 1;
+    int64_t count = 0, n = reference.count;
+    int64_t *rows = malloc(sizeof(int64_t) * (size_t)(4 * n));
+    r[0] = reference;
+    q[0] = query;
+    if (!rows) return 0;
+    while (r[levels - 1].count >= radius + 2 && q[levels - 1].count >= radius + 2) {
+        int halved = halve(space, &r[levels - 1], &r[levels]);
+        if (!halved || !halve(space, &q[levels - 1], &q[levels])) {
+            if (halved) free(r[levels].own);
+            goto end;
+        }
+        levels++;
+    }
+    Window window = {rows, rows + n};
+    for (int level = levels - 1; level >= 0; level--) {
+        const int64_t here = r[level].count;
+        if (level == levels - 1)
+            for (int64_t i = 0; i < here; i++) {
+                window.low[i] = 0;
+                window.high[i] = q[level].count - 1;
+            }
+        else
+            widen(window, here, q[level].count, cells, count, r[level + 1].count, radius, rows + 2 * n, rows + 3 * n);
+        count = warp_window(space, &r[level], &q[level], window, cost, cells);
+        if (!count) break;
+    }
+end:
+    for (int level = 1; level < levels; level++) {
+        free(r[level].own);
+        free(q[level].own);
+    }
+    free(rows);
+    return count;
+}
+
+double fast_upper_bound(int dimension, const double *reference, int64_t n, const double *query, int64_t m) {
+    Space space = {dimension, NULL, 0};
+    double cost = -1.0;
+    int64_t *cells = malloc(sizeof(int64_t) * 2 * (size_t)(n + m));
+    if (cells && !fast(&space, (Level){reference, NULL, n, NULL}, (Level){query, NULL, m, NULL}, 1, &cost, cells)) cost = -1.0;
+    free(cells);
+    return cost;
+}
+
+static PyObject *run_fast(const Space *space, Level r, Level q, int64_t radius, Array *cells) {
+    if (r.count < 1 || q.count < 1 || radius < 0 || LENGTH(*cells, 0) < r.count + q.count || LENGTH(*cells, 1) != 2) {
+        PyErr_SetString(PyExc_ValueError, "fast: shapes do not fit");
+        return NULL;
+    }
+    double cost = 0.0;
+    PyThreadState *state = PyEval_SaveThread();
+    int64_t count = fast(space, r, q, radius, &cost, INTS64(*cells));
+    PyEval_RestoreThread(state);
+    if (!count) return PyErr_NoMemory();
+    return Py_BuildValue("(dL)", cost, (long long)count);
+}
+
+/* fast_points(reference, query, radius, cells) -> (cost, count) */
+KERNEL(kernel_fast_points) {
+    (void)self;
+    Array arrays[3] = {{.held = 0}};
+    int64_t radius;
+    PyObject *result = NULL;
+    if (need_arguments("fast_points", nargs, 4) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
+        take_array(args[1], &arrays[1], 'd', 2, 0, 0) && take_count(args[2], &radius) &&
+        take_array(args[3], &arrays[2], 'l', 2, 1, 0)) {
+        if (LENGTH(arrays[0], 1) < 1 || LENGTH(arrays[0], 1) != LENGTH(arrays[1], 1))
+            PyErr_SetString(PyExc_ValueError, "both paths need points of one dimension");
+        else {
+            Space space = {(int)LENGTH(arrays[0], 1), NULL, 0};
+            result = run_fast(&space, (Level){DOUBLES(arrays[0]), NULL, LENGTH(arrays[0], 0), NULL},
+                              (Level){DOUBLES(arrays[1]), NULL, LENGTH(arrays[1], 0), NULL}, radius, &arrays[2]);
+        }
+    }
+    drop_arrays(arrays, 3);
+    return result;
+}
+
+/* fast_table(table, reference, query, radius, cells) -> (cost, count) */
+KERNEL(kernel_fast_table) {
+    (void)self;
+    Array arrays[4] = {{.held = 0}};
+    int64_t radius;
+    PyObject *result = NULL;
+    if (need_arguments("fast_table", nargs, 5) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
+        take_array(args[1], &arrays[1], 'i', 1, 0, 0) && take_array(args[2], &arrays[2], 'i', 1, 0, 0) &&
+        take_count(args[3], &radius) && take_array(args[4], &arrays[3], 'l', 2, 1, 0)) {
+        Space space = {0, DOUBLES(arrays[0]), LENGTH(arrays[0], 1)};
+        result = run_fast(&space, (Level){NULL, INTS32(arrays[1]), LENGTH(arrays[1], 0), NULL},
+                          (Level){NULL, INTS32(arrays[2]), LENGTH(arrays[2], 0), NULL}, radius, &arrays[3]);
+    }
+    drop_arrays(arrays, 4);
+    return result;
+}

@@ -1,0 +1,40 @@
+/* The entry points of lane_kernels.h, one table for each instruction set. */
+#ifndef WAYSCORE_LANE_TABLE_H
+#define WAYSCORE_LANE_TABLE_H
+
+#include <stdint.h>
+
+#define STRIP_ROWS 16
+#define GROUP 8
+
+/* Eight episodes side by side, padded to `rows` by `columns` with repeats of their last places (which change
+ * neither minima nor any cell of C that matters). Either distances are looked up, row[i][lane][column[j][lane]],
+ * and dimension is 0; or they are Euclidean, between reference[i][axis][lane] and query[j][axis][lane]. */
+typedef struct {
+    int dimension;
+    int64_t rows, columns;
+    int64_t n[GROUP], m[GROUP];
+    const double **row;
+    int32_t *column;
+    double *reference, *query;
+    double *previous; /* [columns][GROUP], one row of C */
+    double *nearest;  /* [columns][GROUP], d(q_j, R) */
+    double *covered;  /* [rows][GROUP], d(r_i, Q) */
+    double warping[GROUP];
+} Group;
+
+typedef struct {
+    void (*strip_points)(int dimension, const double *reference, int rows, const double *reversed, int64_t stride,
+                         int64_t m, double *top, double *left, double *rows_by_axis);
+    void (*distances_to)(int dimension, const double *point, const double *others, int64_t stride, int64_t count,
+                         double *out);
+    double (*nearest_squares)(int dimension, const double *point, const double *others, int64_t stride,
+                              int64_t count, double *nearest);
+    void (*relax)(double *row, double through, const double *via, int64_t count);
+    void (*measure_group)(Group *group);
+} LaneKernels;
+
+extern const LaneKernels lanes_base, lanes_avx2;
+extern const LaneKernels *lane_kernels; /* the best this processor runs, set when the module is loaded */
+
+#endif

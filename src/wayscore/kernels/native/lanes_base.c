@@ -1,0 +1,2 @@
+#define LANE_KERNELS lanes_base
+#include "lane_kernels.h"

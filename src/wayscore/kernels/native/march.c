@@ -1,0 +1,219 @@
+/* Fast marching: the eikonal equation |grad T| = 1 from one cell of a grid, T in cells.
+ *
+ * The grid is framed by one blocked cell on every side, so that no neighbour is ever out of bounds. The
+ * front grows from the smallest open value. These rules bound its error:
+ *   - cells near the source and in straight sight of it hold their exact distance;
+ *   - differences are of second order where two settled cells stand in line, of first order elsewhere;
+ *   - no value exceeds a settled neighbour's by more than the step between them (1, or sqrt 2 between two
+ *     free cells), so that no way is longer than on the 8-neighbour grid;
+ *   - no value is below the straight line to the source. */
+#include "native.h"
+
+/* In cells. Beyond 20 cells of an empty grid the error stays below 0.2 % with 5, below 0.11 % with 8. */
+#define EXACT_RADIUS 8
+static const double DIAGONAL = 1.4142135623730951;
+
+enum { BLOCKED, OPEN, EXACT, SETTLED };
+
+typedef struct {
+    int64_t stride; /* cells in a framed row */
+    int64_t source;
+    uint8_t *state;
+    double *value;
+    int32_t *heap;  /* open cells, ordered by (value, cell) */
+    int32_t *place; /* where each cell is in the heap, or -1 */
+    int64_t size;
+} Front;
+
+static int comes_before(const Front *front, int32_t a, int32_t b) {
+    double left = front->value[a], right = front->value[b];
+    return left < right || (left == right && a < b);
+}
+
+static void put(Front *front, int64_t slot, int32_t cell) {
+    front->heap[slot] = cell;
+    front->place[cell] = (int32_t)slot;
+}
+
+/* Lower the value of a cell that is not settled, adding it to the heap when it is new there. */
+static void lower(Front *front, int64_t cell, double value) {
+    if (!(value < front->value[cell])) return;
+    front->value[cell] = value;
+    int64_t slot = front->place[cell] < 0 ? front->size++ : front->place[cell];
+    for (int64_t parent; slot > 0; slot = parent) {
+        parent = (slot - 1) / 2;
+        if (comes_before(front, front->heap[parent], (int32_t)cell)) break;
+        put(front, slot, front->heap[parent]);
+    }
+    put(front, slot, (int32_t)cell);
+}
+
+static int32_t take_first(Front *front) {
+    int32_t first = front->heap[0], last = front->heap[--front->size];
+    int64_t slot = 0;
+    for (int64_t child; (child = 2 * slot + 1) < front->size; slot = child) {
+        if (child + 1 < front->size && comes_before(front, front->heap[child + 1], front->heap[child])) child++;
+        if (comes_before(front, last, front->heap[child])) break;
+        put(front, slot, front->heap[child]);
+    }
+    put(front, slot, last);
+    return first;
+}
+
+/* Whether every cell that the segment between two centres touches is free; through a corner, both beside it. */
+static int in_sight(const Front *front, int64_t cell, int64_t rows, int64_t columns) {
+    int64_t down = rows < 0 ? -front->stride : front->stride, right = columns < 0 ? -1 : 1;
+    int64_t height = rows < 0 ? -rows : rows, width = columns < 0 ? -columns : columns;
+    for (int64_t i = 0, j = 0; i < height || j < width;) {
+        int64_t side = (1 + 2 * i) * width - (1 + 2 * j) * height;
+        if (side == 0 && (front->state[cell + down] == BLOCKED || front->state[cell + right] == BLOCKED)) return 0;
+        if (side <= 0) i++, cell += down;
+        if (side >= 0) j++, cell += right;
+        if (front->state[cell] == BLOCKED) return 0;
+    }
+    return 1;
+}
+
+/* The difference along one axis: weight * (T - base)^2, and the settled neighbour it leans on. */
+typedef struct {
+    double near, base, weight;
+} Slope;
+
+static Slope slope(const Front *front, int64_t cell, int64_t step) {
+    Slope found = {INFINITY, INFINITY, 1.0};
+    int64_t beyond = cell;
+    for (int side = 0; side < 2; side++, step = -step) {
+        int64_t beside = cell - step;
+        if (front->state[beside] == SETTLED && front->value[beside] < found.near) {
+            found.near = found.base = front->value[beside];
+            beyond = beside - step;
+        }
+    }
+    if (front->state[beyond] == SETTLED && front->value[beyond] <= found.near) {
+        found.base = (4.0 * found.near - front->value[beyond]) / 3.0;
+        found.weight = 2.25;
+    }
+    return found;
+}
+
+static double straight_line(const Front *front, int64_t cell) {
+    int64_t i = cell / front->stride - front->source / front->stride;
+    int64_t j = cell % front->stride - front->source % front->stride;
+    return sqrt((double)(i * i + j * j));
+}
+
+static void update(Front *front, int64_t cell) {
+    if (front->state[cell] != OPEN) return;
+    Slope i = slope(front, cell, front->stride), j = slope(front, cell, 1);
+    double value = (i.near < j.near ? i.near : j.near) + 1.0;
+    if (i.near < INFINITY && j.near < INFINITY) {
+        double weight = i.weight + j.weight, gap = i.base - j.base;
+        double inside = weight - i.weight * j.weight * gap * gap;
+        if (inside >= 0.0) {
+            double both = (i.weight * i.base + j.weight * j.base + sqrt(inside)) / weight;
+            /* Only a front that comes from both neighbours may use both differences. */
+            if (both >= i.base && both >= j.base && both < value) {
+                double line = straight_line(front, cell);
+                value = both < line ? line : both;
+            }
+        }
+    }
+    lower(front, cell, value);
+}
+
+static void step_diagonally(Front *front, int64_t cell, int64_t down, int64_t right) {
+    int64_t corner = cell + down + right;
+    if (front->state[corner] == OPEN && front->state[cell + down] != BLOCKED && front->state[cell + right] != BLOCKED)
+        lower(front, corner, front->value[cell] + DIAGONAL);
+}
+
+/* March until the target is settled, or everywhere where there is none. */
+static void march(Front *front, int64_t target) {
+    const int64_t down = front->stride, source = front->source, reach = EXACT_RADIUS;
+    for (int64_t i = -reach; i <= reach; i++)
+        for (int64_t j = -reach; j <= reach; j++)
+            if (i * i + j * j <= reach * reach && in_sight(front, source, i, j)) {
+                lower(front, source + i * down + j, sqrt((double)(i * i + j * j)));
+                front->state[source + i * down + j] = EXACT;
+            }
+    while (front->size > 0) {
+        int64_t cell = take_first(front);
+        front->state[cell] = SETTLED;
+        if (cell == target) return;
+        update(front, cell - down);
+        update(front, cell - 1);
+        update(front, cell + 1);
+        update(front, cell + down);
+        step_diagonally(front, cell, -down, -1);
+        step_diagonally(front, cell, -down, 1);
+        step_diagonally(front, cell, down, -1);
+        step_diagonally(front, cell, down, 1);
+    }
+}
+
+static int64_t framed(int64_t cell, int64_t width) {
+    return (cell / width + 1) * (width + 2) + cell % width + 1;
+}
+
+/* Frame the free cells, march, and write the settled values; 0 when memory is short. */
+static int fill(const uint8_t *free_cells, int64_t height, int64_t width, int64_t source, int64_t target, double *out) {
+    const int64_t stride = width + 2;
+    const size_t cells = (size_t)((height + 2) * stride);
+    Front front = {stride, framed(source, width), malloc(cells), malloc(cells * sizeof(double)),
+                   malloc(cells * sizeof(int32_t)), malloc(cells * sizeof(int32_t)), 0};
+    int enough = front.state && front.value && front.heap && front.place;
+    if (enough) {
+        memset(front.state, BLOCKED, cells);
+        memset(front.place, -1, cells * sizeof(int32_t));
+        for (size_t cell = 0; cell < cells; cell++) front.value[cell] = INFINITY;
+        for (int64_t i = 0; i < height; i++)
+            for (int64_t j = 0; j < width; j++)
+                if (free_cells[i * width + j]) front.state[(i + 1) * stride + j + 1] = OPEN;
+        march(&front, target < 0 ? -1 : framed(target, width));
+        for (int64_t i = 0; i < height; i++)
+            for (int64_t j = 0; j < width; j++) {
+                int64_t cell = (i + 1) * stride + j + 1;
+                out[i * width + j] = front.state[cell] == SETTLED ? front.value[cell] : INFINITY;
+            }
+    }
+    free(front.state);
+    free(front.value);
+    free(front.heap);
+    free(front.place);
+    return enough;
+}
+
+/* march(free, source, target, out): distances in cells from a flat index; -1 for no target. */
+KERNEL(kernel_march) {
+    (void)self;
+    Array arrays[2] = {0};
+    int64_t source, target;
+    PyObject *result = NULL;
+    if (!need_arguments("march", nargs, 4)) return NULL;
+    if (!take_array(args[0], &arrays[0], 'B', 2, 0, 0) || !take_count(args[1], &source) ||
+        !take_count(args[2], &target) || !take_array(args[3], &arrays[1], 'd', 2, 1, 0))
+        goto done;
+    int64_t height = LENGTH(arrays[0], 0), width = LENGTH(arrays[0], 1);
+    if (LENGTH(arrays[1], 0) != height || LENGTH(arrays[1], 1) != width) {
+        PyErr_SetString(PyExc_ValueError, "out must have the shape of free");
+    } else if (source < 0 || source >= height * width || !BYTES(arrays[0])[source]) {
+        PyErr_SetString(PyExc_ValueError, "source must be the flat index of a free cell");
+    } else if (target < -1 || target >= height * width) {
+        PyErr_SetString(PyExc_ValueError, "target must be the flat index of a cell, or -1");
+    } else if ((height + 2) * (width + 2) > INT32_MAX) {
+        PyErr_SetString(PyExc_ValueError, "free must have fewer than 2^31 cells");
+    } else {
+        PyThreadState *thread = PyEval_SaveThread();
+        int enough = fill(BYTES(arrays[0]), height, width, source, target, DOUBLES(arrays[1]));
+        PyEval_RestoreThread(thread);
+        if (enough) {
+            Py_INCREF(Py_None);
+            result = Py_None;
+        } else {
+            PyErr_NoMemory();
+        }
+    }
+done:
+    drop_arrays(arrays, 2);
+    return result;
+}

@@ -1,0 +1,97 @@
+/* The extension module: its method table and the handling of array arguments. */
+#include "lane_table.h"
+#include "native.h"
+
+const LaneKernels *lane_kernels = &lanes_base;
+
+static int same_kind(const Py_buffer *view, char kind) {
+    const char *format = view->format ? view->format : "B";
+    if (*format == '@' || *format == '=' || *format == '<') format++;
+    switch (kind) {
+    case 'd': return *format == 'd';
+    case 'i': return view->itemsize == 4 && (*format == 'i' || *format == 'l');
+    case 'l': return view->itemsize == 8 && (*format == 'l' || *format == 'q');
+    default: return view->itemsize == 1 && (*format == 'B' || *format == '?');
+    }
+}
+
+int take_array(PyObject *object, Array *array, char kind, int dimensions, int writable, int optional) {
+    array->held = 0;
+    array->view.buf = NULL;
+    if (optional && object == Py_None) return 1;
+    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+    if (PyObject_GetBuffer(object, &array->view, flags) < 0) return 0;
+    array->held = 1;
+    if (!same_kind(&array->view, kind) || array->view.ndim != dimensions) {
+        PyErr_Format(PyExc_TypeError, "expected a %d-dimensional array of kind '%c', got %d dimensions of '%s'",
+                     dimensions, kind, array->view.ndim, array->view.format ? array->view.format : "B");
+        return 0;
+    }
+    return 1;
+}
+
+void drop_arrays(Array *arrays, int count) {
+    for (int i = 0; i < count; i++)
+        if (arrays[i].held) PyBuffer_Release(&arrays[i].view);
+}
+
+int take_count(PyObject *object, int64_t *value) {
+    *value = (int64_t)PyLong_AsLongLong(object);
+    return !(*value == -1 && PyErr_Occurred());
+}
+
+int take_double(PyObject *object, double *value) {
+    *value = PyFloat_AsDouble(object);
+    return !(*value == -1.0 && PyErr_Occurred());
+}
+
+int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed) {
+    if (given == needed) return 1;
+    PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, got %zd", name, needed, given);
+    return 0;
+}
+
+#define METHOD(name) {#name, (PyCFunction)(void (*)(void))kernel_##name, METH_FASTCALL, NULL}
+static PyMethodDef methods[] = {
+    METHOD(march),
+    METHOD(warp_points),
+    METHOD(warp_block),
+    METHOD(trace_block),
+    METHOD(euclidean_block),
+    METHOD(all_finite),
+    METHOD(advance_block),
+    METHOD(advance_points),
+    METHOD(all_pairs),
+    METHOD(dijkstra),
+    METHOD(encode),
+    METHOD(fast_points),
+    METHOD(fast_table),
+    METHOD(pruned_points),
+    METHOD(measure_table),
+    METHOD(measure_points),
+    METHOD(measure_block),
+    {NULL, NULL, 0, NULL},
+};
+
+/* WAYSCORE_LANES=base keeps to the baseline instruction set (tests compare the two). */
+static int choose_lanes(PyObject *module) {
+    const char *wish = getenv("WAYSCORE_LANES");
+    const char *name = "base";
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    if (__builtin_cpu_supports("avx2") && !(wish && strcmp(wish, "base") == 0)) {
+        lane_kernels = &lanes_avx2;
+        name = "avx2";
+    }
+#else
+    (void)wish;
+#endif
+    return PyModule_AddStringConstant(module, "lanes", name);
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)choose_lanes}, {0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "wayscore.kernels._native", "The native kernels.", 0, methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

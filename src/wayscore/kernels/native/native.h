@@ -1,0 +1,53 @@
+/* What the native kernels share: array arguments, the method table's entries, and the routines one file
+ * lends another. Plain C11 against Python's limited API. Every kernel has a NumPy twin of the same name in
+ * ../plain, which is its specification; the two return the same bits (exponentials: 1e-15). */
+#ifndef WAYSCORE_NATIVE_H
+#define WAYSCORE_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One array argument: C-contiguous memory of a known element type and number of dimensions. */
+typedef struct {
+    Py_buffer view;
+    int held;
+} Array;
+
+#define DOUBLES(array) ((double *)(array).view.buf)
+#define INTS32(array) ((int32_t *)(array).view.buf)
+#define INTS64(array) ((int64_t *)(array).view.buf)
+#define BYTES(array) ((uint8_t *)(array).view.buf)
+#define LENGTH(array, axis) ((int64_t)(array).view.shape[axis])
+
+/* Fill `array` from `object`, or set a Python error and return 0. `kind` is 'd' (float64), 'i' (int32),
+ * 'l' (int64) or 'B' (uint8 or bool). None is allowed where `optional`: the array then has no memory. */
+int take_array(PyObject *object, Array *array, char kind, int dimensions, int writable, int optional);
+void drop_arrays(Array *arrays, int count);
+int take_count(PyObject *object, int64_t *value);
+int take_double(PyObject *object, double *value);
+int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed);
+
+#define KERNEL(name) PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+KERNEL(kernel_march);
+KERNEL(kernel_warp_points);
+KERNEL(kernel_warp_block);
+KERNEL(kernel_trace_block);
+KERNEL(kernel_euclidean_block);
+KERNEL(kernel_all_finite);
+KERNEL(kernel_advance_block);
+KERNEL(kernel_advance_points);
+KERNEL(kernel_all_pairs);
+KERNEL(kernel_dijkstra);
+KERNEL(kernel_encode);
+KERNEL(kernel_fast_points);
+KERNEL(kernel_fast_table);
+KERNEL(kernel_pruned_points);
+KERNEL(kernel_measure_table);
+KERNEL(kernel_measure_points);
+KERNEL(kernel_measure_block);
+
+#endif

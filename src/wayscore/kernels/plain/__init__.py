@@ -1,0 +1,38 @@
+"""The kernels in NumPy: the readable specification, the fallback without a compiler, the tests' yardstick."""
+
+from wayscore.kernels.plain.encode import encode
+from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
+from wayscore.kernels.plain.march import march
+from wayscore.kernels.plain.measure import measure_block, measure_points, measure_table
+from wayscore.kernels.plain.shortest import all_pairs, dijkstra
+from wayscore.kernels.plain.warp import (
+    advance_block,
+    advance_points,
+    all_finite,
+    euclidean_block,
+    pruned_points,
+    trace_block,
+    warp_block,
+    warp_points,
+)
+
+__all__ = [
+    "advance_block",
+    "advance_points",
+    "all_finite",
+    "all_pairs",
+    "dijkstra",
+    "encode",
+    "euclidean_block",
+    "fast_points",
+    "fast_table",
+    "fast_warp",
+    "march",
+    "measure_block",
+    "measure_points",
+    "measure_table",
+    "pruned_points",
+    "trace_block",
+    "warp_block",
+    "warp_points",
+]

@@ -1,0 +1,37 @@
+"""Shortest paths: all pairs of a small graph (Floyd and Warshall), one source of a large one (Dijkstra)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def all_pairs(matrix: Floats, symmetric: int) -> None:  # noqa: ARG001
+    """Turn edge lengths (infinity: no edge; 0 on the diagonal) into distances, in place.
+
+    D_k[i, j] = min(D_{k-1}[i, j], D_{k-1}[i, k] + D_{k-1}[k, j]). A symmetric matrix stays symmetric to the
+    bit, since additions commute; the flag only tells the native twin that half the work will do.
+    """
+    for k in range(len(matrix)):
+        np.minimum(matrix, matrix[:, k, None] + matrix[None, k, :].copy(), out=matrix)
+
+
+def dijkstra(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    weights: Floats,
+    source: int,
+    target: int,  # noqa: ARG001
+    out: Floats,
+) -> None:
+    """Write the distances from `source` in a sparse graph to `out`; infinity where no way leads.
+
+    The native twin may stop at `target`; here the whole field is computed, which includes it.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra as scipy_dijkstra
+
+    graph = csr_array((weights, indices, indptr), shape=(len(out), len(out)))
+    out[:] = scipy_dijkstra(graph, directed=True, indices=source)

@@ -1,0 +1,106 @@
+"""A metric is a frozen value: its facts, and a function from measurements to one number an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.errors import OptionError, did_you_mean
+
+Floats = NDArray[np.float64]
+ENTRY_POINTS = "wayscore.metrics"
+"""The entry-point group in which installed packages offer metrics."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurements:
+    """What kernels measure, one number an episode each; metrics are formulas over these.
+
+    Distances are in the units of the distance (metres in practice); infinite where no way exists.
+    """
+
+    query_length: Floats
+    """PL(Q) = sum of d(q_i, q_i+1)."""
+    reference_length: Floats
+    """PL(R)."""
+    end: Floats
+    """d(q_|Q|, r_|R|)."""
+    closest: Floats
+    """min over q of d(q, r_|R|)."""
+    start: Floats
+    """d(q_1, r_|R|)."""
+    mean_deviation: Floats
+    """sum over q of d(q, R) / |Q|."""
+    max_deviation: Floats
+    """max over q of d(q, R)."""
+    coverage: Floats
+    """PC(R, Q) = mean over r of exp(-d(r, Q) / d_th)."""
+    edits: Floats
+    """Levenshtein distance of the edges; max(|A_R|, |A_Q|), the worst, where the query ends beyond d_th."""
+    warping: Floats
+    """DTW(R, Q)."""
+    reference_count: Floats
+    """|R|."""
+    query_count: Floats
+    """|Q|."""
+    threshold: float
+    """d_th."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One score with its facts; tables, plots, help and tests read them from here.
+
+    Attributes:
+        symbol: the paper's symbol, used as key everywhere.
+        name: the name in words.
+        direction: "up" if higher is better, "down" if lower is, None if neither.
+        bounds: the least and the greatest value it can have.
+        unit: "m" for distances, "" for pure numbers.
+        formula: the definition, as printed.
+        compute: from measurements to one value an episode.
+        needs: costly measurements it looks at ("coverage", "edits").
+    """
+
+    symbol: str
+    name: str
+    direction: Literal["up", "down"] | None
+    bounds: tuple[float, float]
+    unit: str
+    formula: str
+    compute: Callable[[Measurements], Floats]
+    needs: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        return self.symbol
+
+
+def find_metrics(names: Iterable[str | Metric] | str | None, known: Mapping[str, Metric]) -> tuple[Metric, ...]:
+    """Return metrics by symbol, in the order given; None means all of `known`.
+
+    Symbols that `known` lacks are looked for among installed plug-ins before they are refused.
+    """
+    if names is None:
+        return tuple(known.values())
+    if isinstance(names, str):
+        names = names.split(",")
+    found: dict[str, Metric] = {}
+    for name in names:
+        metric = name if isinstance(name, Metric) else known.get(name.strip()) or _installed().get(name.strip())
+        if metric is None:
+            everything = [*known, *_installed()]
+            raise OptionError(f"there is no metric {name!r}{did_you_mean(name, everything)} Known: {', '.join(everything)}")
+        found[metric.symbol] = metric
+    if not found:
+        raise OptionError("name at least one metric, or leave the choice out for all of them")
+    return tuple(found.values())
+
+
+def _installed() -> dict[str, Metric]:
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}

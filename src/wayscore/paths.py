@@ -1,0 +1,199 @@
+"""PathBatch: many paths of different lengths as one flat array and its offsets (Arrow's list layout).
+
+Users hand in lists of lists; a distance encodes them once, and from there on every kernel reads two arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore import kernels
+from wayscore.errors import PathError
+
+Offsets: TypeAlias = NDArray[np.int64]
+Role: TypeAlias = str | Callable[[int], str]
+"""What errors call path number i: "query" (it becomes "query i"), or a function of i."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathBatch:
+    """Paths end to end in `places`; path i is `places[offsets[i]:offsets[i + 1]]`.
+
+    Attributes:
+        places: int32 codes (n,), float64 points (n, k), or labels (an object array or an Arrow array).
+        offsets: int64, one more than there are paths.
+        moved: how far each place was moved to fit its space (metres), where a distance does that.
+
+    >>> batch = PathBatch.from_points([[[0, 0], [1, 0]], [[2, 2]]])
+    >>> len(batch), batch.lengths.tolist(), batch[1].tolist()
+    (2, [2, 1], [[2.0, 2.0]])
+    """
+
+    places: Any
+    offsets: Offsets
+    moved: NDArray[np.float64] | None = None
+
+    @classmethod
+    def from_labels(cls, paths: Sequence[Any], *, role: Role = "path") -> PathBatch:
+        """Lay out paths of labels (any hashable values)."""
+        offsets = offsets_of(paths, role=role)
+        places = np.empty(int(offsets[-1]), dtype=object)
+        for path, start, stop in zip(paths, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+            places[start:stop] = _labels(path)
+        return cls(places, offsets)
+
+    @classmethod
+    def from_points(cls, paths: Sequence[Any], *, role: Role = "path") -> PathBatch:
+        """Lay out paths of coordinates; each path is (n, k) with the same k, or (n,) numbers for k = 1."""
+        arrays = [_points(path, role, number) for number, path in enumerate(paths)]
+        if not arrays:
+            return cls(np.empty((0, 0)), np.zeros(1, dtype=np.int64))
+        dimension = arrays[0].shape[1]
+        for number, array in enumerate(arrays):
+            if array.shape[1] != dimension:
+                raise PathError(
+                    f"{path_name(role, number)} has {array.shape[1]}-dimensional points but "
+                    f"{path_name(role, 0)} has {dimension}-dimensional ones; all paths of a batch share one dimension"
+                )
+        batch = cls(np.concatenate(arrays), offsets_of(arrays, role=role))
+        batch.check_finite(role=role)
+        return batch
+
+    @classmethod
+    def from_arrow(cls, column: Any) -> PathBatch:
+        """Wrap an Arrow list column without copying its places.
+
+        Lists of strings or integers become labels, lists of fixed-size lists of doubles become points.
+        (A plain `list` has 32-bit offsets, which are widened; a `large_list` is used as it is.)
+
+        >>> import pyarrow as pa
+        >>> PathBatch.from_arrow(pa.array([["a", "b"], ["c"]])).offsets.tolist()
+        [0, 2, 3]
+        """
+        import pyarrow as pa
+
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        kind = column.type
+        if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+            raise PathError(f"a column of paths must hold lists, got Arrow type {kind}")
+        if column.null_count:
+            row = column.is_null().to_pylist().index(True)
+            raise PathError(f"path {row} is null; give every episode a path or drop its row")
+        offsets = np.asarray(column.offsets).astype(np.int64, copy=False)
+        values = column.values
+        if pa.types.is_fixed_size_list(values.type):
+            size = values.type.list_size
+            points = np.asarray(values.flatten().to_numpy(zero_copy_only=False), dtype=np.float64)
+            batch = cls(points.reshape(-1, size), offsets)
+            batch.check_finite(role="path")
+        elif pa.types.is_floating(values.type):
+            raise PathError(f"paths of points need fixed-size lists of doubles inside, got Arrow type {kind}")
+        elif pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+            raise PathError(
+                f"paths of points need fixed-size lists inside, got Arrow type {kind}; "
+                "cast with pyarrow.list_(pyarrow.list_(pyarrow.float64(), 3))"
+            )
+        else:
+            batch = cls(values, offsets)
+        empty = np.flatnonzero(np.diff(offsets) == 0)
+        if empty.size:
+            raise _empty("path", int(empty[0]))
+        return batch
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, number: int) -> Any:
+        """Return the places of one path, without copying."""
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"path {number} of {len(self)}")
+        number %= len(self)
+        return self.places[int(self.offsets[number]) : int(self.offsets[number + 1])]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self)))
+
+    @property
+    def lengths(self) -> Offsets:
+        """How many places each path has."""
+        return np.diff(self.offsets)
+
+    def slice(self, start: int, stop: int) -> PathBatch:
+        """Return paths start to stop, sharing the places."""
+        return PathBatch(self.places, self.offsets[start : stop + 1], self.moved)
+
+    def check_finite(self, *, role: Role) -> None:
+        """Raise a PathError that names the first place with a NaN or infinite coordinate."""
+        if kernels.all_finite(self.places):
+            return
+        place = int(np.flatnonzero(~np.isfinite(self.places).all(axis=1))[0])
+        number = int(np.searchsorted(self.offsets, place, side="right")) - 1
+        raise PathError(
+            f"{path_name(role, number)}, step {place - int(self.offsets[number])}: coordinates must be finite, "
+            f"got {self.places[place].tolist()}"
+        )
+
+
+Paths: TypeAlias = PathBatch | Sequence[Any]
+
+
+def path_name(role: Role, number: int) -> str:
+    """Return what errors call a path.
+
+    >>> path_name("query", 3)
+    'query 3'
+    """
+    return role(number) if callable(role) else f"{role} {number}"
+
+
+def offsets_of(paths: Sequence[Any], *, role: Role) -> Offsets:
+    """Return the offsets of paths laid end to end, refusing empty ones."""
+    try:
+        lengths = np.fromiter(map(len, paths), dtype=np.int64, count=len(paths))
+    except TypeError:
+        number, path = next((n, p) for n, p in enumerate(paths) if not hasattr(p, "__len__"))
+        raise PathError(f"{path_name(role, number)} must be a sequence of places, got {path!r}") from None
+    if not lengths.all():
+        raise _empty(role, int(np.flatnonzero(lengths == 0)[0]))
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _empty(role: Role, number: int) -> PathError:
+    return PathError(
+        f"{path_name(role, number)} is empty; a path has at least one place (an agent that never moves has its start)"
+    )
+
+
+def _labels(path: Any) -> NDArray[np.object_]:
+    labels = np.empty(len(path), dtype=object)
+    for step, label in enumerate(path):  # one by one: NumPy would take tuples apart
+        labels[step] = label
+    return labels
+
+
+def _points(path: Any, role: Role, number: int) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(path, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PathError(
+            f"{path_name(role, number)} must hold coordinates of one dimension (an (n, k) array of numbers), got {_short(path)}; "
+            "for node labels give a distance such as Graph"
+        ) from None
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2 or (len(array) and array.shape[1] == 0):
+        raise PathError(f"{path_name(role, number)} must be an (n, k) array of coordinates, got shape {array.shape}")
+    return array
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,230 @@
+"""DTW one step at a time: each new place of the query costs one row of C, whatever came before.
+
+This is what makes nDTW a reward: the score of every prefix, exactly, in O(|R|) a step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore import kernels
+from wayscore.alignment import check_threshold
+from wayscore.distances.base import Distance, Floats
+from wayscore.distances.euclidean import Euclidean
+from wayscore.errors import OptionError, PathError
+
+_Panel: TypeAlias = tuple[dict[Any, int], Floats]
+
+
+def _panel(distance: Distance, reference: Any) -> _Panel | None:
+    """One row for each node the query may visit, with its distances to the whole reference side by side."""
+    table = getattr(distance, "table", None)
+    return None if table is None else (distance.index, np.ascontiguousarray(table[reference].T))  # type: ignore[attr-defined]
+
+
+class RunningDTW:
+    """DTW(R, q_1..t), updated by each `step`; after every step it equals `dtw` of the prefix to the bit.
+
+    >>> running = RunningDTW(reference=[[0.0], [1.0], [2.0]])
+    >>> [running.step(q) for q in ([0.0], [2.0])]
+    [3.0, 1.0]
+    >>> round(running.ndtw(3.0), 3)
+    0.895
+    """
+
+    __slots__ = ("_distance", "_lengths", "_panel", "_reference", "_row", "steps")
+
+    def __init__(self, *, reference: Any, distance: Distance | None = None) -> None:
+        self._distance = Euclidean() if distance is None else distance
+        batch = self._distance.encode([reference], role=lambda _: "the reference")
+        self._reference = batch.places
+        self._lengths = batch.lengths
+        self._row = np.full((1, len(self._reference) + 1), np.inf)
+        self._row[0, 0] = 0.0
+        self.steps = 0
+        self._panel = _panel(self._distance, self._reference)
+
+    def step(self, place: Any) -> float:
+        """Take the query's next place and return DTW so far."""
+        if self._panel is not None:
+            index, panel = self._panel
+            code = index.get(place, -1)
+            if code < 0:
+                self._distance.encode([[place]], role=self._name_step)  # raises, naming the nearest known node
+            kernels.advance_block(panel[code : code + 1], self._lengths, self._row, None)
+        elif isinstance(self._distance, Euclidean):
+            point = np.asarray(place, dtype=np.float64).reshape(1, -1)
+            if point.shape[1] != self._reference.shape[1] or not kernels.all_finite(point):
+                self._refuse(place)
+            kernels.advance_points(self._reference[None], self._lengths, self._row, point, None)
+        else:
+            encoded = self._distance.encode([[place]], role=self._name_step).places
+            costs = self._distance.between(self._reference, encoded).reshape(1, -1)
+            kernels.advance_block(costs, self._lengths, self._row, None)
+        self.steps += 1
+        return float(self._row[0, -1])
+
+    @property
+    def dtw(self) -> float:
+        """DTW so far; infinite before the first step."""
+        return float(self._row[0, -1]) if self.steps else math.inf
+
+    def ndtw(self, threshold: float = 3.0) -> float:
+        """Return nDTW so far, exp(-DTW / (|R| d_th)); 0 before the first step."""
+        check_threshold(threshold)
+        return math.exp(-self.dtw / (len(self._reference) * threshold))
+
+    def fork(self) -> RunningDTW:
+        """Return an independent copy, to try steps without taking them."""
+        copy = object.__new__(RunningDTW)
+        for name in RunningDTW.__slots__:
+            setattr(copy, name, getattr(self, name))
+        copy._row = self._row.copy()
+        return copy
+
+    def _name_step(self, _: int) -> str:
+        return f"query step {self.steps}"
+
+    def _refuse(self, place: Any) -> None:
+        raise PathError(
+            f"query step {self.steps} must be {self._reference.shape[1]} finite coordinates, got {place!r}"
+        )
+
+
+class RunningBatch:
+    """`RunningDTW` for many environments at once: one call a step, whatever their references' lengths.
+
+    Args:
+        references: one path a slot.
+        distance: one for all slots, or a sequence with one for each (environments in different scenes).
+
+    >>> batch = RunningBatch(references=[[[0.0], [1.0]], [[5.0]]])
+    >>> batch.step([[0.0], [4.0]])
+    array([1., 1.])
+    """
+
+    def __init__(self, *, references: Sequence[Any], distance: Distance | Sequence[Distance] | None = None) -> None:
+        if not len(references):
+            raise PathError("a running batch needs at least one reference")
+        if isinstance(distance, Sequence):
+            if len(distance) != len(references):
+                raise PathError(f"{len(references)} references but {len(distance)} distances; give one for each slot")
+            self._distances: list[Distance] = list(distance)
+        else:
+            self._distances = [Euclidean() if distance is None else distance] * len(references)
+        self._places: list[Any] = [None] * len(references)
+        self._lengths = np.zeros(len(references), dtype=np.int64)
+        self._rows = np.full((len(references), 1), np.inf)
+        self.steps = np.zeros(len(references), dtype=np.int64)
+        self._padded: Any = None
+        self._panels: list[_Panel | None] = [None] * len(references)
+        for slot, reference in enumerate(references):
+            self.reset(slot, reference)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def reset(self, slot: int, reference: Any = None, distance: Distance | None = None) -> None:
+        """Start one slot again: with its reference, or with a new one (and, in a new scene, its distance)."""
+        if not 0 <= slot < len(self):
+            raise OptionError(f"slot {slot} is not one of the {len(self)} slots, 0 to {len(self) - 1}")
+        if distance is not None:
+            self._distances[slot] = distance
+        if reference is not None:
+            places = self._distances[slot].encode([reference], role=lambda _: f"the reference of slot {slot}").places
+            self._check_dimension(slot, places)
+            self._places[slot] = places
+            self._panels[slot] = _panel(self._distances[slot], places)
+            self._lengths[slot] = len(places)
+            self._padded = None
+            missing = len(places) + 1 - self._rows.shape[1]
+            if missing > 0:
+                self._rows = np.pad(self._rows, ((0, 0), (0, missing)), constant_values=np.inf)
+        self._rows[slot] = np.inf
+        self._rows[slot, 0] = 0.0
+        self.steps[slot] = 0
+
+    def step(self, places: Sequence[Any] | NDArray[Any], active: Any = None) -> Floats:
+        """Take each slot's next place and return DTW so far, (slots,).
+
+        Args:
+            places: one place a slot.
+            active: which slots move, as booleans; the others keep their value and their place is not looked at.
+        """
+        if len(places) != len(self):
+            raise PathError(f"{len(self)} slots but {len(places)} places; give one for each slot")
+        mask = None if active is None else np.ascontiguousarray(active, dtype=bool).view(np.uint8)
+        if mask is not None and len(mask) != len(self):
+            raise PathError(f"{len(self)} slots but {len(mask)} active flags; give one for each slot")
+        moving = np.arange(len(self)) if mask is None else np.flatnonzero(mask)
+        if all(isinstance(distance, Euclidean) for distance in self._distances):
+            self._step_points(places, moving, mask)
+        else:
+            self._step_places(places, moving, mask)
+        self.steps[moving] += 1
+        return self.dtw
+
+    @property
+    def dtw(self) -> Floats:
+        """DTW so far of every slot; infinite before its first step."""
+        values: Floats = self._rows[np.arange(len(self)), self._lengths]
+        return values
+
+    def ndtw(self, threshold: float = 3.0) -> Floats:
+        """Return nDTW so far of every slot; 0 before its first step."""
+        check_threshold(threshold)
+        result: Floats = np.exp(-self.dtw / (self._lengths * threshold))
+        return result
+
+    def fork(self) -> RunningBatch:
+        """Return an independent copy, to try steps without taking them."""
+        copy = object.__new__(RunningBatch)
+        copy.__dict__ = dict(self.__dict__)
+        for name in ("_rows", "_lengths", "steps"):
+            setattr(copy, name, getattr(self, name).copy())
+        for name in ("_places", "_distances", "_panels"):
+            setattr(copy, name, list(getattr(self, name)))
+        return copy
+
+    def _step_points(self, places: Any, moving: NDArray[np.int64], mask: NDArray[np.uint8] | None) -> None:
+        width = self._rows.shape[1] - 1
+        if self._padded is None or self._padded.shape[1] != width:
+            self._padded = np.zeros((len(self), width, self._places[0].shape[1]))
+            for slot, reference in enumerate(self._places):
+                self._padded[slot, : len(reference)] = reference
+        try:
+            points = np.ascontiguousarray(places, dtype=np.float64).reshape(len(self), -1)
+        except (TypeError, ValueError):
+            raise PathError("places must be coordinates, the same number for each slot") from None
+        if points.shape[1] != self._padded.shape[2] or not kernels.all_finite(points[moving]):
+            raise PathError(f"places must be {self._padded.shape[2]} finite coordinates for each slot")
+        kernels.advance_points(self._padded, self._lengths, self._rows, points, mask)
+
+    def _step_places(self, places: Any, moving: NDArray[np.int64], mask: NDArray[np.uint8] | None) -> None:
+        costs = np.zeros((len(self), self._rows.shape[1] - 1))
+        for slot in moving.tolist():
+            length, panel = self._lengths[slot], self._panels[slot]
+            code = -1 if panel is None else panel[0].get(places[slot], -1)
+            if panel is not None and code >= 0:
+                costs[slot, :length] = panel[1][code]
+            else:
+                costs[slot, :length] = self._distances_to(slot, places[slot])
+        kernels.advance_block(costs, self._lengths, self._rows, mask)
+
+    def _distances_to(self, slot: int, place: Any) -> Floats:
+        distance = self._distances[slot]
+        encoded = distance.encode([[place]], role=lambda _: f"the place of slot {slot}").places
+        return distance.between(self._places[slot], encoded)[:, 0]
+
+    def _check_dimension(self, slot: int, places: Any) -> None:
+        others = [reference for reference in self._places if reference is not None and reference.ndim == 2]
+        if places.ndim == 2 and others and places.shape[1] != others[0].shape[1]:
+            raise PathError(
+                f"the reference of slot {slot} has {places.shape[1]}-dimensional points, the others "
+                f"{others[0].shape[1]}-dimensional ones"
+            )

@@ -1,0 +1,136 @@
+"""ScoreTable: one row for each episode, saved once and reported many times."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.errors import FormatError, MissingPackageError, OptionError, did_you_mean
+
+Floats = NDArray[np.float64]
+
+
+class ScoreTable:
+    """Scores by metric, one value an episode, with the settings that made them.
+
+    Values are never NaN; infinity means that no way exists, and such values leave the mean and are counted.
+
+    >>> table = ScoreTable({"NE": np.array([1.0, 3.0, np.inf])}, {"threshold": 3.0})
+    >>> table.means(), table.undefined()
+    ({'NE': 2.0}, {'NE': 1})
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, Floats],
+        settings: Mapping[str, Any],
+        *,
+        episodes: Sequence[Any] | None = None,
+        scenes: Sequence[str] | None = None,
+    ) -> None:
+        self.columns = dict(columns)
+        self.settings = dict(settings)
+        count = len(next(iter(self.columns.values()), ()))
+        self.episodes = list(range(count)) if episodes is None else list(episodes)
+        self.scenes = None if scenes is None else list(scenes)
+
+    def __len__(self) -> int:
+        return len(self.episodes)
+
+    def __getitem__(self, metric: str) -> Floats:
+        try:
+            return self.columns[metric]
+        except KeyError:
+            raise OptionError(
+                f"this table has no metric {metric!r}{did_you_mean(metric, self.columns)} It has: {', '.join(self.columns)}"
+            ) from None
+
+    @property
+    def metrics(self) -> list[str]:
+        """The symbols of the columns."""
+        return list(self.columns)
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of each metric over the episodes where it is defined (0 where it is nowhere)."""
+        result = {}
+        for metric, values in self.columns.items():
+            finite = values[np.isfinite(values)]
+            result[metric] = math.fsum(finite) / len(finite) if len(finite) else 0.0
+        return result
+
+    def undefined(self) -> dict[str, int]:
+        """Return how many episodes left the mean of each metric, for those metrics where any did."""
+        counts = {metric: int(np.count_nonzero(~np.isfinite(values))) for metric, values in self.columns.items()}
+        return {metric: count for metric, count in counts.items() if count}
+
+    def __repr__(self) -> str:
+        means = "  ".join(f"{metric} {value:.4g}" for metric, value in self.means().items())
+        return f"<ScoreTable of {len(self)} episodes: {means}>"
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow Table with columns episode, scene (where known) and one for each metric."""
+        import pyarrow as pa
+
+        names = {"episode": pa.array(_plain_names(self.episodes))}
+        if self.scenes is not None:
+            names["scene"] = pa.array(self.scenes)
+        table = pa.table({**names, **{metric: pa.array(values) for metric, values in self.columns.items()}})
+        return table.replace_schema_metadata({"wayscore": json.dumps(self.settings)})
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame (pandas must be installed)."""
+        _need("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return a polars DataFrame (polars must be installed)."""
+        return _need("polars").from_arrow(self.to_arrow())
+
+    def save(self, path: str | Path) -> None:
+        """Write a Parquet file that `ScoreTable.load` reads back, settings included."""
+        import pyarrow.parquet as pq
+
+        pq.write_table(self.to_arrow(), Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> ScoreTable:
+        """Read a table that `save` wrote."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            table = pq.read_table(Path(path))
+        except FileNotFoundError:
+            raise FormatError(f"{path}: no such file") from None
+        except (pa.ArrowException, OSError) as error:
+            raise FormatError(f"{path}: not a readable Parquet file: {error}") from None
+        metadata = (table.schema.metadata or {}).get(b"wayscore")
+        if metadata is None or "episode" not in table.column_names:
+            raise FormatError(f"{path}: a Parquet file, but not one that ScoreTable.save wrote")
+        scores = [name for name in table.column_names if name not in ("episode", "scene")]
+        return cls(
+            {name: table[name].to_numpy() for name in scores},
+            json.loads(metadata),
+            episodes=table["episode"].to_pylist(),
+            scenes=table["scene"].to_pylist() if "scene" in table.column_names else None,
+        )
+
+
+def _plain_names(names: list[Any]) -> list[Any]:
+    """Arrow columns have one type: names of several kinds become strings."""
+    return names if len({type(name) for name in names}) <= 1 else [str(name) for name in names]
+
+
+def _need(package: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingPackageError(f"this needs {package}, which is not installed: pip install {package}") from None
