@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -190,7 +191,11 @@ def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[
 
 def check_threshold(threshold: float) -> None:
     """Refuse a success threshold that is not a positive, finite number."""
-    if not isinstance(threshold, int | float | np.number) or isinstance(threshold, bool) or not 0 < threshold < math.inf:
+    if (
+        not isinstance(threshold, int | float | np.number)
+        or isinstance(threshold, bool)
+        or not 0 < threshold < math.inf
+    ):
         raise OptionError(f"threshold must be a positive distance such as 3.0, got {threshold!r}")
 
 
@@ -231,9 +236,9 @@ def _warp_tiles(
     column_cuts = np.unique(np.linspace(0, len(Q), min(parts, len(Q)) + 1).astype(np.int64))
     columns = [left.copy()] + [np.empty_like(left) for _ in column_cuts[1:]]
     rows = [top.copy()]
-    for i, i_end in zip(row_cuts[:-1], row_cuts[1:], strict=True):
+    for i, i_end in pairwise(row_cuts):
         row = rows[-1].copy()
-        for number, (j, j_end) in enumerate(zip(column_cuts[:-1], column_cuts[1:], strict=True)):
+        for number, (j, j_end) in enumerate(pairwise(column_cuts)):
             above, beside = rows[-1][j : j_end + 1].copy(), columns[number][i : i_end + 1].copy()
             _warp_tile(R[i:i_end], Q[j:j_end], distance, above, beside)
             row[j if j == 0 else j + 1 : j_end + 1] = above if j == 0 else above[1:]

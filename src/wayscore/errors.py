@@ -41,10 +41,12 @@ class MissingPackageError(WayscoreError, ImportError):
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return a hint naming the nearest known name, or an empty string.
 
-    >>> did_you_mean("nDTV", ["nDTW", "SDTW", "SPL"])
+    >>> did_you_mean("ndtw", ["DTW", "nDTW", "SDTW"])
     "; did you mean 'nDTW'?"
     >>> did_you_mean("zebra", ["nDTW"])
     ''
     """
-    close = difflib.get_close_matches(str(name), [str(item) for item in known], n=1)
+    names = [str(item) for item in known]
+    close = [item for item in names if item.lower() == str(name).lower()]
+    close = close or difflib.get_close_matches(str(name), names, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""

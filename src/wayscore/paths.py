@@ -50,9 +50,10 @@ class PathBatch:
     @classmethod
     def from_points(cls, paths: Sequence[Any], *, role: Role = "path") -> PathBatch:
         """Lay out paths of coordinates; each path is (n, k) with the same k, or (n,) numbers for k = 1."""
+        offsets = offsets_of(paths, role=role)
+        if not len(paths):
+            return cls(np.empty((0, 0)), offsets)
         arrays = [_points(path, role, number) for number, path in enumerate(paths)]
-        if not arrays:
-            return cls(np.empty((0, 0)), np.zeros(1, dtype=np.int64))
         dimension = arrays[0].shape[1]
         for number, array in enumerate(arrays):
             if array.shape[1] != dimension:
@@ -60,7 +61,7 @@ class PathBatch:
                     f"{path_name(role, number)} has {array.shape[1]}-dimensional points but "
                     f"{path_name(role, 0)} has {dimension}-dimensional ones; all paths of a batch share one dimension"
                 )
-        batch = cls(np.concatenate(arrays), offsets_of(arrays, role=role))
+        batch = cls(np.concatenate(arrays), offsets)
         batch.check_finite(role=role)
         return batch
 
@@ -124,9 +125,11 @@ class PathBatch:
         """How many places each path has."""
         return np.diff(self.offsets)
 
-    def slice(self, start: int, stop: int) -> PathBatch:
-        """Return paths start to stop, sharing the places."""
-        return PathBatch(self.places, self.offsets[start : stop + 1], self.moved)
+    def part(self, start: int, stop: int) -> PathBatch:
+        """Return paths start to stop as a batch of their own, sharing the places."""
+        first, last = int(self.offsets[start]), int(self.offsets[stop])
+        moved = None if self.moved is None else self.moved[first:last]
+        return PathBatch(self.places[first:last], self.offsets[start : stop + 1] - first, moved)
 
     def check_finite(self, *, role: Role) -> None:
         """Raise a PathError that names the first place with a NaN or infinite coordinate."""
@@ -189,7 +192,7 @@ def _points(path: Any, role: Role, number: int) -> NDArray[np.float64]:
         ) from None
     if array.ndim == 1:
         array = array.reshape(-1, 1)
-    if array.ndim != 2 or (len(array) and array.shape[1] == 0):
+    if array.ndim != 2 or array.shape[1] == 0:
         raise PathError(f"{path_name(role, number)} must be an (n, k) array of coordinates, got shape {array.shape}")
     return array
 

@@ -16,7 +16,8 @@ from wayscore import kernels
 from wayscore.alignment import check_threshold
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
-from wayscore.errors import OptionError, PathError
+from wayscore.distances.labels import unknown_node
+from wayscore.errors import OptionError, PathError, UnknownNodeError
 
 _Panel: TypeAlias = tuple[dict[Any, int], Floats]
 
@@ -25,6 +26,10 @@ def _panel(distance: Distance, reference: Any) -> _Panel | None:
     """One row for each node the query may visit, with its distances to the whole reference side by side."""
     table = getattr(distance, "table", None)
     return None if table is None else (distance.index, np.ascontiguousarray(table[reference].T))  # type: ignore[attr-defined]
+
+
+def _unknown(place: Any, where: str, index: dict[Any, int], distance: Distance) -> UnknownNodeError:
+    return unknown_node(place, where, index, getattr(distance, "name", "table"))
 
 
 class RunningDTW:
@@ -42,29 +47,28 @@ class RunningDTW:
     def __init__(self, *, reference: Any, distance: Distance | None = None) -> None:
         self._distance = Euclidean() if distance is None else distance
         batch = self._distance.encode([reference], role=lambda _: "the reference")
-        self._reference = batch.places
+        self._reference = batch.places[None]  # one slot
         self._lengths = batch.lengths
-        self._row = np.full((1, len(self._reference) + 1), np.inf)
+        self._row = np.full((1, len(batch.places) + 1), np.inf)
         self._row[0, 0] = 0.0
         self.steps = 0
-        self._panel = _panel(self._distance, self._reference)
+        self._panel = _panel(self._distance, batch.places)
 
     def step(self, place: Any) -> float:
         """Take the query's next place and return DTW so far."""
         if self._panel is not None:
             index, panel = self._panel
-            code = index.get(place, -1)
-            if code < 0:
-                self._distance.encode([[place]], role=self._name_step)  # raises, naming the nearest known node
+            try:
+                code = index[place]
+            except (KeyError, TypeError):
+                raise _unknown(place, f"query step {self.steps}", index, self._distance) from None
             kernels.advance_block(panel[code : code + 1], self._lengths, self._row, None)
         elif isinstance(self._distance, Euclidean):
-            point = np.asarray(place, dtype=np.float64).reshape(1, -1)
-            if point.shape[1] != self._reference.shape[1] or not kernels.all_finite(point):
-                self._refuse(place)
-            kernels.advance_points(self._reference[None], self._lengths, self._row, point, None)
+            point = self._point(place)
+            kernels.advance_points(self._reference, self._lengths, self._row, point, None)
         else:
-            encoded = self._distance.encode([[place]], role=self._name_step).places
-            costs = self._distance.between(self._reference, encoded).reshape(1, -1)
+            encoded = self._distance.encode([[place]], role=lambda _: "the query").places
+            costs = self._distance.between(self._reference[0], encoded).reshape(1, -1)
             kernels.advance_block(costs, self._lengths, self._row, None)
         self.steps += 1
         return float(self._row[0, -1])
@@ -77,7 +81,7 @@ class RunningDTW:
     def ndtw(self, threshold: float = 3.0) -> float:
         """Return nDTW so far, exp(-DTW / (|R| d_th)); 0 before the first step."""
         check_threshold(threshold)
-        return math.exp(-self.dtw / (len(self._reference) * threshold))
+        return math.exp(-self.dtw / (self._reference.shape[1] * threshold))
 
     def fork(self) -> RunningDTW:
         """Return an independent copy, to try steps without taking them."""
@@ -87,13 +91,15 @@ class RunningDTW:
         copy._row = self._row.copy()
         return copy
 
-    def _name_step(self, _: int) -> str:
-        return f"query step {self.steps}"
-
-    def _refuse(self, place: Any) -> None:
-        raise PathError(
-            f"query step {self.steps} must be {self._reference.shape[1]} finite coordinates, got {place!r}"
-        )
+    def _point(self, place: Any) -> Floats:
+        dimension = self._reference.shape[2]
+        try:
+            point = np.asarray(place, dtype=np.float64).reshape(1, -1)
+        except (TypeError, ValueError):
+            point = np.empty((1, 0))
+        if point.shape[1] != dimension or not kernels.all_finite(point):
+            raise PathError(f"query step {self.steps} must be {dimension} finite coordinates, got {place!r}")
+        return point
 
 
 class RunningBatch:
@@ -208,18 +214,16 @@ class RunningBatch:
     def _step_places(self, places: Any, moving: NDArray[np.int64], mask: NDArray[np.uint8] | None) -> None:
         costs = np.zeros((len(self), self._rows.shape[1] - 1))
         for slot in moving.tolist():
-            length, panel = self._lengths[slot], self._panels[slot]
-            code = -1 if panel is None else panel[0].get(places[slot], -1)
-            if panel is not None and code >= 0:
-                costs[slot, :length] = panel[1][code]
+            place, distance, panel = places[slot], self._distances[slot], self._panels[slot]
+            if panel is not None:
+                try:
+                    costs[slot, : self._lengths[slot]] = panel[1][panel[0][place]]
+                except (KeyError, TypeError):
+                    raise _unknown(place, f"the place of slot {slot}", panel[0], distance) from None
             else:
-                costs[slot, :length] = self._distances_to(slot, places[slot])
+                encoded = distance.encode([[place]], role=lambda _: f"slot {slot}").places  # noqa: B023
+                costs[slot, : self._lengths[slot]] = distance.between(self._places[slot], encoded)[:, 0]
         kernels.advance_block(costs, self._lengths, self._rows, mask)
-
-    def _distances_to(self, slot: int, place: Any) -> Floats:
-        distance = self._distances[slot]
-        encoded = distance.encode([[place]], role=lambda _: f"the place of slot {slot}").places
-        return distance.between(self._places[slot], encoded)[:, 0]
 
     def _check_dimension(self, slot: int, places: Any) -> None:
         others = [reference for reference in self._places if reference is not None and reference.ndim == 2]

@@ -24,8 +24,6 @@ MEASURED = tuple(field.name for field in fields(Measurements))[:10]
 """What a kernel writes, row by row; the counts and the threshold are known without it."""
 EPISODES_AT_ONCE = 1 << 13
 """Few enough that a chunk's measurements stay in the cache, enough that threads have little to say."""
-CELLS_AT_ONCE = 1 << 22
-"""The most distances that are held at once where they cannot be looked up (32 MiB)."""
 
 
 def score(
@@ -64,26 +62,24 @@ def score(
         raise OptionError(f"there is no convention {convention!r}{did_you_mean(convention, ['paper'])} Known: paper")
     chosen = find_metrics(metrics, METRICS)
     pairs = _check_pairing(references, queries, pairing)
-    names = list(range(len(queries))) if episodes is None else list(episodes)
+    names: Sequence[Any] = range(len(queries)) if episodes is None else list(episodes)
     if len(names) != len(queries):
         raise PathError(f"{len(queries)} queries but {len(names)} episode names; give one for each")
 
     columns = {metric.symbol: np.empty(len(queries)) for metric in chosen}
     moved = 0.0
     fingerprints = set()
-    for scene, numbers, space in _by_scene(distance, scenes, len(queries), names):
+    for numbers, space in _by_scene(distance, scenes, len(queries), names):
         r, q, local = _encode(space, references, queries, pairs, numbers, names)
         fingerprints.add(space.fingerprint)
         for batch in (r, q):
             if batch.moved is not None and batch.moved.size:
                 moved = max(moved, float(batch.moved.max()))
-        where = slice(None) if numbers is None else numbers
         part = columns if numbers is None else {symbol: np.empty(len(numbers)) for symbol in columns}
         _score_scene(space, r, q, local, threshold, chosen, part, threads)
         if numbers is not None:
             for symbol, values in part.items():
-                columns[symbol][where] = values
-        del scene
+                columns[symbol][numbers] = values
     settings: dict[str, Any] = {
         "convention": convention,
         "threshold": float(threshold),
@@ -112,11 +108,14 @@ def _check_pairing(references: Paths, queries: Paths, pairing: Any) -> Offsets |
 
 
 def _by_scene(
-    distance: Distance | Mapping[str, Distance] | None, scenes: Sequence[str] | None, count: int, names: list[Any]
-) -> Iterable[tuple[str | None, Offsets | None, Distance]]:
-    """Yield each scene with the numbers of its queries (None: all of them) and its distance."""
+    distance: Distance | Mapping[str, Distance] | None,
+    scenes: Sequence[str] | None,
+    count: int,
+    names: Sequence[Any],
+) -> Iterable[tuple[Offsets | None, Distance]]:
+    """Yield the numbers of each scene's queries (None: all there are) and the scene's distance."""
     if not isinstance(distance, Mapping):
-        yield None, None, Euclidean() if distance is None else distance
+        yield None, Euclidean() if distance is None else distance
         return
     if scenes is None:
         raise OptionError("distance is a mapping from scene to distance; say with scenes= where each query was walked")
@@ -128,11 +127,16 @@ def _by_scene(
     for scene, numbers in groups.items():
         if scene not in distance:
             raise PathError(f"episode {names[numbers[0]]}: there is no scene {scene!r}{did_you_mean(scene, distance)}")
-        yield scene, np.array(numbers, dtype=np.int64), distance[scene]
+        yield np.array(numbers, dtype=np.int64), distance[scene]
 
 
 def _encode(
-    space: Distance, references: Any, queries: Any, pairs: Offsets | None, numbers: Offsets | None, names: list[Any]
+    space: Distance,
+    references: Any,
+    queries: Any,
+    pairs: Offsets | None,
+    numbers: Offsets | None,
+    names: Sequence[Any],
 ) -> tuple[PathBatch, PathBatch, Offsets | None]:
     """Encode the paths of one scene; errors name the episode."""
     if numbers is None:
@@ -180,19 +184,14 @@ def _score_scene(
     scale = threshold if "coverage" in needs else 0.0
     reach = threshold if "edits" in needs else -1.0
     measure = _measurer(space, r, q)
-    reference_counts = r.lengths if pairing is None else r.lengths[pairing]
-    query_counts = q.lengths
+    reference_counts, query_counts = r.lengths.astype(np.float64), q.lengths.astype(np.float64)
 
     def run(start: int) -> None:
         stop = min(start + EPISODES_AT_ONCE, len(q))
         measured = np.empty((len(MEASURED), stop - start))
         measure(start, stop, None if pairing is None else pairing[start:stop], scale, reach, measured)
-        measurements = Measurements(
-            *measured,
-            reference_count=reference_counts[start:stop].astype(np.float64),
-            query_count=query_counts[start:stop].astype(np.float64),
-            threshold=threshold,
-        )
+        counts = reference_counts[start:stop] if pairing is None else reference_counts[pairing[start:stop]]
+        measurements = Measurements(*measured, counts, query_counts[start:stop], threshold)  # type: ignore[call-arg]
         for metric in metrics:
             columns[metric.symbol][start:stop] = metric.compute(measurements)
 
@@ -213,22 +212,21 @@ Measure = Callable[[int, int, Offsets | None, float, float, Floats], None]
 def _measurer(space: Distance, r: PathBatch, q: PathBatch) -> Measure:
     """Return the kernel call for episodes start to stop, whatever kind of distance they have."""
 
-    def references(start: int, stop: int, pairing: Offsets | None) -> Offsets:
-        return r.offsets if pairing is not None else r.offsets[start : stop + 1]
+    def part(start: int, stop: int, pairing: Offsets | None) -> tuple[Any, Offsets, Any, Offsets]:
+        rs, qs = r if pairing is not None else r.part(start, stop), q.part(start, stop)
+        return rs.places, rs.offsets, qs.places, qs.offsets
 
     if isinstance(space, Euclidean):
 
         def by_points(start: int, stop: int, pairing: Offsets | None, scale: float, reach: float, out: Floats) -> None:
-            r_offsets, q_offsets = references(start, stop, pairing), q.offsets[start : stop + 1]
-            kernels.measure_points(r.places, r_offsets, q.places, q_offsets, pairing, scale, reach, out)
+            kernels.measure_points(*part(start, stop, pairing), pairing, scale, reach, out)
 
         return by_points
     table = getattr(space, "table", None)
     if table is not None:
 
         def by_table(start: int, stop: int, pairing: Offsets | None, scale: float, reach: float, out: Floats) -> None:
-            r_offsets, q_offsets = references(start, stop, pairing), q.offsets[start : stop + 1]
-            kernels.measure_table(table, r.places, r_offsets, q.places, q_offsets, pairing, scale, reach, out)
+            kernels.measure_table(table, *part(start, stop, pairing), pairing, scale, reach, out)
 
         return by_table
 

@@ -37,8 +37,8 @@ class ScoreTable:
         self.columns = dict(columns)
         self.settings = dict(settings)
         count = len(next(iter(self.columns.values()), ()))
-        self.episodes = list(range(count)) if episodes is None else list(episodes)
-        self.scenes = None if scenes is None else list(scenes)
+        self.episodes: Sequence[Any] = range(count) if episodes is None else episodes
+        self.scenes = scenes
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -48,7 +48,8 @@ class ScoreTable:
             return self.columns[metric]
         except KeyError:
             raise OptionError(
-                f"this table has no metric {metric!r}{did_you_mean(metric, self.columns)} It has: {', '.join(self.columns)}"
+                f"this table has no metric {metric!r}{did_you_mean(metric, self.columns)} "
+                f"It has: {', '.join(self.columns)}"
             ) from None
 
     @property
@@ -77,7 +78,7 @@ class ScoreTable:
         """Return a pyarrow Table with columns episode, scene (where known) and one for each metric."""
         import pyarrow as pa
 
-        names = {"episode": pa.array(_plain_names(self.episodes))}
+        names = {"episode": pa.array(_plain_names(list(self.episodes)))}
         if self.scenes is not None:
             names["scene"] = pa.array(self.scenes)
         table = pa.table({**names, **{metric: pa.array(values) for metric, values in self.columns.items()}})

@@ -8,6 +8,7 @@ import numpy as np
 
 from wayscore import kernels
 from wayscore.distances.base import Floats, Places
+from wayscore.errors import PathError
 from wayscore.paths import PathBatch, Paths, Role
 
 
@@ -27,7 +28,9 @@ class Euclidean:
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
         """Check coordinates and lay them end to end."""
         if isinstance(paths, PathBatch):
-            return paths if paths.places.dtype == np.float64 else PathBatch.from_points(list(paths), role=role)
+            if not isinstance(paths.places, np.ndarray) or paths.places.ndim != 2:
+                raise PathError("paths hold labels, but Euclidean distance needs coordinates; give a Graph or a Table")
+            return paths
         return PathBatch.from_points(paths, role=role)
 
     def between(self, a: Places, b: Places) -> Floats:

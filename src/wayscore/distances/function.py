@@ -25,7 +25,9 @@ class Function:
     array([5.])
     """
 
-    def __init__(self, function: Callable[[Any, Any], float], *, symmetric: bool = True, name: str | None = None) -> None:
+    def __init__(
+        self, function: Callable[[Any, Any], float], *, symmetric: bool = True, name: str | None = None
+    ) -> None:
         if not callable(function):
             raise DistanceError(f"Function needs a callable of two places, got {function!r}")
         self.function = function
@@ -53,7 +55,9 @@ class Function:
                     try:
                         code = self._index.setdefault(key, len(self._index))
                     except TypeError:
-                        raise PathError(f"{path_name(role, number)}, step {step}: {place!r} is neither a label nor coordinates") from None
+                        raise PathError(
+                            f"{path_name(role, number)}, step {step}: {place!r} is neither a label nor coordinates"
+                        ) from None
                     if code == len(self.places):
                         self.places.append(key)
                     codes.append(code)

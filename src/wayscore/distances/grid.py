@@ -282,9 +282,7 @@ def _occupancy(free: ArrayLike) -> NDArray[np.bool_]:
 def _cell(cell: float) -> float:
     side = _numbers([cell])
     if len(side) != 1 or side[0] <= 0.0:
-        raise DistanceError(
-            f"cell must be the side of a cell, a finite number of metres above 0, got {cell!r}"
-        )
+        raise DistanceError(f"cell must be the side of a cell, a finite number of metres above 0, got {cell!r}")
     return side[0]
 
 

@@ -45,7 +45,9 @@ def _encode_batch(batch: PathBatch, index: dict[Any, int], *, role: Role, scene:
     if isinstance(places, np.ndarray):
         if places.dtype == np.int32:
             if places.size and not (0 <= places.min() and places.max() < len(index)):
-                raise PathError(f"paths hold codes from {places.min()} to {places.max()}, but the {scene} has {len(index)} nodes")
+                raise PathError(
+                    f"paths hold codes from {places.min()} to {places.max()}, but the {scene} has {len(index)} nodes"
+                )
             return batch
         if places.ndim > 1:
             raise PathError(f"paths hold points, but the {scene} knows nodes by their labels")
@@ -70,6 +72,7 @@ def _unhashable(paths: list[Any], role: Role) -> PathError:
                 hash(label)
             except TypeError:
                 return PathError(
-                    f"{path_name(role, number)}, step {step}: a node is a hashable label such as a string or a tuple, got {label!r}"
+                    f"{path_name(role, number)}, step {step}: a node is a hashable label such as a string or a "
+                    f"tuple, got {label!r}"
                 )
     return PathError("paths must be sequences of node labels")

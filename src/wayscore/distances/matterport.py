@@ -81,7 +81,9 @@ def load_graph(path: str | Path, scan: str | None = None) -> Graph:
         return parse(_read(source), scan or _scan(source.name), str(source))
     graphs = load_graphs(source)
     if scan is None:
-        raise FormatError(f"{source}: holds {len(graphs)} scans; say which with scan=, for example {next(iter(graphs))!r}")
+        raise FormatError(
+            f"{source}: holds {len(graphs)} scans; say which with scan=, for example {next(iter(graphs))!r}"
+        )
     if scan not in graphs:
         raise FormatError(f"{source}: has no scan {scan!r}{did_you_mean(scan, graphs)}")
     return graphs[scan]

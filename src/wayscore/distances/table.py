@@ -37,7 +37,9 @@ class Table:
         if len(self.index) != count:
             raise DistanceError("two places of the table have the same name; names must differ")
         if table.shape != (count, count) or not count:
-            raise DistanceError(f"a table of {count} places must be a {count} x {count} matrix, got shape {table.shape}")
+            raise DistanceError(
+                f"a table of {count} places must be a {count} x {count} matrix, got shape {table.shape}"
+            )
         self._refuse(table, np.isnan(table), "is not a number; use infinity where there is no way")
         self._refuse(table, table < 0, "is negative; distances are not")
         self._refuse(table, np.eye(count, dtype=bool) & (table != 0), "should be 0, from a place to itself")

@@ -18,7 +18,12 @@ def pruned_points(reference: _Floats, query: _Floats, budget: int, /) -> float |
 def trace_block(costs: _Floats, top: _Floats, left: _Floats, i: int, j: int, cells: _Offsets, /) -> int: ...
 def advance_block(costs: _Floats, lengths: _Offsets, rows: _Floats, active: NDArray[np.uint8] | None, /) -> None: ...
 def advance_points(
-    references: _Floats, lengths: _Offsets, rows: _Floats, places: _Floats, active: NDArray[np.uint8] | None, /
+    references: _Floats,
+    lengths: _Offsets,
+    rows: _Floats,
+    places: _Floats,
+    active: NDArray[np.uint8] | None,
+    /,
 ) -> None: ...
 def all_pairs(matrix: _Floats, symmetric: int, /) -> None: ...
 def dijkstra(

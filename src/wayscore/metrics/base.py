@@ -93,7 +93,9 @@ def find_metrics(names: Iterable[str | Metric] | str | None, known: Mapping[str,
         metric = name if isinstance(name, Metric) else known.get(name.strip()) or _installed().get(name.strip())
         if metric is None:
             everything = [*known, *_installed()]
-            raise OptionError(f"there is no metric {name!r}{did_you_mean(name, everything)} Known: {', '.join(everything)}")
+            raise OptionError(
+                f"there is no metric {name!r}{did_you_mean(name, everything)} Known: {', '.join(everything)}"
+            )
         found[metric.symbol] = metric
     if not found:
         raise OptionError("name at least one metric, or leave the choice out for all of them")

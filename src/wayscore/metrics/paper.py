@@ -18,8 +18,10 @@ def _ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
     """Divide; 0/0 is `both_zero`, and what infinities leave undefined is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = numerator / denominator
-    ratio[(numerator == 0) & (denominator == 0)] = both_zero
-    return np.nan_to_num(ratio, copy=False, nan=0.0)
+    undefined = np.isnan(ratio)
+    if undefined.any():
+        ratio[undefined] = np.where((numerator == 0) & (denominator == 0), both_zero, 0.0)[undefined]
+    return ratio
 
 
 def success(m: Measurements) -> Floats:
@@ -51,7 +53,7 @@ def coverage_by_length(m: Measurements) -> Floats:
 
 
 def normalized_warping(m: Measurements) -> Floats:
-    """nDTW = exp(-DTW / (|R| d_th))."""
+    """Normalized warping: nDTW = exp(-DTW / (|R| d_th))."""
     result: Floats = np.exp(-m.warping / (m.reference_count * m.threshold))
     return result
 
@@ -71,7 +73,15 @@ METRICS: dict[str, Metric] = {
         Metric("ONE", "Oracle Navigation Error", "down", (0, inf), "m", "min_q d(q, r_|R|)", lambda m: m.closest),
         Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", success),
         Metric("OSR", "Oracle Success Rate", "up", (0, 1), "", "1[ONE <= d_th]", oracle_success),
-        Metric("AD", "Average Deviation", "down", (0, inf), "m", "sum_q d(q, R) / |Q|", lambda m: m.mean_deviation),
+        Metric(
+            "AD",
+            "Average Deviation",
+            "down",
+            (0, inf),
+            "m",
+            "sum_q d(q, R) / |Q|",
+            lambda m: m.mean_deviation,
+        ),
         Metric("MD", "Max Deviation", "down", (0, inf), "m", "max_q d(q, R)", lambda m: m.max_deviation),
         Metric(
             "SPL",

@@ -178,6 +178,13 @@ end:
     return done;
 }
 
+/* One lane's points, coordinate by coordinate, the last one repeated up to `padded`. */
+static void spread(double *lane, const double *points, int64_t count, int64_t padded, int k) {
+    for (int64_t i = 0; i < padded; i++)
+        for (int axis = 0; axis < k; axis++)
+            lane[(i * k + axis) * GROUP] = points[(i < count ? i : count - 1) * k + axis];
+}
+
 /* Lay eight episodes side by side in `memory` and return how many bytes that takes (memory NULL: only count). */
 static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group, char *memory) {
     const int k = batch->dimension;
@@ -198,23 +205,18 @@ static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group,
         const Episode *at = &episodes[l];
         group->n[l] = at->n;
         group->m[l] = at->m;
-        for (int64_t i = 0; i < group->rows; i++) {
-            int64_t place = i < at->n ? i : at->n - 1;
-            if (k)
-                for (int axis = 0; axis < k; axis++)
-                    group->reference[(i * k + axis) * GROUP + l] = batch->r_points[(at->r + place) * k + axis];
-            else
-                group->row[i * GROUP + l] = batch->table ? batch->table + batch->r_codes[at->r + place] * batch->table_size
-                                                         : batch->blocks + batch->block_offsets[at->number] + place * at->m;
+        if (k) {
+            spread(group->reference + l, batch->r_points + at->r * k, at->n, group->rows, k);
+            spread(group->query + l, batch->q_points + at->q * k, at->m, group->columns, k);
+            continue;
         }
-        for (int64_t j = 0; j < group->columns; j++) {
-            int64_t place = j < at->m ? j : at->m - 1;
-            if (k)
-                for (int axis = 0; axis < k; axis++)
-                    group->query[(j * k + axis) * GROUP + l] = batch->q_points[(at->q + place) * k + axis];
-            else
-                group->column[j * GROUP + l] = batch->table ? batch->q_codes[at->q + place] : (int32_t)place;
-        }
+        const double **row = group->row + l, *block = batch->blocks ? batch->blocks + batch->block_offsets[at->number] : NULL;
+        const int32_t *r = batch->r_codes + at->r, *q = batch->q_codes + at->q;
+        int32_t *column = group->column + l;
+        for (int64_t i = 0; i < at->n; i++) row[i * GROUP] = block ? block + i * at->m : batch->table + r[i] * batch->table_size;
+        for (int64_t i = at->n; i < group->rows; i++) row[i * GROUP] = row[(at->n - 1) * GROUP];
+        for (int64_t j = 0; j < at->m; j++) column[j * GROUP] = block ? (int32_t)j : q[j];
+        for (int64_t j = at->m; j < group->columns; j++) column[j * GROUP] = column[(at->m - 1) * GROUP];
     }
     return used;
 }
@@ -273,7 +275,7 @@ static int take_rest(PyObject *const *args, Array *arrays, Batch *batch) {
     return 0;
 }
 
-/* Every episode must lie inside its arrays and have places; codes are the caller's promise. */
+/* Every episode must lie inside its arrays and have places. */
 static int check_offsets(const Batch *batch, const Array *r_offsets, const Array *q_offsets, int64_t r_count, int64_t q_count) {
     int64_t references = LENGTH(*r_offsets, 0) - 1;
     int fits = LENGTH(*q_offsets, 0) == batch->episodes + 1 && (batch->pairing || references == batch->episodes);
@@ -316,6 +318,7 @@ KERNEL(kernel_measure_table) {
     if (!need_arguments("measure_table", nargs, 9) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
         !take_array(args[1], &arrays[1], 'i', 1, 0, 0) || !take_array(args[2], &arrays[2], 'l', 1, 0, 0) ||
         !take_array(args[3], &arrays[3], 'i', 1, 0, 0) || !take_array(args[4], &arrays[4], 'l', 1, 0, 0) ||
+        !check_codes(&arrays[1], &arrays[0]) || !check_codes(&arrays[3], &arrays[0]) ||
         !take_rest(args + 5, arrays + 5, &batch)) {
         drop_arrays(arrays, 7);
         return NULL;

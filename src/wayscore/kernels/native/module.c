@@ -45,6 +45,18 @@ int take_double(PyObject *object, double *value) {
     return !(*value == -1.0 && PyErr_Occurred());
 }
 
+int check_codes(const Array *codes, const Array *table) {
+    const int64_t size = LENGTH(*table, 0), count = LENGTH(*codes, 0);
+    uint32_t most = 0; /* a negative code is a huge unsigned one */
+    for (int64_t i = 0; i < count; i++) {
+        uint32_t code = (uint32_t)INTS32(*codes)[i];
+        most = code > most ? code : most;
+    }
+    if (LENGTH(*table, 1) == size && (count == 0 || (int64_t)most < size)) return 1;
+    PyErr_SetString(PyExc_ValueError, "codes do not fit the table");
+    return 0;
+}
+
 int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed) {
     if (given == needed) return 1;
     PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, got %zd", name, needed, given);

@@ -29,6 +29,8 @@ int take_array(PyObject *object, Array *array, char kind, int dimensions, int wr
 void drop_arrays(Array *arrays, int count);
 int take_count(PyObject *object, int64_t *value);
 int take_double(PyObject *object, double *value);
+/* Are all of these codes rows of a square table of this size? Sets a Python error where not. */
+int check_codes(const Array *codes, const Array *table);
 int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed);
 
 #define KERNEL(name) PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)

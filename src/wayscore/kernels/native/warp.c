@@ -270,6 +270,13 @@ KERNEL(kernel_all_finite) {
     return PyBool_FromLong(sum == 0.0);
 }
 
+/* Are all reference lengths at most `width`? */
+static int lengths_fit(const Array *lengths, int64_t width) {
+    for (int64_t s = 0; s < LENGTH(*lengths, 0); s++)
+        if (INTS64(*lengths)[s] < 0 || INTS64(*lengths)[s] > width) return 0;
+    return 1;
+}
+
 /* advance_block(costs, lengths, rows, active): one more step of every running warping.
  * rows[s] is the last column of C over the reference of slot s, beginning with its border. */
 KERNEL(kernel_advance_block) {
@@ -282,7 +289,7 @@ KERNEL(kernel_advance_block) {
         goto end;
     int64_t slots = LENGTH(arrays[0], 0), width = LENGTH(arrays[0], 1);
     if (LENGTH(arrays[1], 0) != slots || LENGTH(arrays[2], 0) != slots || LENGTH(arrays[2], 1) != width + 1 ||
-        (arrays[3].held && LENGTH(arrays[3], 0) != slots)) {
+        !lengths_fit(&arrays[1], width) || (arrays[3].held && LENGTH(arrays[3], 0) != slots)) {
         PyErr_SetString(PyExc_ValueError, "advance_block: shapes do not fit");
         goto end;
     }
@@ -309,7 +316,7 @@ KERNEL(kernel_advance_points) {
     int64_t slots = LENGTH(arrays[0], 0), width = LENGTH(arrays[0], 1), dimension = LENGTH(arrays[0], 2);
     if (LENGTH(arrays[1], 0) != slots || LENGTH(arrays[2], 0) != slots || LENGTH(arrays[2], 1) != width + 1 ||
         LENGTH(arrays[3], 0) != slots || LENGTH(arrays[3], 1) != dimension ||
-        (arrays[4].held && LENGTH(arrays[4], 0) != slots)) {
+        !lengths_fit(&arrays[1], width) || (arrays[4].held && LENGTH(arrays[4], 0) != slots)) {
         PyErr_SetString(PyExc_ValueError, "advance_points: shapes do not fit");
         goto end;
     }

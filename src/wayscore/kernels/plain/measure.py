@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore.kernels.plain.warp import fill
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Offsets = NDArray[np.int64]
@@ -106,10 +108,11 @@ def measure_block(
 
     def block(chunk: _Chunk) -> Floats:
         i, j = (chunk.r - chunk.r[:, :1])[:, :, None], (chunk.q - chunk.q[:, :1])[:, None, :]
-        return blocks[block_offsets[chunk.numbers][:, None, None] + i * chunk.m[:, None, None] + j]
+        found: Floats = blocks[block_offsets[chunk.numbers][:, None, None] + i * chunk.m[:, None, None] + j]
+        return found
 
     def steps(distances: Floats) -> Callable[[Offsets], Floats]:
-        return lambda at: np.where(at[:, 1:] > at[:, :-1], distances[at[:, :-1]], 0.0)
+        return lambda at: distances[at[:, :-1]]  # the last place of a path has no next; its step is padding
 
     _measure(block, steps(r_steps), steps(q_steps), r, r_offsets, q, q_offsets, pairing, scale, reach, out)
 
@@ -192,16 +195,10 @@ def _sum(columns: Floats) -> Floats:
 
 
 def _warp(D: Floats) -> Floats:
-    """C of every episode at once, cell by cell (the paper's Alg. 1)."""
-    C = np.empty_like(D)
-    border = np.full(len(D), np.inf)
-    for i in range(D.shape[1]):
-        for j in range(D.shape[2]):
-            north = C[:, i - 1, j] if i else border
-            west = C[:, i, j - 1] if j else border
-            corner = C[:, i - 1, j - 1] if i and j else (border if i or j else np.zeros(len(D)))
-            C[:, i, j] = D[:, i, j] + np.minimum(np.minimum(north, west), corner)
-    return C
+    """C of every episode at once."""
+    top, left = np.full(D.shape[2] + 1, np.inf), np.full(D.shape[1] + 1, np.inf)
+    top[0] = left[0] = 0.0
+    return fill(D, top, left)[:, 1:, 1:]
 
 
 def edit_distance(r: Places, q: Places) -> int:

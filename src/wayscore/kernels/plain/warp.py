@@ -27,27 +27,26 @@ def all_finite(numbers: Floats) -> bool:
 
 
 def fill(costs: Floats, top: Floats, left: Floats) -> Floats:
-    """Return C of one tile, borders included, (n + 1, m + 1).
+    """Return C of one tile, borders included, (..., n + 1, m + 1); leading axes are tiles side by side.
 
     C[i, j] = costs[i, j] + min(C[i-1, j], C[i, j-1], C[i-1, j-1]); cells of one anti-diagonal do not depend on
     each other, and on the flat memory of a matrix they stand a constant stride apart.
     """
-    n, m = costs.shape
-    C = np.empty((n + 1, m + 1))
-    C[0], C[:, 0] = top, left
-    flat, flat_costs = C.reshape(-1), np.ascontiguousarray(costs).reshape(-1)
+    *others, n, m = costs.shape
+    C = np.empty((*others, n + 1, m + 1))
+    C[..., 0, :], C[..., :, 0] = top, left
+    flat, flat_costs = C.reshape(*others, -1), np.ascontiguousarray(costs).reshape(*others, -1)
     for diagonal in range(n + m - 1):
         first = max(0, diagonal - m + 1)  # the topmost row that this diagonal crosses
         count = min(n - 1, diagonal) - first + 1
+
+        def cells(start: int, stride: int, count: int = count) -> slice:
+            return slice(start, start + (count - 1) * stride + 1, max(1, stride))
+
         here = (first + 1) * (m + 1) + (diagonal - first + 1)
-        cells = slice(here, here + count * m, m) if count > 1 else slice(here, here + 1)
-        cost_at = first * m + diagonal - first
-        step = m - 1
-        cost = flat_costs[cost_at : cost_at + (count - 1) * step + 1 : step] if count > 1 else flat_costs[cost_at]
-        above, before, corner = (
-            slice(cells.start - shift, cells.stop - shift, cells.step) for shift in (m + 1, 1, m + 2)
-        )
-        flat[cells] = cost + np.minimum(np.minimum(flat[above], flat[corner]), flat[before])
+        north, west, corner = (flat[..., cells(here - back, m)] for back in (m + 1, 1, m + 2))
+        cost = flat_costs[..., cells(first * m + diagonal - first, m - 1)]
+        flat[..., cells(here, m)] = cost + np.minimum(np.minimum(north, corner), west)
     return C
 
 
@@ -118,9 +117,7 @@ def trace_block(costs: Floats, top: Floats, left: Floats, i: int, j: int, cells:
     return count
 
 
-def advance_block(
-    costs: Floats, lengths: NDArray[np.int64], rows: Floats, active: NDArray[np.uint8] | None
-) -> None:
+def advance_block(costs: Floats, lengths: NDArray[np.int64], rows: Floats, active: NDArray[np.uint8] | None) -> None:
     """Take one more query step in every running warping; slots side by side, reference places one by one.
 
     `rows[s]` is the last column of C over the reference of slot s, beginning with its border.

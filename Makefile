@@ -1,0 +1,50 @@
+# Every target sets up what it needs in .venv. Start with `make demo`.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/wayscore/kernels/native/*)
+
+.PHONY: demo test lint bench twins sanitize wheel clean
+
+demo: .venv/base  ## the main job on generated worlds, nothing to download
+	$(BIN)/wayscore demo
+
+test: .venv/dev  ## the whole suite; set WAYSCORE_DATA for the tests on real data
+	$(BIN)/python -m pytest -q
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/dev  ## ratios against peers, measured in one run
+	$(BIN)/wayscore bench --json benchmarks/results.json
+
+twins: .venv/dev  ## native and NumPy kernels on 10,000 random shapes
+	$(BIN)/python -m tests.twins 10000
+
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
+sanitize: .venv/dev  ## the same under AddressSanitizer and UndefinedBehaviorSanitizer
+	rm -rf build/sanitize && mkdir -p build/sanitize && cp -r src/wayscore build/sanitize/
+	rm -f build/sanitize/wayscore/kernels/*.so
+	WAYSCORE_CFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --force \
+		--build-lib build/sanitize --build-temp build/sanitize/temp
+	PYTHONPATH=build/sanitize:. ASAN_OPTIONS=detect_leaks=0 \
+		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+		$(BIN)/python -m tests.twins $(or $(SHAPES),10000)
+
+wheel: .venv/base
+	$(PIP) build && $(BIN)/python -m build --wheel --outdir dist .
+
+.venv/base: $(SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --editable .
+	touch $@
+
+.venv/dev: .venv/base
+	$(PIP) --group dev
+	touch $@
+
+clean:
+	rm -rf .venv build dist src/*.egg-info src/wayscore/kernels/*.so

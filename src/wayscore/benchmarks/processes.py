@@ -1,0 +1,111 @@
+"""Rows that need a process of their own: memory, and what an import costs.
+
+Run as a module it is that process: `python -m wayscore.benchmarks.processes value 50000` prints the growth of
+its peak memory in bytes, and whether the value is right.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wayscore.benchmarks.report import Outcome
+
+if TYPE_CHECKING:
+    from wayscore.benchmarks.rows import Setting
+
+IMPORT_ROUNDS = 10
+
+
+def memory(_: Setting, work: str, count: int) -> Outcome:
+    """Return by how much peak memory grows during one call, inputs and imports not counted."""
+    command = [sys.executable, "-m", __name__, work, str(count)]
+    answer = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
+    growth, right = answer.stdout.split()
+    return Outcome(int(growth) / 1e6, agreed=right == "True", note="growth of peak resident memory")
+
+
+def imports(setting: Setting, statement: str) -> Outcome:
+    """Return what a statement costs over `import numpy`, in milliseconds of CPU time."""
+    best = {"import numpy": float("inf"), f"import numpy; {statement}": float("inf")}
+    for _ in range(2 if setting.quick else IMPORT_ROUNDS):
+        for code in best:
+            before = _children_seconds()
+            subprocess.run([sys.executable, "-c", code], env=_environment(), check=True)
+            best[code] = min(best[code], _children_seconds() - before)
+    numpy, both = best.values()
+    return Outcome(max(0.0, both - numpy) * 1e3, note=f"`import numpy` itself takes {numpy * 1e3:.0f} ms")
+
+
+def _children_seconds() -> float:
+    """Return the CPU time of all children so far."""
+    try:
+        import resource  # finer than the hundredths of os.times, but not on every system
+
+        spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return spent.ru_utime + spent.ru_stime
+    except ImportError:
+        times = os.times()
+        return times.children_user + times.children_system
+
+
+def _environment() -> dict[str, str]:
+    """Compiled modules are kept, as for any user."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+
+def main() -> None:
+    """Measure one call in this process."""
+    from wayscore import kernels
+    from wayscore.alignment import align, dtw
+    from wayscore.benchmarks.data import tracking_pair
+
+    work, count = sys.argv[1], int(sys.argv[2])
+    R, Q = tracking_pair(count)
+    dtw(reference=R[:50], query=Q[:50])  # what is loaded at first use is no memory of the call
+    align(reference=R[:50], query=Q[:50])
+    start = _start_of_peak()
+    if work == "value":
+        value = dtw(reference=R, query=Q)
+    elif work == "full":
+        value = kernels.warp_points(R, Q, None, None)
+    else:
+        value = align(reference=R, query=Q).cost
+    growth = _peak() - start
+    print(growth, abs(value - dtw(reference=R, query=Q)) <= 1e-9 * value)
+
+
+def _start_of_peak() -> int:
+    """Forget the peak so far where the system can (Linux), and return the memory now."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return _status("VmRSS")
+    except OSError:
+        return _peak()
+
+
+def _peak() -> int:
+    """Return the peak of resident memory in bytes.
+
+    Linux lets a child start with its parent's `ru_maxrss`: the process's own mark is read where there is one.
+    """
+    try:
+        return _status("VmHWM")
+    except OSError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _status(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"this system does not tell {field}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""What a benchmark run found: rows with their bars, as a table for people and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Measure = Literal["ratio", "growth", "MB", "ms"]
+"""ratio: peer's time over ours, the more the better; the others are ours alone, the less the better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one measurement gave.
+
+    Attributes:
+        ours: our time in seconds; or the value itself where the measure is not a ratio.
+        theirs: the peer's time in seconds.
+        agreed: whether both results are the same (to 1e-9, or to the bit where the row says so).
+        difference: how far the peer's result is from ours, relative to ours.
+        note: what a reader should know besides.
+        means: mean scores that the run computed, where they are of interest.
+    """
+
+    ours: float
+    theirs: float | None = None
+    agreed: bool | None = None
+    difference: float | None = None
+    note: str = ""
+    means: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: what was measured, against whom, and whether it reached its bars."""
+
+    work: str
+    peer: str
+    measure: Measure
+    bar: float | None
+    stretch: float | None
+    outcome: Outcome | None
+    problem: str = ""
+
+    @property
+    def value(self) -> float | None:
+        """What the bars are about: the ratio, or our own figure."""
+        if self.outcome is None:
+            return None
+        if self.measure != "ratio":
+            return self.outcome.ours
+        return None if self.outcome.theirs is None else self.outcome.theirs / self.outcome.ours
+
+    def reaches(self, bar: float | None) -> bool | None:
+        """Say whether the value reaches a bar; None where there is no value or no bar."""
+        value = self.value
+        if value is None or bar is None:
+            return None
+        return value >= bar if self.measure == "ratio" else value <= bar
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain values."""
+        return {
+            "work": self.work,
+            "peer": self.peer,
+            "measure": self.measure,
+            "value": self.value,
+            "bar": self.bar,
+            "stretch": self.stretch,
+            "reached": self.reaches(self.bar),
+            "stretch_reached": self.reaches(self.stretch),
+            "problem": self.problem,
+            **(asdict(self.outcome) if self.outcome else {}),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Every row of one run, and where and on what it ran."""
+
+    rows: tuple[Row, ...]
+    data: str
+    quick: bool = False
+    machine: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def missed(self) -> tuple[Row, ...]:
+        """Rows that are below their bar, or whose results differ from the peer's."""
+        return tuple(
+            row
+            for row in self.rows
+            if row.reaches(row.bar) is False or (row.outcome is not None and row.outcome.agreed is False)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as plain values."""
+        return {
+            "data": self.data,
+            "quick": self.quick,
+            "machine": self.machine,
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+    def to_json(self) -> str:
+        """Return the run as JSON text (never NaN or infinity)."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
+
+    def to_markdown(self) -> str:
+        """Return the rows as a Markdown table."""
+        lines = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
+        lines += [f"| {' | '.join(cells(row))} |" for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+    def table(self) -> Table:
+        """Return a rich table."""
+        from rich.table import Table as RichTable
+
+        shape = "smoke test at small sizes, the bars do not apply" if self.quick else "CPU time of one thread"
+        caption = "; ".join(f"{key} {value}" for key, value in self.machine.items())
+        table = RichTable(title=f"wayscore bench: {shape}", caption=f"Data: {self.data}. {caption}.")
+        for number, heading in enumerate(HEADINGS):
+            table.add_column(heading, justify="right" if 2 <= number <= 6 else "left", overflow="fold")
+        for row in self.rows:
+            style = "red" if row in self.missed else None
+            table.add_row(*cells(row), style=style)
+        return table
+
+
+HEADINGS = ("work", "peer", "ours", "peer's", "result", "at least", "stretch", "reached", "agree", "note")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """Return a row as text, in the order of `HEADINGS`."""
+    outcome = row.outcome
+    if outcome is None:
+        return (
+            row.work,
+            row.peer,
+            "",
+            "",
+            "",
+            _bar(row, row.bar),
+            _bar(row, row.stretch),
+            "",
+            "",
+            row.problem,
+        )
+    ours = _seconds(outcome.ours) if row.measure == "ratio" else ""
+    theirs = "" if outcome.theirs is None else _seconds(outcome.theirs)
+    agreed = {None: "", True: "yes", False: "NO"}[outcome.agreed]
+    reached = {None: "", True: "yes", False: "NO"}[row.reaches(row.bar)]
+    if row.reaches(row.stretch):
+        reached = "stretch"
+    return (
+        row.work,
+        row.peer,
+        ours,
+        theirs,
+        _figure(row.measure, row.value),
+        _bar(row, row.bar),
+        _bar(row, row.stretch),
+        reached,
+        agreed,
+        outcome.note,
+    )
+
+
+def describe_machine() -> dict[str, str]:
+    """Return what the figures depend on: processor, versions, kernels; no names of hosts or paths."""
+    import numpy as np
+
+    from wayscore import __version__, kernels
+
+    return {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "wayscore": __version__,
+        "kernels": kernels.description,
+    }
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _seconds(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def _figure(measure: Measure, value: float | None) -> str:
+    if value is None:
+        return ""
+    if measure in ("ratio", "growth"):
+        return f"x{value:,.0f}" if value >= 100 else f"x{value:.3g}"
+    return f"{value:.2g} {measure}" if value < 10 else f"{value:.0f} {measure}"
+
+
+def _bar(row: Row, bar: float | None) -> str:
+    if bar is None:
+        return ""
+    return _figure(row.measure, bar) if row.measure == "ratio" else f"at most {_figure(row.measure, bar)}"

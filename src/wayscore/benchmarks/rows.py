@@ -1,0 +1,127 @@
+"""The table: what is measured, against whom, and the bars to reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+from wayscore.benchmarks import data, graphs, literal, processes, warping
+from wayscore.benchmarks.report import Measure, Outcome
+
+
+@dataclass
+class Setting:
+    """What the rows of one run share; inputs are made when the first row asks for them."""
+
+    quick: bool = False
+    _distances: dict[str, literal.Distances] = field(default_factory=dict)
+
+    @cached_property
+    def inputs(self) -> data.Inputs:
+        """The graphs and reference paths."""
+        return data.load()
+
+    def distances(self, scan: str) -> literal.Distances:
+        """Return the peer's distances in one scan, from networkx."""
+        if scan not in self._distances:
+            self._distances[scan] = literal.distances_of(self.inputs.graphs[scan])
+        return self._distances[scan]
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One row before it is measured.
+
+    Attributes:
+        work: what is measured; `--only` looks here, and in the peer's name.
+        peer: against whom, "" where a figure stands for itself.
+        run: measures it.
+        bar: the least (of ratios) or most (of the rest) that is good enough.
+        stretch: what would be better still.
+        measure: what kind of figure it is.
+    """
+
+    work: str
+    peer: str
+    run: Callable[[Setting], Outcome]
+    bar: float | None = None
+    stretch: float | None = None
+    measure: Measure = "ratio"
+
+
+LOOPS = "literal Python: loops, rapidfuzz, networkx distances"
+RELEASED = "the same as released evaluators write it: NumPy calls on lists"
+DTAI = "dtaidistance (C, Euclidean)"
+FAST = "fastdtw package, radius 1"
+
+
+def specs(quick: bool = False) -> list[Spec]:
+    """Return every row; a quick run has smaller sizes and no bars."""
+    long = 2_000 if quick else 50_000
+    walks = "20,000" if quick else "1,000,000"
+    scans = "6" if quick else "90"
+    rows = [
+        Spec("12 metrics from node names", LOOPS, partial(graphs.node_names, style="literal"), 60, 150),
+        Spec("12 metrics from node names", RELEASED, partial(graphs.node_names, style="released"), 60, 150),
+        Spec(
+            f"{walks} random walks, 12 metrics",
+            LOOPS,
+            partial(graphs.random_walks, style="literal"),
+            800,
+            2_000,
+        ),
+        Spec(
+            f"{walks} random walks, 12 metrics",
+            RELEASED,
+            partial(graphs.random_walks, style="released"),
+            800,
+            2_000,
+        ),
+        Spec(
+            f"all-pairs distances, {scans} scans",
+            "networkx",
+            partial(graphs.all_pairs, peer="networkx"),
+            60,
+            100,
+        ),
+        Spec(f"all-pairs distances, {scans} scans", "SciPy", partial(graphs.all_pairs, peer="scipy"), 4, 7),
+    ]
+    for count in (50, 500) if quick else (50, 500, 5_000, 50_000):
+        run = partial(warping.against_dtaidistance, count=count)
+        rows.append(Spec(f"exact 3-D DTW, n = {count:,}", DTAI, run, 7 if count >= 5_000 else 4, 8))
+    for count, bar in ((50, 500), (500, 150)) if quick else ((50, 500), (500, 150), (5_000, 35)):
+        run = partial(warping.exact_against_fastdtw, count=count)
+        rows.append(Spec(f"exact 3-D DTW, no error, n = {count:,}", FAST, run, bar))
+    for count in (500,) if quick else (500, 5_000):
+        run = partial(warping.fast_against_fastdtw, count=count)
+        rows.append(Spec(f"own fast_dtw, radius 1, n = {count:,}", FAST, run, 200, 1_000))
+    pruned = partial(warping.pruned_against_full, count=long)
+    rows.append(Spec(f"exact, pruned, n = {long:,}", "own full recurrence", pruned, 5, 14))
+    for nodes, steps, bar in ((7, 10, 300), (50, 100, 5_000), (100, 500, 20_000))[: 1 if quick else None]:
+        run = partial(warping.every_step, nodes=nodes, steps=steps)
+        rows.append(
+            Spec(
+                f"nDTW at every step, |R| = {nodes}, T = {steps}",
+                "fastdtw of each prefix, as VLN-CE calls it",
+                run,
+                bar,
+            )
+        )
+    late = 1_000 if quick else 10_000
+    flat = partial(warping.flat_in_time, nodes=100, late=late)
+    rows.append(Spec(f"cost of a step after {late:,} steps, |R| = 100", "steps 1-100", flat, 1.3, None, "growth"))
+    for name, work, most in (
+        ("value only, tracking pair", "value", 10),
+        ("value only, full recurrence", "full", 10),
+        ("with warping", "warping", 100),
+    ):
+        run = partial(processes.memory, work=work, count=long)
+        rows.append(Spec(f"memory at {long:,} x {long:,}, {name}", "", run, most, None, "MB"))
+    for statement, bar_ms, stretch_ms in (
+        ("import wayscore", 50, 10),
+        ("from wayscore import score", None, None),
+    ):
+        run = partial(processes.imports, statement=statement)
+        rows.append(Spec(f"`{statement}`", "over `import numpy`", run, bar_ms, stretch_ms, "ms"))
+    return [replace(row, bar=None, stretch=None) for row in rows] if quick else rows

@@ -1,0 +1,249 @@
+"""The paper's simulated world, its path sampler, and scripted walkers whose faults are known.
+
+Nodes form a jittered grid and are joined where they are near; lengths are Euclidean, one metre a grid step.
+"""
+
+# ruff: noqa: ARG001 -- walkers share one signature, whether or not they leave anything to chance
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.distances import Euclidean, Graph
+from wayscore.errors import OptionError, PathError
+
+Node: TypeAlias = tuple[int, int]
+Path: TypeAlias = list[Node]
+Rng: TypeAlias = np.random.Generator
+
+THRESHOLD_IN_EDGES = 1.33
+"""d_th in mean edge lengths."""
+STAGES = 4
+"""How often the sampler draws a next node; the paper does not say. Four give some ten edges, as in R4R."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A random world: size x size nodes n_ij, joined wherever two lie within reach.
+
+    x_ij ~ U(i - jitter, i + jitter), y_ij ~ U(j - jitter, j + jitter), and an edge joins every pair whose
+    distance is at most `reach`. The same four values always make the same world. With the paper's, a few
+    worlds in a hundred have a corner cut off; a sampled path stays where it started.
+
+    Attributes:
+        size: nodes along each side of the grid.
+        jitter: the paper's zeta, in metres: how far a node may lie from its grid point along each axis.
+        reach: the longest edge, in metres.
+        seed: a whole number, 0 or more.
+
+    >>> world = World(seed=7)
+    >>> world.graph
+    <world: 225 nodes, 577 edges>
+    >>> round(world.threshold, 3)
+    1.419
+    """
+
+    size: int = 15
+    jitter: float = 0.3
+    reach: float = 1.4
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_whole("size", self.size, least=1)
+        _check_number("jitter", self.jitter)
+        _check_number("reach", self.reach)
+        _check_whole("seed", self.seed, least=0)
+
+    @classmethod
+    def paper(cls, seed: int = 0) -> World:
+        """Return a world with the paper's settings: 15 x 15 nodes, jitter 0.3, reach 1.4."""
+        return cls(size=15, jitter=0.3, reach=1.4, seed=seed)
+
+    @cached_property
+    def positions(self) -> NDArray[np.float64]:
+        """Coordinates (x, y) in metres, (size^2, 2), in the order of `graph.nodes`."""
+        i, j = np.divmod(np.arange(self.size**2), self.size)
+        shift = np.random.default_rng(self.seed).uniform(-self.jitter, self.jitter, (self.size**2, 2))
+        positions = np.column_stack((i, j)) + shift
+        positions.flags.writeable = False
+        return positions
+
+    @cached_property
+    def _edges(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Pairs of node numbers, and the length of each."""
+        away = Euclidean().between(self.positions, self.positions)
+        a, b = np.nonzero(np.triu(away <= self.reach, k=1))
+        return np.column_stack((a, b)), away[a, b]
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The navigation graph; nodes are labelled (i, j)."""
+        pairs, lengths = self._edges
+        nodes = [(i, j) for i in range(self.size) for j in range(self.size)]
+        edges = [(nodes[a], nodes[b]) for a, b in pairs.tolist()]
+        positions = dict(zip(nodes, self.positions.tolist(), strict=True))
+        return Graph.from_edges(edges, lengths, nodes=nodes, positions=positions, name="world")
+
+    @cached_property
+    def threshold(self) -> float:
+        """d_th = 1.33 x the mean edge length, in metres."""
+        if not len(lengths := self._edges[1]):
+            raise OptionError(f"{self} has no edges; give it more nodes or a longer reach")
+        return THRESHOLD_IN_EDGES * math.fsum(lengths) / len(lengths)
+
+    def neighbors(self, node: Node) -> list[Node]:
+        """Return the nodes one edge away."""
+        return cast(list[Node], self.graph.neighbors(node))
+
+    def within(self, node: Node, hops: int) -> dict[Node, int]:
+        """Return the nodes at most `hops` edges away, each with its number of edges (breadth first).
+
+        >>> World(size=3, jitter=0.0, reach=1.0).within((0, 0), 2)
+        {(0, 0): 0, (0, 1): 1, (1, 0): 1, (0, 2): 2, (1, 1): 2, (2, 0): 2}
+        """
+        found = {node: 0}
+        queue = deque([node])
+        while queue and found[queue[0]] < hops:
+            here = queue.popleft()
+            for near in self.neighbors(here):
+                if near not in found:
+                    found[near] = found[here] + 1
+                    queue.append(near)
+        return found
+
+    def shortest_path(self, start: Node, goal: Node) -> Path:
+        """Return the shortest path by length, both ends included.
+
+        >>> World(size=3, jitter=0.0, reach=1.0).shortest_path((0, 0), (1, 2))
+        [(0, 0), (0, 1), (0, 2), (1, 2)]
+        """
+        if math.isinf(self.graph.distance(start, goal)):
+            raise PathError(f"no path leads from {start} to {goal} in {self}; a longer reach would join them")
+        path = [start]
+        while path[-1] != goal:
+            near = self.neighbors(path[-1])
+            here, *codes, end = (self.graph.index[node] for node in (path[-1], *near, goal))
+            # An edge is the shortest way between its ends, because lengths are Euclidean.
+            steps = self.graph.between(np.array([here]), np.array(codes))[0]
+            rest = self.graph.between(np.array(codes), np.array([end]))[:, 0]
+            path.append(near[int(np.argmin(steps + rest))])
+        return path
+
+    @cached_property
+    def _stages_after(self) -> dict[Node, list[Node]]:
+        """For each node those exactly two or three edges away, where there are any."""
+        nodes = cast(tuple[Node, ...], self.graph.nodes)
+        stages = {node: [near for near, hops in self.within(node, 3).items() if hops >= 2] for node in nodes}
+        return {node: choices for node, choices in stages.items() if choices}
+
+    def sample_stages(self, rng: Rng, stages: int = STAGES) -> Path:
+        """Draw a node, then `stages` times one of the nodes exactly two or three edges from the last."""
+        _check_whole("stages", stages, least=1)
+        if not (starts := list(self._stages_after)):
+            raise OptionError(f"no two nodes of {self} are two or three edges apart; give it more nodes")
+        drawn = [_draw(starts, rng)]
+        for _ in range(stages):
+            drawn.append(_draw(self._stages_after[drawn[-1]], rng))
+        return drawn
+
+    def sample_path(self, rng: Rng, stages: int = STAGES) -> Path:
+        """Draw a path by the paper's procedure: `sample_stages`, joined by shortest paths.
+
+        >>> World.paper(seed=7).sample_path(np.random.default_rng(0), stages=2)
+        [(12, 11), (11, 11), (10, 12), (9, 12), (8, 13), (8, 12), (7, 11)]
+        """
+        first, *others = self.sample_stages(rng, stages)
+        path = [first]
+        for stage in others:
+            path += self.shortest_path(path[-1], stage)[1:]
+        return path
+
+
+Walker: TypeAlias = Callable[[World, Sequence[Node], Rng], Path]
+"""From a world, a reference and chance to a query."""
+
+
+def perfect(world: World, reference: Sequence[Node], rng: Rng) -> Path:
+    """Walk the reference."""
+    return _checked(reference)
+
+
+def noisy(world: World, reference: Sequence[Node], rng: Rng, *, mistakes: float = 0.2) -> Path:
+    """Follow the reference, but at each step stray to any neighbour with probability `mistakes`."""
+    _check_number("mistakes", mistakes, most=1)
+    path = _checked(reference)[:1]
+    for place in reference[1:]:
+        stray = rng.random() < mistakes
+        path += _wander(world, path[-1], 1, rng) if stray else world.shortest_path(path[-1], place)[1:]
+    return path
+
+
+def overshoot(world: World, reference: Sequence[Node], rng: Rng, *, steps: int = 4) -> Path:
+    """Walk the reference, fail to stop, and wander on for `steps` edges."""
+    _check_whole("steps", steps, least=0)
+    return [*_checked(reference), *_wander(world, reference[-1], steps, rng)]
+
+
+def early_stop(world: World, reference: Sequence[Node], rng: Rng, *, share: float = 0.5) -> Path:
+    """Stop after `share` of the reference's edges."""
+    _check_number("share", share, most=1)
+    return _checked(reference)[: 1 + round(share * (len(reference) - 1))]
+
+
+def shortest(world: World, reference: Sequence[Node], rng: Rng) -> Path:
+    """Take the shortest path to the goal, whatever the reference is."""
+    path = _checked(reference)
+    return world.shortest_path(path[0], path[-1])
+
+
+def reversed_walk(world: World, reference: Sequence[Node], rng: Rng) -> Path:
+    """Walk the reference from its goal back to its start."""
+    return _checked(reference)[::-1]
+
+
+def random_walk(world: World, reference: Sequence[Node], rng: Rng) -> Path:
+    """Start where the reference starts and take as many edges, each at random."""
+    start, *others = _checked(reference)
+    return [start, *_wander(world, start, len(others), rng)]
+
+
+_FROM_MOST_TO_LEAST_FAITHFUL = (perfect, noisy, overshoot, early_stop, shortest, reversed_walk, random_walk)
+WALKERS: dict[str, Walker] = {walker.__name__: walker for walker in _FROM_MOST_TO_LEAST_FAITHFUL}
+"""Name -> walker."""
+
+
+def _draw(nodes: Sequence[Node], rng: Rng) -> Node:
+    return nodes[int(rng.integers(len(nodes)))]
+
+
+def _wander(world: World, start: Node, steps: int, rng: Rng) -> Path:
+    """Return the places after `start` on a random walk."""
+    path = [start]
+    for _ in range(steps):
+        path.append(_draw(world.neighbors(path[-1]) or path[-1:], rng))  # where no edge leads away, stay
+    return path[1:]
+
+
+def _checked(reference: Sequence[Node]) -> Path:
+    if not len(reference):
+        raise PathError("the reference is empty; a path has at least one place")
+    return list(reference)
+
+
+def _check_whole(name: str, value: Any, *, least: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise OptionError(f"{name} must be a whole number, {least} or more, got {value!r}")
+
+
+def _check_number(name: str, value: Any, *, most: float = math.inf) -> None:
+    if not isinstance(value, int | float | np.number) or not (0 <= value <= most and math.isfinite(value)):
+        limits = "0 or more" if math.isinf(most) else f"from 0 to {most:g}"
+        raise OptionError(f"{name} must be a number, {limits}, got {value!r}")

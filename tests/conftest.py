@@ -1,0 +1,41 @@
+"""Where tests find real data: `WAYSCORE_DATA` (and `golden` beside it); without it they skip and say so."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("wayscore", deadline=None, derandomize=True, max_examples=60)
+settings.load_profile("wayscore")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real datasets."""
+    folder = os.environ.get("WAYSCORE_DATA")
+    if not folder:
+        pytest.skip("set WAYSCORE_DATA to the folder of real datasets to run this test")
+    if not Path(folder).is_dir():
+        pytest.fail(f"WAYSCORE_DATA={folder} is not a folder")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def golden(data: Path) -> Path:
+    """The folder of other scorers' values, beside the data."""
+    folder = data.parent / "golden"
+    if not folder.is_dir():
+        pytest.skip("no golden values beside WAYSCORE_DATA")
+    return folder
+
+
+def read_json(path: Path) -> Any:
+    """Read a gzipped JSON file."""
+    with gzip.open(path) as stream:
+        return json.load(stream)

@@ -1,0 +1,232 @@
+"""The value of a warping, the warping itself, and the approximation."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wayscore as ws
+from tests.oracles import paper
+from wayscore import alignment, kernels
+
+GRID = ws.Graph.from_edges(
+    [((x, y), (x + 1, y)) for x in range(3) for y in range(3)]
+    + [((x, y), (x, y + 1)) for x in range(4) for y in range(2)]
+)
+REFERENCE = [(0, 0), (1, 0), (2, 1), (3, 2)]
+QUERY = [(0, 0), (1, 0), (2, 0), (3, 0)]
+
+
+def walks(seed: int, n: int, m: int | None = None, dimension: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return tuple(rng.normal(size=(count, dimension)).cumsum(axis=0) for count in (n, m or n))  # type: ignore[return-value]
+
+
+def tracking(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """A smooth walk, and the same walk re-timed with noise."""
+    rng = np.random.default_rng(seed)
+    heading = rng.normal(size=(n, 3)).cumsum(axis=0)
+    R = (heading / np.linalg.norm(heading, axis=1, keepdims=True) * 0.25).cumsum(axis=0)
+    return R, R[np.sort(rng.integers(0, n, n))] + rng.normal(size=(n, 3)) * 0.15
+
+
+def check_warping(pairs: np.ndarray, n: int, m: int) -> None:
+    assert pairs[0].tolist() == [0, 0]
+    assert pairs[-1].tolist() == [n - 1, m - 1]
+    assert set(map(tuple, np.diff(pairs, axis=0).tolist())) <= {(1, 1), (1, 0), (0, 1)}
+
+
+def test_the_four_node_example() -> None:
+    assert ws.dtw(reference=REFERENCE, query=QUERY, distance=GRID) == 3.0
+    assert ws.ndtw(reference=REFERENCE, query=QUERY, distance=GRID, threshold=3.0) == 0.7788007830714049
+    assert ws.sdtw(reference=REFERENCE, query=QUERY, distance=GRID, threshold=3.0) == 0.7788007830714049
+    assert ws.sdtw(reference=REFERENCE, query=QUERY, distance=GRID, threshold=1.5) == 0.0
+    got = ws.align(reference=REFERENCE, query=QUERY, distance=GRID)
+    assert got.cost == 3.0
+    assert got.pairs.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+    assert got.matrix()[-1, -1] == 3.0
+    assert (
+        got.distances().tolist() == GRID.between(*(GRID.encode([path]).places for path in (REFERENCE, QUERY))).tolist()
+    )
+
+
+def test_where_no_way_exists() -> None:
+    islands = ws.Graph.from_edges([("a", "b")], nodes="abc")
+    assert ws.dtw(reference="ab", query="ac", distance=islands) == math.inf
+    assert ws.ndtw(reference="ab", query="ac", distance=islands) == 0.0
+    assert ws.sdtw(reference="ab", query="ac", distance=islands) == 0.0
+    for found in (
+        ws.align(reference="aab", query="cab", distance=islands),
+        ws.fast_dtw(reference="aab", query="cab", distance=islands),
+    ):
+        assert found.cost == math.inf
+        check_warping(found.pairs, 3, 3)
+
+
+paths = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
+
+
+@given(paths, paths)
+def test_value_and_warping_against_the_literal_loop(R: list[tuple[int, int]], Q: list[tuple[int, int]]) -> None:
+    expected = paper.dtw(R, Q, math.dist)
+    assert ws.dtw(reference=R, query=Q) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    found = ws.align(reference=R, query=Q)
+    assert found.cost == ws.dtw(reference=R, query=Q)
+    assert found.cost == found.matrix()[-1, -1]
+    check_warping(found.pairs, len(R), len(Q))
+    assert len(found) == len(found.pairs)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 4, 7])
+def test_any_dimension(dimension: int) -> None:
+    R, Q = walks(dimension, 45, 37, dimension)
+    assert ws.dtw(reference=R, query=Q) == pytest.approx(paper.dtw(R.tolist(), Q.tolist(), math.dist), rel=1e-12)
+
+
+def test_long_pairs_are_tiled_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    R, Q = walks(3, 230, 190)
+    whole = ws.align(reference=R, query=Q)
+    table = ws.Table(ws.Euclidean().between(R, R), range(len(R)))
+    on_nodes = ws.dtw(reference=range(230), query=range(189, -1, -1), distance=table)
+    monkeypatch.setattr(alignment, "BLOCK_CELLS", 64)  # several levels of tiles within tiles
+    tiled = ws.align(reference=R, query=Q)
+    assert tiled.cost == whole.cost == ws.dtw(reference=R, query=Q)
+    assert tiled.pairs.tolist() == whole.pairs.tolist()
+    assert ws.dtw(reference=range(230), query=range(189, -1, -1), distance=table) == on_nodes
+
+
+def test_a_long_warping_takes_linear_memory() -> None:
+    R, Q = tracking(5, 6000)
+    tracemalloc.start()
+    try:
+        found = ws.align(reference=R, query=Q)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 64e6  # the whole of C would take 288 MB
+    assert found.cost == ws.dtw(reference=R, query=Q)
+    check_warping(found.pairs, 6000, 6000)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pruning_changes_no_bit(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for R, Q in (tracking(seed, 700), walks(seed, 150, 90), (tracking(seed, 50)[0],) * 2):
+        full = kernels.warp_points(R, Q, None, None)
+        monkeypatch.setattr(alignment, "PRUNE_CELLS", 0)
+        assert ws.dtw(reference=R, query=Q) == full
+        pruned = kernels.pruned_points(R, Q, len(R) * len(Q))
+        assert pruned in (full, None)
+        assert kernels.pruned_points(R, Q, 1) is None  # more cells than allowed: the caller falls back
+        if kernels.name == "native":
+            assert pruned is not None
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 31, 64, 200])
+@pytest.mark.parametrize("radius", [1, 2, 5])
+def test_fast_dtw_reproduces_the_fastdtw_package(n: int, radius: int) -> None:
+    fastdtw = pytest.importorskip("fastdtw").fastdtw
+    R, Q = walks(n, n, max(1, n - 7))
+    cost, path = fastdtw(R, Q, radius=radius, dist=math.dist)
+    found = ws.fast_dtw(reference=R, query=Q, radius=radius)
+    assert found.cost == pytest.approx(cost, rel=1e-12)
+    assert found.pairs.tolist() == [list(pair) for pair in path]
+
+
+def test_fast_dtw_is_nearly_exact() -> None:
+    exact = 0
+    for seed in range(100):
+        R, Q = walks(seed, 500)
+        best = ws.dtw(reference=R, query=Q)
+        found = ws.fast_dtw(reference=R, query=Q, radius=30)
+        assert found.cost >= best
+        check_warping(found.pairs, 500, 500)
+        exact += found.cost == best
+    if kernels.name == "native":
+        assert exact >= 98
+
+
+def test_fast_dtw_with_every_kind_of_distance() -> None:
+    rng = np.random.default_rng(0)
+    nodes = list(GRID.nodes)
+    R, Q = ([nodes[i] for i in rng.integers(0, len(nodes), count)] for count in (60, 47))
+    asked = set()
+
+    def hops(a: tuple[int, int], b: tuple[int, int]) -> float:
+        asked.update((a, b))
+        return GRID.distance(a, b)
+
+    on_graph = ws.fast_dtw(reference=R, query=Q, distance=GRID, radius=1)
+    by_function = ws.fast_dtw(reference=R, query=Q, distance=ws.Function(hops), radius=1)
+    assert on_graph.cost == by_function.cost >= ws.dtw(reference=R, query=Q, distance=GRID)
+    assert on_graph.pairs.tolist() == by_function.pairs.tolist()
+    assert asked <= set(nodes)  # sampled, never averaged: only real nodes are compared
+    wide = ws.fast_dtw(reference=R, query=Q, distance=GRID, radius=10**9)
+    assert wide.cost == ws.dtw(reference=R, query=Q, distance=GRID)
+
+
+def test_fast_dtw_looks_at_few_cells() -> None:
+    counts = []
+    for n in (200, 400, 800):
+        calls: list[int] = []
+        line = ws.Function(lambda a, b, calls=calls: calls.append(1) or abs(a - b))
+        ws.fast_dtw(reference=range(n), query=[x + 0.5 for x in range(n)], distance=line, radius=1)
+        counts.append(len(calls))
+    assert counts[2] - counts[1] < 2.2 * (counts[1] - counts[0])
+    assert counts[2] < 32 * 800
+
+
+def test_fast_dtw_radius_zero_and_odd_lengths() -> None:
+    for n, m in ((3, 5), (7, 7), (9, 2), (17, 33)):
+        R, Q = walks(n, n, m)
+        found = ws.fast_dtw(reference=R, query=Q, radius=0)
+        check_warping(found.pairs, n, m)
+        assert math.isfinite(found.cost)
+
+
+@pytest.mark.parametrize("radius", [-1, 1.5, "1", None, True])
+def test_a_radius_is_a_whole_number(radius: object) -> None:
+    with pytest.raises(ws.OptionError, match="radius must be a whole number"):
+        ws.fast_dtw(reference=[[0.0]], query=[[0.0]], radius=radius)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threshold", [0, -3.0, math.nan, math.inf, "3", None, True])
+@pytest.mark.parametrize("function", [ws.ndtw, ws.sdtw])
+def test_a_threshold_is_a_positive_number(function: object, threshold: object) -> None:
+    with pytest.raises(ws.OptionError, match="threshold must be a positive distance"):
+        function(reference=[[0.0]], query=[[0.0]], threshold=threshold)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("function", [ws.dtw, ws.align, ws.fast_dtw])
+def test_paths_that_make_no_sense(function: object) -> None:
+    def call(**paths: object) -> None:
+        function(**paths)  # type: ignore[operator]
+
+    with pytest.raises(ws.PathError, match="the query is empty"):
+        call(reference=[[0.0, 0.0]], query=[])
+    with pytest.raises(ws.PathError, match="the reference is empty"):
+        call(reference=np.empty((0, 2)), query=np.zeros((1, 2)))
+    with pytest.raises(ws.PathError, match="the query, step 1: coordinates must be finite"):
+        call(reference=np.zeros((2, 2)), query=np.array([[0, 0], [0, np.nan]]))
+    with pytest.raises(ws.PathError, match="the reference, step 0: coordinates must be finite"):
+        call(reference=[[math.inf]], query=[[0.0]])
+    with pytest.raises(ws.PathError, match="reference has 2-dimensional points and the query 3-dimensional"):
+        call(reference=np.zeros((2, 2)), query=np.zeros((2, 3)))
+    with pytest.raises(ws.PathError, match="must hold coordinates of one dimension"):
+        call(reference=[[0, 0], [1]], query=[[0, 0]])
+    with pytest.raises(ws.PathError, match="for node labels give a distance"):
+        call(reference=["a", "b"], query=["a"])
+    with pytest.raises(ws.UnknownNodeError, match=r"the query, step 1: node \(9, 9\) is not among the 12 nodes"):
+        call(reference=[(0, 0)], query=[(0, 0), (9, 9)], distance=GRID)
+
+
+def test_a_matrix_too_large_is_refused() -> None:
+    found = ws.Alignment(
+        0.0, np.zeros((1, 2), dtype=np.int64), np.zeros((40_000, 1)), np.zeros((40_000, 1)), ws.Euclidean()
+    )
+    with pytest.raises(ws.OptionError, match="more than 2 GiB"):
+        found.matrix()

@@ -1,0 +1,267 @@
+"""Graphs, tables, functions and Euclidean distance (grids: test_grid.py)."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import tarfile
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wayscore as ws
+from wayscore.distances import graph as graph_module
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_graph_distances_are_those_of_networkx_and_scipy(size: int, seed: int) -> None:
+    from scipy.sparse.csgraph import dijkstra
+
+    rng = np.random.default_rng(seed)
+    directed = bool(rng.integers(2))
+    other = nx.gnp_random_graph(size, 0.15, seed=seed % 1000, directed=directed)
+    for a, b in other.edges:
+        other.edges[a, b]["weight"] = float(rng.random() * 9)
+    graph = ws.Graph.from_networkx(other)
+    lengths = dict(nx.all_pairs_dijkstra_path_length(other))
+    expected = np.array([[lengths[a].get(b, math.inf) for b in graph.nodes] for a in graph.nodes])
+    np.testing.assert_allclose(graph.table, expected, rtol=1e-12)
+    matrix = nx.to_scipy_sparse_array(other, nodelist=graph.nodes)
+    np.testing.assert_allclose(graph.table, dijkstra(matrix, directed=directed), rtol=1e-12)
+    if not directed:
+        assert np.array_equal(graph.table, graph.table.T)
+
+
+def test_large_graphs_search_source_by_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = [(i, i + 1) for i in range(50)]
+    small = ws.Graph.from_edges(edges, np.arange(50) / 7)
+    monkeypatch.setattr(graph_module, "TABLE_NODES", 10)
+    large = ws.Graph.from_edges(edges, np.arange(50) / 7, nodes=[*range(51), "apart"])
+    assert large.table is None
+    codes = np.arange(0, 51, 5, dtype=np.int32)
+    np.testing.assert_allclose(large.between(codes, codes), small.between(codes, codes), rtol=1e-12)
+    np.testing.assert_allclose(large.pairs(codes[:-1], codes[1:]), small.pairs(codes[:-1], codes[1:]), rtol=1e-12)
+    assert large.distance(0, "apart") == math.inf
+    references, queries = [[0, 1, 2, 3], [9, 8, 7]], [[0, 1, 1, 5], [9]]
+    one = ws.score(references=references, queries=queries, distance=small)
+    two = ws.score(references=references, queries=queries, distance=large)
+    for metric in one.metrics:
+        np.testing.assert_allclose(one[metric], two[metric], rtol=1e-12)
+    found = ws.fast_dtw(reference=references[0], query=queries[0], distance=large)
+    assert found.cost == pytest.approx(ws.dtw(reference=references[0], query=queries[0], distance=small))
+
+
+def test_graph_facts() -> None:
+    graph = ws.Graph.from_edges(
+        [("a", "b"), ("b", "a"), ("b", "c")],
+        [5.0, 2.0, 1.0],
+        positions={"a": (0, 0), "b": (2, 0), "c": (2, 1)},
+    )
+    assert graph.distance("a", "c") == 3.0  # the shorter of two parallel edges
+    assert len(graph) == 3
+    assert graph.nodes == ("a", "b", "c")
+    assert graph.neighbors("b") == ["a", "a", "c"]
+    assert graph.positions.tolist() == [[0, 0], [2, 0], [2, 1]]
+    assert "3 nodes" in repr(graph)
+    one_way = ws.Graph.from_edges([("a", "b")], directed=True)
+    assert (one_way.distance("a", "b"), one_way.distance("b", "a")) == (1.0, math.inf)
+    assert one_way.edges == [(0, 1)]
+    assert ws.Graph.from_edges([], nodes=["alone"]).distance("alone", "alone") == 0.0
+
+
+def test_fingerprints_tell_distances_apart() -> None:
+    def prints(weight: float) -> str:
+        return ws.Graph.from_edges([("a", "b")], [weight]).fingerprint
+
+    assert prints(1.0) == prints(1.0) == "graph#7fdc9f2a" or prints(1.0).startswith("graph#")
+    assert prints(1.0) == prints(1.0) != prints(2.0)
+    assert ws.Euclidean().fingerprint == "euclidean"
+    assert ws.Table([[0]], "a").fingerprint != ws.Table([[0]], "b").fingerprint
+    assert ws.Function(math.dist).fingerprint == "function:dist"
+
+
+@pytest.mark.parametrize(
+    ("edges", "weights", "match"),
+    [
+        ([], None, "has no nodes"),
+        ([("a",)], None, "edge 0 of the graph must be a pair"),
+        ([(["a"], "b")], None, "edge 0 of the graph must be a pair"),
+        ([("a", "b")], [1.0, 2.0], "1 edges but 2 weights"),
+        ([("a", "b")], [-1.0], "edge 'a' - 'b' of the graph has length -1.0"),
+        ([("a", "b")], [math.nan], "has length nan"),
+        ([("a", "b")], [math.inf], "has length inf"),
+        ([("a", "b")], ["far"], "must be numbers"),
+    ],
+)
+def test_bad_graphs(edges: list, weights: list | None, match: str) -> None:
+    with pytest.raises(ws.DistanceError, match=match):
+        ws.Graph.from_edges(edges, weights)
+
+
+def test_bad_nodes() -> None:
+    graph = ws.Graph.from_edges([("kitchen", "hall")])
+    with pytest.raises(
+        ws.UnknownNodeError,
+        match=r"node 'kitchn' is not among the 2 nodes of the graph; did you mean 'kitchen'\?",
+    ):
+        graph.distance("kitchn", "hall")
+    with pytest.raises(ws.UnknownNodeError):
+        graph.neighbors(["hall"])
+    with pytest.raises(ws.DistanceError, match="no position for node 'hall'"):
+        ws.Graph.from_edges([("kitchen", "hall")], positions={"kitchen": (0, 0)})
+    unweighted = nx.path_graph(3)
+    with pytest.raises(ws.DistanceError, match="edge 0 - 1 has no attribute 'weight'; name the attribute"):
+        ws.Graph.from_networkx(unweighted)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "nodes", "match"),
+    [
+        ([[0, 1], [2, 0]], "ab", "from 'a' to 'b', 1.0, differs from the way back; pass symmetric=False"),
+        ([[0, -1], [-1, 0]], "ab", "from 'a' to 'b', -1.0, is negative"),
+        ([[0, math.nan], [math.nan, 0]], "ab", "is not a number; use infinity"),
+        ([[1, 1], [1, 0]], "ab", "from 'a' to 'a', 1.0, should be 0"),
+        ([[0, 1], [1, 0]], "abc", "a 3 x 3 matrix, got shape"),
+        ([[0, 1], [1, 0]], "aa", "the same name"),
+        ([], [], "got shape"),
+        ([["x"]], "a", "a square matrix of numbers"),
+    ],
+)
+def test_bad_tables(matrix: list, nodes: str, match: str) -> None:
+    with pytest.raises(ws.DistanceError, match=match):
+        ws.Table(matrix, nodes)
+
+
+def test_tables() -> None:
+    one_way = ws.Table([[0, 1], [math.inf, 0]], "ab", symmetric=False)
+    assert ws.dtw(reference="a", query="b", distance=one_way) == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        one_way.table[0, 0] = 3
+
+
+def test_a_function_is_called_once_for_each_pair() -> None:
+    calls: list[frozenset] = []
+
+    def distance(a: str, b: str) -> float:
+        calls.append(frozenset((a, b)))
+        return abs(ord(a) - ord(b))
+
+    function = ws.Function(distance)
+    for _ in range(3):
+        table = ws.score(references=["abca"], queries=["aabd"], distance=function)
+    assert len(calls) == len(set(calls))
+    assert table["DTW"][0] == ws.dtw(reference="abca", query="aabd", distance=ws.Function(distance, symmetric=False))
+
+
+def test_functions_of_coordinates() -> None:
+    R, Q = np.random.default_rng(0).normal(size=(2, 9, 3))
+    by_function = ws.dtw(reference=R, query=Q.tolist(), distance=ws.Function(math.dist))
+    assert by_function == pytest.approx(ws.dtw(reference=R, query=Q), rel=1e-14)
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, None, "far", [1, 2]])
+def test_functions_that_return_no_distance(value: object) -> None:
+    with pytest.raises(
+        ws.DistanceError, match=r"odd\('a', 'b'\) returned .*; a distance is a number that is not negative"
+    ):
+        ws.dtw(reference="a", query="b", distance=ws.Function(lambda a, b: value, name="odd"))
+
+
+def test_bad_functions() -> None:
+    with pytest.raises(ws.DistanceError, match="needs a callable"):
+        ws.Function(3)  # type: ignore[arg-type]
+    with pytest.raises(ws.PathError, match=r"the query, step 1: .* is neither a label nor coordinates"):
+        ws.dtw(reference="a", query=["a", {}], distance=ws.Function(lambda a, b: 0))
+
+
+def connectivity(names: str, edges: str, included: str | None = None) -> list[dict]:
+    """Viewpoints on a line, one metre apart."""
+    pairs = {frozenset(edge) for edge in edges.split()}
+    return [
+        {
+            "image_id": name,
+            "pose": [1, 0, 0, float(x), 0, 1, 0, 0.0, 0, 0, 1, 0.0, 0, 0, 0, 1],
+            "included": included is None or name in included,
+            "unobstructed": [frozenset((name, other)) in pairs for other in names],
+            "visible": [],
+            "height": 1.5,
+        }
+        for x, name in enumerate(names)
+    ]
+
+
+def test_matterport_in_every_wrapping(tmp_path: Path) -> None:
+    content = json.dumps(connectivity("abcx", "ab bc cx", included="abc")).encode()
+    folder = tmp_path / "connectivity"
+    folder.mkdir()
+    (folder / "S1_connectivity.json").write_bytes(content)
+    (folder / "S2_connectivity.json.gz").write_bytes(gzip.compress(content))
+    (folder / "scans.txt").write_text("S1\n")
+    with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
+        archive.add(folder, arcname="connectivity")
+    for source in (folder, tmp_path / "all.tar.gz"):
+        graphs = ws.load_graphs(source)
+        assert sorted(graphs) == ["S1", "S2"]
+        assert len(graphs) == 2
+        assert "S3" not in graphs
+        assert graphs["S1"].nodes == ("a", "b", "c")
+        assert graphs["S2"].distance("a", "c") == 2.0
+        assert graphs["S1"] is graphs["S1"]
+        assert ws.Graph.from_matterport(source, "S1").distance("a", "c") == 2.0
+        with pytest.raises(KeyError):
+            graphs["S3"]
+    assert ws.Graph.from_matterport(folder / "S1_connectivity.json").name == "scan S1"
+    with pytest.raises(ws.FormatError, match="holds 2 scans; say which with scan="):
+        ws.Graph.from_matterport(folder)
+    with pytest.raises(ws.FormatError, match=r"has no scan 'S12'; did you mean"):
+        ws.Graph.from_matterport(folder, "S12")
+
+
+def test_damaged_matterport_files(tmp_path: Path) -> None:
+    good = connectivity("ab", "ab")
+    file = tmp_path / "S_connectivity.json"
+
+    def refused(content: bytes, match: str) -> None:
+        file.write_bytes(content)
+        with pytest.raises(ws.WayscoreError, match=match):
+            ws.Graph.from_matterport(file)
+
+    refused(b"not json", "not a connectivity file")
+    refused(json.dumps(good).encode()[:-40], "not a connectivity file")
+    refused(b"[]", "no viewpoint is included")
+    refused(json.dumps([{**good[0], "pose": [1.0]}, good[1]]).encode(), "viewpoint 'a' has 1 pose values")
+    refused(
+        json.dumps([{**good[0], "unobstructed": []}, good[1]]).encode(),
+        "0 unobstructed flags; expected 16 and 2",
+    )
+    refused(json.dumps([{**good[0], "included": "yes"}, good[1]]).encode(), r"\$\[0\].included")
+    with pytest.raises(ws.FormatError, match="no such file or directory"):
+        ws.load_graphs(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ws.FormatError, match="holds no file named"):
+        ws.load_graphs(tmp_path / "empty")
+    (tmp_path / "bad.tar").write_bytes(b"not a tar")
+    with pytest.raises(ws.FormatError, match="not a readable tar"):
+        ws.load_graphs(tmp_path / "bad.tar")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        archive.add(file, arcname="../../S_connectivity.json")  # read by name, never unpacked
+    (tmp_path / "cut.tar.gz").write_bytes(buffer.getvalue()[:60])
+    with pytest.raises(ws.FormatError, match="not a readable tar"):
+        ws.load_graphs(tmp_path / "cut.tar.gz")
+    (tmp_path / "S_connectivity.json.gz").write_bytes(b"not gzip")
+    with pytest.raises(ws.FormatError, match="cannot be read"):
+        ws.Graph.from_matterport(tmp_path / "S_connectivity.json.gz")
+
+
+def test_the_real_scans(data: Path) -> None:
+    graphs = ws.load_graphs(data / "connectivity.tar.gz")
+    assert len(graphs) == 90
+    assert sum(len(graph) for graph in graphs.values()) == 10567
+    assert sum(len(graph.edges) for graph in graphs.values()) == 21468

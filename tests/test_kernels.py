@@ -1,0 +1,126 @@
+"""The native kernels and their NumPy twins return the same bits; `make twins` does this 10,000 times."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import twins
+from wayscore.kernels import plain
+
+native = pytest.importorskip("wayscore.kernels._native", reason="the native kernels were not built")
+
+
+@pytest.mark.parametrize("first", range(0, 200, 20))
+def test_twins_agree(first: int) -> None:
+    for seed in range(first, first + 20):
+        for kernel, arguments, tolerance in twins.cases(seed):
+            assert twins.disagreement(native, kernel, arguments, tolerance) == "", f"seed {seed}"
+
+
+def test_the_baseline_instructions_agree_too() -> None:
+    if native.lanes == "base":
+        pytest.skip("this processor has nothing but the baseline")
+    result = subprocess.run(
+        [sys.executable, "-m", "tests.twins", "40"],
+        env={**os.environ, "WAYSCORE_LANES": "base"},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "native (base)" in result.stdout
+
+
+def test_every_native_kernel_has_a_twin_and_a_case() -> None:
+    kernels = {name for name in dir(native) if not name.startswith("_") and callable(getattr(native, name))}
+    assert kernels <= set(plain.__all__)
+    assert kernels == {kernel for kernel, _, _ in twins.cases(0)}
+
+
+def test_early_stopped_dijkstra_settles_its_target() -> None:
+    starts, targets = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], dtype=np.int32)
+    weights, out = np.array([2.0, 2.0, 3.0, 3.0]), np.empty(3)
+    native.dijkstra(starts, targets, weights, 0, 1, out)
+    assert out.tolist() == [0.0, 2.0, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arguments"),
+    [
+        ("warp_points", (np.zeros((2, 2)), np.zeros((2, 3)), None, None)),
+        ("warp_points", (np.zeros((2, 2)), np.zeros((0, 2)), None, None)),
+        ("warp_points", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(3), None)),
+        ("warp_points", (np.zeros((2, 2), dtype=np.float32), np.zeros((2, 2)), None, None)),
+        ("warp_points", (np.zeros((2, 2)), None, None)),
+        ("warp_block", (np.zeros(4), None, None)),
+        ("warp_block", (np.zeros((2, 2)), np.zeros(2), np.zeros(3))),
+        ("trace_block", (np.zeros((2, 2)), np.zeros(3), np.zeros(3), 2, 0, np.zeros((9, 2), dtype=np.int64))),
+        ("trace_block", (np.zeros((2, 2)), np.zeros(3), np.zeros(3), 1, 1, np.zeros((1, 2), dtype=np.int64))),
+        ("euclidean_block", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 3)))),
+        ("all_pairs", (np.zeros((2, 3)), 1)),
+        (
+            "dijkstra",
+            (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 5, -1, np.zeros(1)),
+        ),
+        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), -1, np.zeros((9, 2), dtype=np.int64))),
+        ("fast_table", (np.zeros((1, 1)), np.zeros(3), np.zeros(3), 1, np.zeros((9, 2), dtype=np.int64))),
+        (
+            "fast_table",
+            (np.zeros((2, 2)), np.full(3, 2, np.int32), np.zeros(3, np.int32), 1, np.zeros((9, 2), np.int64)),
+        ),
+        (
+            "fast_table",
+            (
+                np.zeros((2, 2)),
+                np.full(3, -1, np.int32),
+                np.zeros(3, np.int32),
+                1,
+                np.zeros((9, 2), np.int64),
+            ),
+        ),
+        ("pruned_points", (np.zeros((2, 2)), np.zeros((2, 1)), 9)),
+        ("advance_block", (np.zeros((1, 2)), np.ones(1, dtype=np.int64), np.zeros((1, 2)), None)),
+        ("advance_block", (np.zeros((1, 2)), np.full(1, 9), np.zeros((1, 3)), None)),
+        ("advance_points", (np.zeros((1, 2, 2)), np.full(1, 3), np.zeros((1, 3)), np.zeros((1, 2)), None)),
+        ("encode", ({}, "not a list", np.zeros(1, dtype=np.int32))),
+        ("encode", ({"a": 0}, [["a", "a"]], np.zeros(1, dtype=np.int32))),
+        ("encode", ({"a": 0}, [[[]]], np.zeros(1, dtype=np.int32))),
+    ],
+)
+def test_native_kernels_refuse_what_does_not_fit(kernel: str, arguments: tuple[object, ...]) -> None:
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        getattr(native, kernel)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("r_offsets", "q_offsets", "pairing", "columns"),
+    [
+        ([0, 3], [0, 2], None, 1),  # beyond the reference's places
+        ([0, 2], [0, 0], None, 1),  # an empty query
+        ([0, 2], [0, 2], [1], 1),  # a reference that is not there
+        ([0, 2], [0, 2], None, 2),  # more room than episodes
+    ],
+)
+def test_measure_refuses_offsets_that_do_not_fit(
+    r_offsets: list[int], q_offsets: list[int], pairing: list[int] | None, columns: int
+) -> None:
+    codes = np.zeros(2, dtype=np.int32)
+    with pytest.raises(ValueError, match="fit"):
+        native.measure_table(
+            np.zeros((1, 1)),
+            codes,
+            np.array(r_offsets),
+            codes,
+            np.array(q_offsets),
+            None if pairing is None else np.array(pairing),
+            1.0,
+            1.0,
+            np.empty((10, columns)),
+        )

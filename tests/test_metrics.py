@@ -1,0 +1,173 @@
+"""Every metric by hand, against literal loops, by property, and where distances are infinite."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wayscore as ws
+from tests.oracles import paper
+
+LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 1.0, 2.0], nodes="abcdef")
+"""a -1- b -2- c -1- d -2- e, and f on its own."""
+
+
+def scores(reference: str, query: str, threshold: float = 3.0) -> dict[str, float]:
+    table = ws.score(references=[list(reference)], queries=[list(query)], distance=LINE, threshold=threshold)
+    return {metric: float(table[metric][0]) for metric in table.metrics}
+
+
+def test_the_symbols_are_the_papers() -> None:
+    assert list(ws.METRICS) == "PL NE ONE SR OSR AD MD SPL SED CLS DTW nDTW SDTW".split()
+    for metric in ws.METRICS.values():
+        assert metric.bounds[0] == 0
+        assert (metric.bounds[1] == 1) == (metric.unit == "")
+        assert metric.direction == ("up" if metric.unit == "" else None if metric.symbol == "PL" else "down")
+
+
+def test_by_hand() -> None:
+    # Reference a b c d (1 + 2 + 1 m), query a b c b: ends 3 m from the goal d, came within 1 m of it.
+    got = scores("abcd", "abcb")
+    pc = (3 + math.exp(-1 / 3)) / 4
+    expected_length = pc * 4
+    ls = expected_length / (expected_length + abs(expected_length - 5))
+    assert got == pytest.approx(
+        {
+            "PL": 5,
+            "NE": 3,
+            "ONE": 1,
+            "SR": 1,
+            "OSR": 1,
+            "AD": 0,
+            "MD": 0,
+            "SPL": 4 / 5,
+            "SED": 1 - 1 / 3,  # the last of three edges differs
+            "CLS": pc * ls,
+            "DTW": 3,  # a-a b-b c-c d-b
+            "nDTW": math.exp(-3 / 12),
+            "SDTW": math.exp(-3 / 12),
+        },
+        rel=1e-15,
+    )
+
+
+def test_off_the_reference() -> None:
+    got = scores("abc", "abcde")
+    assert (got["AD"], got["MD"], got["NE"], got["ONE"]) == (pytest.approx(4 / 5), 3.0, 3.0, 0.0)
+    assert got["DTW"] == 1.0 + 3.0
+
+
+def test_success_includes_the_threshold_itself() -> None:
+    assert scores("abcd", "abcb", threshold=3.0)["SR"] == 1.0
+    assert scores("abcd", "abcb", threshold=math.nextafter(3.0, 0))["SR"] == 0.0
+
+
+@pytest.mark.parametrize(("query", "spl"), [("a", 1.0), ("aba", 0.0)])
+def test_start_at_the_goal(query: str, spl: float) -> None:
+    assert scores("aba", query)["SPL"] == spl
+
+
+def test_paths_without_edges() -> None:
+    got = scores("a", "a")
+    assert [got[m] for m in ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")] == [1.0] * 6
+    assert scores("b", "a")["SED"] == 1.0
+    assert scores("abc", "a")["CLS"] == pytest.approx((1 + math.exp(-1 / 3) + math.exp(-1)) / 3 / 2)
+
+
+def test_repeated_places_are_kept() -> None:
+    assert scores("abc", "abbc")["SED"] == pytest.approx(1 - 1 / 3)
+    assert scores("abc", "abbc")["nDTW"] == 1.0
+
+
+def test_no_way_to_the_goal() -> None:
+    got = scores("abc", "f")
+    infinite = {metric for metric, value in got.items() if math.isinf(value)}
+    assert infinite == {"NE", "ONE", "AD", "MD", "DTW"}
+    assert all(got[metric] == 0 for metric in ("SR", "OSR", "SPL", "SED", "CLS", "nDTW", "SDTW"))
+
+
+@pytest.mark.parametrize(("reference", "query"), [("af", "af"), ("fa", "ab"), ("ab", "fab"), ("af", "fb"), ("a", "fa")])
+def test_never_nan(reference: str, query: str) -> None:
+    got = scores(reference, query)
+    assert not any(math.isnan(value) for value in got.values())
+    for symbol, value in got.items():
+        low, high = ws.METRICS[symbol].bounds
+        assert low <= value <= high
+        if ws.METRICS[symbol].unit == "":
+            assert value < math.inf
+
+
+nodes = st.sampled_from("abcdef")
+paths = st.lists(nodes, min_size=1, max_size=12)
+points = st.lists(st.tuples(*[st.floats(-50, 50, width=32)] * 3), min_size=1, max_size=12)
+
+
+@given(paths, paths, st.sampled_from([0.5, 1.0, 3.0, 20.0]))
+def test_against_the_literal_loops_on_a_graph(R: list[str], Q: list[str], threshold: float) -> None:
+    got = scores("".join(R), "".join(Q), threshold)
+    expected = paper.metrics(R, Q, LINE.distance, threshold)
+    for metric, value in expected.items():
+        assert got[metric] == pytest.approx(value, rel=1e-12, abs=1e-15), metric
+
+
+@given(points, points, st.sampled_from([0.5, 3.0, 20.0]))
+def test_against_the_literal_loops_on_points(R: list[tuple], Q: list[tuple], threshold: float) -> None:
+    table = ws.score(references=[R], queries=[Q], threshold=threshold)
+    expected = paper.metrics(R, Q, math.dist, threshold)
+    for metric, value in expected.items():
+        if metric in ("SR", "OSR", "SPL", "SED", "SDTW") and any(
+            abs(expected[error] - threshold) < 1e-9 for error in ("NE", "ONE")
+        ):
+            continue  # on the threshold itself the two roundings of one distance may differ
+        assert table[metric][0] == pytest.approx(value, rel=1e-9, abs=1e-12), metric
+
+
+@given(paths)
+def test_the_reference_itself_scores_one(R: list[str]) -> None:
+    got = scores("".join(R), "".join(R))
+    if not math.isinf(got["PL"]):
+        assert got["CLS"] == 1.0
+    assert (got["nDTW"], got["SDTW"], got["SED"], got["SR"]) == (1.0, 1.0, 1.0, 1.0)
+    assert (got["NE"], got["ONE"], got["AD"], got["MD"], got["DTW"]) == (0, 0, 0, 0, 0)
+
+
+@given(paths, paths)
+def test_order_of_the_bounded_scores(R: list[str], Q: list[str]) -> None:
+    got = scores("".join(R), "".join(Q))
+    assert 0 <= got["SDTW"] <= got["nDTW"] <= 1
+    assert got["SED"] <= got["SR"]
+    assert got["SPL"] <= got["SR"] <= got["OSR"]
+    assert got["AD"] <= got["MD"]
+    assert got["ONE"] <= got["NE"]
+
+
+@given(points, points, st.tuples(*[st.floats(-9, 9)] * 3))
+def test_moving_the_world_changes_nothing(R: list[tuple], Q: list[tuple], by: tuple[float, float, float]) -> None:
+    here = ws.score(references=[R], queries=[Q], metrics="PL,NE,AD,CLS,DTW,nDTW")
+    there = ws.score(references=[np.array(R) + by], queries=[np.array(Q) + by], metrics="PL,NE,AD,CLS,DTW,nDTW")
+    for metric in here.metrics:
+        assert here[metric][0] == pytest.approx(there[metric][0], rel=1e-6, abs=1e-6)
+
+
+@given(points, points)
+def test_dtw_is_symmetric(R: list[tuple], Q: list[tuple]) -> None:
+    assert ws.dtw(reference=R, query=Q) == pytest.approx(ws.dtw(reference=Q, query=R), rel=1e-12)
+
+
+def test_a_metric_of_ones_own() -> None:
+    steps = ws.Metric("steps", "Steps", "down", (0, math.inf), "", "|Q| - 1", lambda m: m.query_count - 1)
+    table = ws.score(references=[["a"]], queries=[["a", "b"]], distance=LINE, metrics=[steps, "NE"])
+    assert table.means() == {"steps": 1.0, "NE": 1.0}
+
+
+def test_metrics_by_name() -> None:
+    table = ws.score(references=[["a"]], queries=[["a"]], distance=LINE, metrics="SDTW, nDTW")
+    assert table.metrics == ["SDTW", "nDTW"]
+    with pytest.raises(ws.OptionError, match=r"no metric 'nDTV'; did you mean 'nDTW'\? Known: PL, NE"):
+        ws.score(references=[["a"]], queries=[["a"]], distance=LINE, metrics=["nDTV"])
+    with pytest.raises(ws.OptionError, match="at least one metric"):
+        ws.score(references=[["a"]], queries=[["a"]], distance=LINE, metrics=[])

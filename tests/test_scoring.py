@@ -1,0 +1,212 @@
+"""score() over batches, and the table it returns."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import wayscore as ws
+from tests.oracles import paper
+from wayscore import scoring
+
+LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 4.0], nodes="abcdz")
+TRIANGLE = ws.Graph.from_edges([("x", "y"), ("y", "z"), ("z", "x")], [1.0, 1.0, 1.0])
+
+
+def random_labels(seed: int, count: int, nodes: str = "abcd") -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    return [rng.choice(list(nodes), rng.integers(1, 12)).tolist() for _ in range(count)]
+
+
+@pytest.mark.parametrize("threads", [None, 1, 3])
+def test_batches_of_any_size_and_any_number_of_threads(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "EPISODES_AT_ONCE", 16)
+    references, queries = random_labels(1, 131), random_labels(2, 131)
+    table = ws.score(references=references, queries=queries, distance=LINE, threads=threads)
+    for number, (R, Q) in enumerate(zip(references, queries, strict=True)):
+        for metric, value in paper.metrics(R, Q, LINE.distance, 3.0).items():
+            assert table[metric][number] == pytest.approx(value, rel=1e-12), (number, metric)
+
+
+def test_every_distance_gives_the_same_scores() -> None:
+    references, queries = random_labels(3, 40, "abcdz"), random_labels(4, 40, "abcdz")
+    expected = ws.score(references=references, queries=queries, distance=LINE)
+    for distance in (ws.Table(LINE.table, LINE.nodes), ws.Function(LINE.distance)):
+        table = ws.score(references=references, queries=queries, distance=distance)
+        for metric in expected.metrics:
+            assert table[metric].tolist() == expected[metric].tolist(), metric
+
+
+def test_points_alone_and_long() -> None:
+    rng = np.random.default_rng(5)
+    references = [rng.normal(size=(n, 3)).cumsum(axis=0) for n in (1, 7, 90, 200, 3)]
+    queries = [rng.normal(size=(n, 3)).cumsum(axis=0) for n in (150, 6, 80, 1, 3)]
+    queries[4] = references[4]
+    table = ws.score(references=references, queries=queries)
+    for number, (R, Q) in enumerate(zip(references, queries, strict=True)):
+        for metric, value in paper.metrics(list(map(tuple, R)), list(map(tuple, Q)), math.dist, 3.0).items():
+            assert table[metric][number] == pytest.approx(value, rel=1e-10), (number, metric)
+        assert table["DTW"][number] == ws.dtw(reference=R, query=Q)
+
+
+def test_queries_that_share_a_reference() -> None:
+    references, queries = random_labels(6, 5), random_labels(7, 60)
+    pairing = np.random.default_rng(0).integers(0, 5, 60)
+    shared = ws.score(references=references, queries=queries, pairing=pairing, distance=LINE)
+    apart = ws.score(references=[references[i] for i in pairing], queries=queries, distance=LINE)
+    for metric in shared.metrics:
+        assert shared[metric].tolist() == apart[metric].tolist()
+
+
+def test_scenes() -> None:
+    graphs = {"line": LINE, "triangle": TRIANGLE}
+    references, queries = [["a", "b"], ["x", "y"], ["c"]], [["a"], ["z"], ["c", "d"]]
+    table = ws.score(references=references, queries=queries, distance=graphs, scenes=["line", "triangle", "line"])
+    assert table["NE"].tolist() == [1.0, 1.0, 4.0]
+    assert table.scenes == ["line", "triangle", "line"]
+    assert table.settings["distance"] == sorted(graph.fingerprint for graph in graphs.values())
+    paired = ws.score(
+        references=references,
+        queries=queries[::-1],
+        pairing=[2, 1, 0],
+        distance=graphs,
+        scenes=["line", "triangle", "line"],
+    )
+    assert paired["NE"].tolist() == [4.0, 1.0, 1.0]
+
+
+def test_undefined_values_leave_the_mean_and_are_counted() -> None:
+    table = ws.score(references=["ab", "ab", "zz"], queries=["ab", "az", "ab"], distance=LINE)
+    assert table.undefined() == {"PL": 1, "NE": 2, "ONE": 1, "AD": 2, "MD": 2, "DTW": 2}
+    assert table.means()["NE"] == 0.0
+    assert table.means()["SR"] == pytest.approx(1 / 3)
+    nowhere = ws.score(references=["z"], queries=["a"], distance=LINE, metrics="NE")
+    assert nowhere.means() == {"NE": 0.0}
+    assert nowhere.undefined() == {"NE": 1}
+
+
+def test_errors_name_the_episode() -> None:
+    with pytest.raises(
+        ws.UnknownNodeError,
+        match="episode 7_1, query, step 1: node 'q' is not among the 5 nodes of the graph",
+    ):
+        ws.score(references=["ab", "ab"], queries=["a", "aq"], episodes=["7_0", "7_1"], distance=LINE)
+    with pytest.raises(ws.PathError, match="episode 1, reference is empty"):
+        ws.score(references=["ab", ""], queries=["a", "a"], distance=LINE)
+    with pytest.raises(ws.PathError, match="reference 1 is empty"):
+        ws.score(references=["ab", ""], queries=["a"], pairing=[0], distance=LINE)
+    graphs = {"line": LINE, "triangle": TRIANGLE}
+    with pytest.raises(ws.UnknownNodeError, match="episode two, query, step 0: node 'a'"):
+        ws.score(
+            references=["a", "x"],
+            queries=["a", "a"],
+            distance=graphs,
+            scenes=["line", "triangle"],
+            episodes=["one", "two"],
+        )
+    with pytest.raises(ws.UnknownNodeError, match="episode two, reference, step 0: node 'a'"):
+        ws.score(
+            references=["a", "a"],
+            queries=["a", "x"],
+            distance=graphs,
+            scenes=["line", "triangle"],
+            episodes=["one", "two"],
+        )
+    with pytest.raises(ws.PathError, match="episode 1, query, step 0: coordinates must be finite"):
+        ws.score(references=[[[0.0]], [[0.0]]], queries=[[[0.0]], [[math.nan]]])
+    with pytest.raises(ws.PathError, match="references have 2-dimensional points and queries 3-dimensional"):
+        ws.score(references=[[[0.0, 0.0]]], queries=[[[0.0, 0.0, 0.0]]])
+
+
+def test_batches_that_do_not_fit() -> None:
+    with pytest.raises(ws.PathError, match="2 references but 1 queries; give one query for each reference"):
+        ws.score(references=["a", "a"], queries=["a"], distance=LINE)
+    with pytest.raises(ws.PathError, match="2 queries but 1 episode names"):
+        ws.score(references=["a", "a"], queries=["a", "a"], distance=LINE, episodes=["x"])
+    with pytest.raises(ws.PathError, match="2 queries but a pairing of shape"):
+        ws.score(references=["a"], queries=["a", "a"], distance=LINE, pairing=[0])
+    with pytest.raises(ws.PathError, match="names reference 3, but there are 1"):
+        ws.score(references=["a"], queries=["a", "a"], distance=LINE, pairing=[0, 3])
+    with pytest.raises(ws.OptionError, match="say with scenes="):
+        ws.score(references=["a"], queries=["a"], distance={"line": LINE})
+    with pytest.raises(ws.PathError, match="1 queries but 2 scenes"):
+        ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["line", "line"])
+    with pytest.raises(ws.PathError, match="episode 0: there is no scene 'lien'; did you mean 'line'"):
+        ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["lien"])
+    with pytest.raises(ws.OptionError, match="threshold must be a positive distance"):
+        ws.score(references=["a"], queries=["a"], distance=LINE, threshold=-1)
+    with pytest.raises(ws.OptionError, match="there is no convention 'papre'; did you mean 'paper'"):
+        ws.score(references=["a"], queries=["a"], distance=LINE, convention="papre")
+
+
+def test_no_episodes_at_all() -> None:
+    table = ws.score(references=[], queries=[], distance=LINE)
+    assert len(table) == 0
+    assert set(table.means().values()) == {0.0}
+
+
+@pytest.fixture
+def table() -> ws.ScoreTable:
+    return ws.score(
+        references=["ab", "zb"],
+        queries=["abc", "az"],
+        distance={"line": LINE},
+        scenes=["line"] * 2,
+        episodes=["1_0", "1_1"],
+    )
+
+
+def test_saved_and_loaded(table: ws.ScoreTable, tmp_path: Path) -> None:
+    table.save(tmp_path / "scores.parquet")
+    again = ws.ScoreTable.load(tmp_path / "scores.parquet")
+    assert again.settings == table.settings
+    assert again.settings["threshold"] == 3.0
+    assert again.settings["convention"] == "paper"
+    assert again.settings["version"] == ws.__version__
+    assert list(again.episodes) == ["1_0", "1_1"]
+    assert again.scenes == ["line", "line"]
+    assert again.metrics == table.metrics
+    for metric in table.metrics:
+        assert again[metric].tolist() == table[metric].tolist()
+
+
+def test_frames(table: ws.ScoreTable) -> None:
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    assert table.to_arrow().column_names == ["episode", "scene", *table.metrics]
+    frame = table.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame["nDTW"].tolist() == table["nDTW"].tolist()
+    assert table.to_polars().filter(polars.col("episode") == "1_0")["SR"].to_list() == [1.0]
+    assert "2 episodes" in repr(table)
+
+
+def test_bad_tables(table: ws.ScoreTable, tmp_path: Path) -> None:
+    with pytest.raises(ws.OptionError, match=r"no metric 'NDTW'; did you mean 'nDTW'\? It has: PL"):
+        table["NDTW"]
+    with pytest.raises(ws.FormatError, match="no such file"):
+        ws.ScoreTable.load(tmp_path / "missing.parquet")
+    (tmp_path / "text.parquet").write_text("not parquet")
+    with pytest.raises(ws.FormatError, match="not a readable Parquet file"):
+        ws.ScoreTable.load(tmp_path / "text.parquet")
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(ws.FormatError, match=r"not one that ScoreTable\.save wrote"):
+        ws.ScoreTable.load(tmp_path / "other.parquet")
+
+
+def test_names_of_several_kinds_become_strings(tmp_path: Path) -> None:
+    table = ws.score(references=["a", "a"], queries=["a", "a"], distance=LINE, episodes=[1, "x"])
+    table.save(tmp_path / "mixed.parquet")
+    assert list(ws.ScoreTable.load(tmp_path / "mixed.parquet").episodes) == ["1", "x"]
+
+
+def test_snapping_is_reported() -> None:
+    grid = ws.Grid(np.ones((4, 4)), cell=1.0)
+    table = ws.score(references=[[[0, 0], [2, 0]]], queries=[[[0, 0.25], [2, 0]]], distance=grid)
+    assert table.settings["largest snap"] == 0.25
+    assert table["DTW"].tolist() == [0.0]

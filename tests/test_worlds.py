@@ -1,0 +1,305 @@
+"""The paper's world against brute force and networkx, and walkers whose scores are known in advance."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from wayscore import METRICS, OptionError, PathError, UnknownNodeError, World, score
+from wayscore.worlds import (
+    WALKERS,
+    early_stop,
+    noisy,
+    overshoot,
+    perfect,
+    random_walk,
+    reversed_walk,
+    shortest,
+)
+
+SEEDS = [0, 1, 2, 14, 89]  # in worlds 1, 14 and 89 a corner is cut off
+
+
+def as_networkx(world: World) -> nx.Graph:
+    graph = nx.Graph()
+    graph.add_nodes_from(world.graph.nodes)
+    for a, b in world.graph.edges:
+        length = math.dist(world.positions[a], world.positions[b])
+        graph.add_edge(world.graph.nodes[a], world.graph.nodes[b], weight=length)
+    return graph
+
+
+def sample(world: World, count: int = 30, seed: int = 5) -> list[list[tuple[int, int]]]:
+    rng = np.random.default_rng(seed)
+    return [world.sample_path(rng) for _ in range(count)]
+
+
+def walkable(world: World, path: list[tuple[int, int]]) -> bool:
+    return all(b in world.neighbors(a) for a, b in pairwise(path))
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World.paper(seed=3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_nodes_lie_within_jitter_of_their_grid_points(seed):
+    world = World.paper(seed)
+    assert len(world.graph) == 225
+    assert set(world.graph.nodes) == {(i, j) for i in range(15) for j in range(15)}
+    shifts = np.abs(world.positions - np.array(world.graph.nodes))
+    assert shifts.max() <= 0.3
+    assert shifts.max() > 0.28
+    assert np.abs(shifts.mean() - 0.15) < 0.02  # uniform: the mean of |U(-0.3, 0.3)|
+    assert np.array_equal(world.graph.positions, world.positions)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_edges_are_exactly_the_pairs_within_reach(seed):
+    world = World.paper(seed)
+    expected = {
+        (a, b)
+        for a in range(225)
+        for b in range(a + 1, 225)
+        if math.dist(world.positions[a], world.positions[b]) <= 1.4
+    }
+    assert set(world.graph.edges) == expected
+    assert len(world.graph.edges) == len(expected)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_threshold_is_a_third_more_than_the_mean_edge(seed):
+    world = World.paper(seed)
+    lengths = [math.dist(world.positions[a], world.positions[b]) for a, b in world.graph.edges]
+    assert world.threshold == pytest.approx(1.33 * sum(lengths) / len(lengths), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_distances_are_shortest_ways(seed):
+    world = World.paper(seed)
+    lengths = dict(nx.all_pairs_dijkstra_path_length(as_networkx(world)))
+    for a, node in enumerate(world.graph.nodes):
+        expected = [lengths[node].get(other, math.inf) for other in world.graph.nodes]
+        assert world.graph.table[a] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_world_is_a_value(world):
+    assert world == World.paper(seed=3) == World(15, 0.3, 1.4, 3)
+    assert hash(world) == hash(World.paper(seed=3))
+    assert world != World.paper(seed=4)
+    assert repr(world) == "World(size=15, jitter=0.3, reach=1.4, seed=3)"
+    with pytest.raises(AttributeError):
+        world.seed = 4
+    with pytest.raises(ValueError, match="read-only"):
+        world.positions[0] = 0
+
+
+def test_same_seed_same_world_another_seed_another(world):
+    again, other = World.paper(seed=3), World.paper(seed=4)
+    assert np.array_equal(again.positions, world.positions)
+    assert again.graph.fingerprint == world.graph.fingerprint
+    assert sample(again) == sample(world)
+    assert other.graph.fingerprint != world.graph.fingerprint
+    assert not np.isclose(other.positions, world.positions).any(axis=1).all()
+
+
+def test_nothing_is_seeded_globally(world):
+    np.random.seed(11)  # noqa: NPY002
+    expected = np.random.random()  # noqa: NPY002
+    np.random.seed(11)  # noqa: NPY002
+    World.paper(seed=9).sample_path(np.random.default_rng(1))
+    assert np.random.random() == expected  # noqa: NPY002
+
+
+def test_within_counts_edges(world):
+    graph = as_networkx(world)
+    for node in [(0, 0), (7, 7), (14, 3)]:
+        assert world.within(node, 3) == nx.single_source_shortest_path_length(graph, node, cutoff=3)
+    assert world.within((7, 7), 0) == {(7, 7): 0}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_stages_are_two_or_three_edges_apart(seed):
+    world = World.paper(seed)
+    graph = as_networkx(world)
+    rng = np.random.default_rng(seed)
+    hops = []
+    for stages in range(1, 21):
+        drawn = world.sample_stages(rng, stages)
+        assert len(drawn) == stages + 1
+        hops += [nx.shortest_path_length(graph, a, b) for a, b in pairwise(drawn)]
+    assert set(hops) == {2, 3}
+
+
+def test_every_start_and_every_stage_is_equally_likely():
+    world = World(size=4, jitter=0.0, reach=1.0)
+    rng = np.random.default_rng(0)
+    count = 20_000
+    seen = Counter(tuple(world.sample_stages(rng, 1)) for _ in range(count))
+    expected = {
+        (start, stage): count / 16 / len(choices)
+        for start in world.graph.nodes
+        for choices in [[node for node, hops in world.within(start, 3).items() if hops >= 2]]
+        for stage in choices
+    }
+    assert set(seen) == set(expected)
+    assert all(abs(seen[pair] - mean) < 5 * math.sqrt(mean) for pair, mean in expected.items())
+
+
+def test_paths_join_their_stages_by_shortest_ways(world):
+    graph = as_networkx(world)
+    for seed in range(20):
+        drawn = world.sample_stages(np.random.default_rng(seed), 4)
+        path = world.sample_path(np.random.default_rng(seed), 4)
+        assert (path[0], path[-1]) == (drawn[0], drawn[-1])
+        assert walkable(world, path)
+        steps = pairwise(path)
+        legs = pairwise(drawn)
+        length = sum(graph.edges[a, b]["weight"] for a, b in steps)
+        assert length == pytest.approx(sum(nx.dijkstra_path_length(graph, a, b) for a, b in legs))
+        position = 0
+        for stage in drawn:  # in their order
+            position = path.index(stage, position)
+
+
+def test_default_paths_have_about_ten_edges(world):
+    assert 8 <= np.mean([len(path) - 1 for path in sample(world, 100)]) <= 13
+
+
+@pytest.mark.parametrize("ends", [((0, 0), (14, 14)), ((3, 9), (3, 9)), ((14, 0), (2, 13))])
+def test_shortest_path(world, ends):
+    path = world.shortest_path(*ends)
+    graph = as_networkx(world)
+    assert (path[0], path[-1]) == ends
+    assert nx.path_weight(graph, path, "weight") == pytest.approx(nx.dijkstra_path_length(graph, *ends))
+
+
+def test_where_a_corner_is_cut_off():
+    world = World.paper(seed=1)
+    assert world.neighbors((0, 14)) == []
+    with pytest.raises(PathError, match=r"no path leads from \(0, 14\) to \(0, 0\)"):
+        world.shortest_path((0, 14), (0, 0))
+    assert not any((0, 14) in path for path in sample(world, 300))
+    rng = np.random.default_rng(0)
+    assert overshoot(world, [(0, 14)], rng, steps=2) == [(0, 14)] * 3
+    assert random_walk(world, [(0, 14)], rng) == [(0, 14)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"size": 0}, "size must be a whole number, 1 or more, got 0"),
+        ({"size": 2.5}, "size must be a whole number"),
+        ({"jitter": -0.1}, "jitter must be a number, 0 or more, got -0.1"),
+        ({"jitter": "wide"}, "jitter must be a number"),
+        ({"reach": math.inf}, "reach must be a number"),
+        ({"reach": math.nan}, "reach must be a number"),
+        ({"seed": -1}, "seed must be a whole number, 0 or more, got -1"),
+        ({"seed": None}, "seed must be a whole number"),
+    ],
+)
+def test_worlds_that_make_no_sense(settings, message):
+    with pytest.raises(OptionError, match=message):
+        World(**settings)
+
+
+def test_worlds_without_room(world):
+    rng = np.random.default_rng(0)
+    with pytest.raises(OptionError, match="has no edges"):
+        _ = World(size=1).threshold
+    with pytest.raises(OptionError, match="two or three edges apart"):
+        World(size=2, jitter=0.0, reach=1.5).sample_path(rng)
+    with pytest.raises(OptionError, match="stages must be a whole number, 1 or more, got 0"):
+        world.sample_path(rng, 0)
+    with pytest.raises(UnknownNodeError):
+        world.shortest_path((0, 0), (0, 15))
+
+
+@pytest.mark.parametrize("name", WALKERS)
+def test_walkers_walk(world, name):
+    references = sample(world)
+    queries = [WALKERS[name](world, reference, np.random.default_rng(1)) for reference in references]
+    assert all(query and walkable(world, query) for query in queries)
+    again = [WALKERS[name](world, reference, np.random.default_rng(1)) for reference in references]
+    assert again == queries
+    assert sample(world) == references  # walkers leave their reference alone
+    assert WALKERS[name](world, references[0][:1], np.random.default_rng(1))[0] == references[0][0]
+    with pytest.raises(PathError, match="the reference is empty"):
+        WALKERS[name](world, [], np.random.default_rng(1))
+
+
+def scores(world, walk, **dials):
+    references = sample(world)
+    rng = np.random.default_rng(2)
+    queries = [walk(world, reference, rng, **dials) for reference in references]
+    return score(references=references, queries=queries, distance=world.graph, threshold=world.threshold)
+
+
+def test_perfect_scores_perfectly(world):
+    table = scores(world, perfect)
+    for metric in METRICS.values():
+        if metric.symbol == "SPL":  # a reference need not be the shortest way
+            assert (table["SPL"] <= 1).all()
+        elif metric.direction == "up":
+            assert (table[metric.symbol] == 1).all(), metric
+        elif metric.direction == "down":
+            assert (table[metric.symbol] == 0).all(), metric
+
+
+def test_shortest_reaches_the_goal_and_misses_the_way(world):
+    table = scores(world, shortest)
+    assert (table["SR"] == 1).all()
+    assert table["SPL"] == pytest.approx(1)
+    assert table.means()["nDTW"] < 0.8
+
+
+def test_reversed_walk_ends_at_the_start(world):
+    reference = sample(world, 1)[0]
+    query = reversed_walk(world, reference, np.random.default_rng(0))
+    assert query == reference[::-1]
+    assert query[-1] == reference[0]
+    table = scores(world, reversed_walk)
+    assert table["CLS"] == pytest.approx(1)  # CLS does not see order; nDTW does
+    assert table.means()["nDTW"] < 0.5
+
+
+def test_noisy_goes_from_perfect_to_random(world):
+    means = [scores(world, noisy, mistakes=dial).means()["nDTW"] for dial in (0.0, 0.2, 0.5, 1.0)]
+    assert means == sorted(means, reverse=True)
+    assert means[0] == 1
+    reference = sample(world, 1)[0]
+    assert len(noisy(world, reference, np.random.default_rng(0), mistakes=1.0)) == len(reference)
+    with pytest.raises(OptionError, match=r"mistakes must be a number, from 0 to 1, got 1\.5"):
+        noisy(world, reference, np.random.default_rng(0), mistakes=1.5)
+
+
+def test_early_stop_and_overshoot(world):
+    reference = sample(world, 1)[0]
+    rng = np.random.default_rng(0)
+    edges = len(reference) - 1
+    assert early_stop(world, reference, rng) == reference[: 1 + round(edges / 2)]
+    assert early_stop(world, reference, rng, share=0) == reference[:1]
+    assert early_stop(world, reference, rng, share=1) == reference
+    with pytest.raises(OptionError, match="share must be a number"):
+        early_stop(world, reference, rng, share=-1)
+    longer = overshoot(world, reference, rng, steps=3)
+    assert longer[: len(reference)] == reference
+    assert len(longer) == len(reference) + 3
+    assert overshoot(world, reference, rng, steps=0) == reference
+    with pytest.raises(OptionError, match="steps must be a whole number"):
+        overshoot(world, reference, rng, steps=-1)
+    assert (scores(world, overshoot)["OSR"] == 1).all()
+    assert (scores(world, early_stop)["MD"] == 0).all()
+
+
+def test_random_walk_takes_as_many_edges(world):
+    for reference in sample(world):
+        query = random_walk(world, reference, np.random.default_rng(3))
+        assert query[0] == reference[0]
+        assert len(query) == len(reference)

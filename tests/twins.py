@@ -1,0 +1,204 @@
+"""Random inputs on which the native kernels and their NumPy twins must agree, shared by tests and sanitizer runs.
+
+Run as a program it checks many shapes: `python -m tests.twins 10000`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wayscore.kernels import plain
+
+Arrays = tuple[Any, ...]
+
+
+def _points(rng: np.random.Generator, count: int, dimension: int) -> np.ndarray:
+    if rng.random() < 0.5:  # a lattice makes ties, where twins could part ways
+        return rng.integers(0, 4, (count, dimension)).astype(np.float64)
+    return rng.normal(size=(count, dimension)).cumsum(axis=0)
+
+
+def _table(rng: np.random.Generator, size: int) -> np.ndarray:
+    table = rng.integers(0, 6, (size, size)).astype(np.float64) if rng.random() < 0.5 else rng.random((size, size)) * 9
+    table = np.minimum(table, table.T)
+    table[rng.random((size, size)) < rng.choice([0.0, 0.02, 0.3])] = np.inf
+    np.fill_diagonal(table, 0.0)
+    return table
+
+
+def _length(rng: np.random.Generator, longest: int) -> int:
+    return int(rng.integers(1, longest + 1)) if rng.random() < 0.5 else int(rng.integers(1, min(longest, 40) + 1))
+
+
+def _borders(rng: np.random.Generator, n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    top, left = rng.random(m + 1) * 50, rng.random(n + 1) * 50
+    top[rng.random(m + 1) < 0.1] = np.inf
+    left[0] = top[0]
+    return top, left
+
+
+def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
+    """Yield (kernel, arguments, tolerance) for one random shape; arguments that kernels write are arrays."""
+    rng = np.random.default_rng(seed)
+    n, m, k = _length(rng, longest), _length(rng, longest), int(rng.integers(1, 6))
+    R, Q = _points(rng, n, k), _points(rng, m, k)
+    size = int(rng.integers(1, 60))
+    table = _table(rng, size)
+    r, q = (rng.integers(0, size, count).astype(np.int32) for count in (n, m))
+    costs = np.ascontiguousarray(table[r[:, None], q[None, :]])
+    cells = np.zeros((n + m + 1, 2), dtype=np.int64)
+
+    yield "euclidean_block", (R, Q, np.empty((n, m))), 0
+    yield "all_finite", (R,), 0
+    yield "warp_points", (R, Q, None, None), 0
+    yield "warp_points", (R, Q, *_borders(rng, n, m)), 0
+    yield "warp_block", (costs, None, None), 0
+    yield "warp_block", (costs, *_borders(rng, n, m)), 0
+    top, left = np.full(m + 1, np.inf), np.full(n + 1, np.inf)
+    top[0] = left[0] = 0.0
+    yield "trace_block", (costs, top, left, n - 1, m - 1, cells.copy()), 0
+    yield (
+        "trace_block",
+        (costs, *_borders(rng, n, m), int(rng.integers(n)), int(rng.integers(m)), cells.copy()),
+        0,
+    )
+    radius = int(rng.integers(0, 5))
+    yield "fast_points", (R, Q, radius, cells.copy()), 0
+    yield "fast_table", (table, r, q, radius, cells.copy()), 0
+    follower = R[np.sort(rng.integers(0, n, m))] + rng.normal(size=(m, k)) * rng.choice([0.0, 0.1, 1.0])
+    yield "pruned_points", (R, follower, n * m), 0
+    yield "pruned_points", (R, Q, n * m), 0
+
+    edges = _table(rng, size)
+    yield "all_pairs", (edges.copy(), 1 if np.array_equal(edges, edges.T) else 0), 0
+    symmetric = np.minimum(edges, edges.T)
+    yield "all_pairs", (symmetric.copy(), 1), 0
+    sources, targets = np.nonzero(np.isfinite(edges) & (edges > 0))
+    starts = np.concatenate(([0], np.cumsum(np.bincount(sources, minlength=size)))).astype(np.int64)
+    graph = (starts, targets.astype(np.int32), np.ascontiguousarray(edges[sources, targets]))
+    yield "dijkstra", (*graph, int(rng.integers(size)), -1, np.empty(size)), 0
+
+    labels = [f"node {code}" for code in range(size)]
+    paths = [
+        [labels[code] for code in r],
+        tuple(labels[code] for code in q),
+        np.array(labels, dtype=object)[r],
+    ]
+    if rng.random() < 0.3:
+        paths[1] = (*paths[1], "elsewhere")
+    total = sum(len(path) for path in paths)
+    yield (
+        "encode",
+        ({label: code for code, label in enumerate(labels)}, paths, np.zeros(total, dtype=np.int32)),
+        0,
+    )
+
+    slots = int(rng.integers(1, 5))
+    lengths = rng.integers(1, n + 1, slots)
+    active = None if rng.random() < 0.5 else rng.integers(0, 2, slots).astype(np.uint8)
+    rows = rng.random((slots, n + 1)) * 20
+    rows[:, 0] = np.where(rng.random(slots) < 0.5, 0.0, np.inf)
+    yield "advance_block", (rng.random((slots, n)), lengths, rows.copy(), active), 0
+    references = np.stack([_points(rng, n, k) for _ in range(slots)])
+    yield "advance_points", (references, lengths, rows.copy(), _points(rng, slots, k), active), 0
+
+    yield from _measure_cases(rng, table, k, longest)
+
+    free = (rng.random((int(rng.integers(1, 25)), int(rng.integers(1, 25)))) > 0.25).astype(np.uint8)
+    start = int(rng.integers(free.size))
+    free.reshape(-1)[start] = 1
+    yield "march", (free, start, -1, np.empty(free.shape)), 0
+
+
+def _measure_cases(
+    rng: np.random.Generator, table: np.ndarray, k: int, longest: int
+) -> Iterator[tuple[str, Arrays, float]]:
+    size = len(table)
+    episodes, references = int(rng.integers(1, 20)), int(rng.integers(1, 20))
+    pairing = rng.integers(0, references, episodes) if rng.random() < 0.5 else None
+    if pairing is None:
+        references = episodes
+    short = min(longest, int(rng.choice([6, 30, longest])))
+    r_lengths = rng.integers(1, short + 1, references)
+    q_lengths = rng.integers(1, short + 1, episodes)
+    r_offsets, q_offsets = (np.concatenate(([0], np.cumsum(counts))) for counts in (r_lengths, q_lengths))
+    r, q = (rng.integers(0, size, offsets[-1]).astype(np.int32) for offsets in (r_offsets, q_offsets))
+    for e in range(episodes):  # some queries follow their reference, so that edits are few
+        if rng.random() < 0.5:
+            reference = r[r_offsets[e if pairing is None else pairing[e]] :][: q_lengths[e]]
+            q[q_offsets[e] : q_offsets[e] + len(reference)] = reference
+    scale, reach = float(rng.choice([0.0, 3.0])), float(rng.choice([-1.0, 3.0, np.inf]))
+    out = np.empty((10, episodes))
+    rest = (pairing, scale, reach)
+    yield "measure_table", (table, r, r_offsets, q, q_offsets, *rest, out.copy()), 1e-15
+
+    places = _points(rng, size, k)
+    yield "measure_points", (places[r], r_offsets, places[q], q_offsets, *rest, out.copy()), 1e-15
+
+    counts = (r_lengths if pairing is None else r_lengths[pairing]) * q_lengths
+    block_offsets = np.concatenate(([0], np.cumsum(counts)))
+    steps = [np.append(table[path[:-1], path[1:]], 0.0) for path in (r, q)]
+    blocks = rng.random(block_offsets[-1]) * 9
+    blocks[rng.random(len(blocks)) < 0.01] = np.inf
+    yield (
+        "measure_block",
+        (blocks, block_offsets[:-1], *steps, r, r_offsets, q, q_offsets, *rest, out.copy()),
+        1e-15,
+    )
+
+
+def disagreement(native: Any, kernel: str, arguments: Arrays, tolerance: float) -> str:
+    """Run both twins on copies and describe how they differ; empty where they agree."""
+    if kernel == "pruned_points":  # its twin declines; what it must equal is the full recurrence
+        expected = plain.warp_points(*arguments[:2], None, None)
+        pruned = native.pruned_points(*arguments)
+        return "" if pruned == expected else f"pruned_points returned {pruned}, the full recurrence {expected}"
+    runs = []
+    for module in (native, plain):
+        given = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in arguments)
+        result = getattr(module, kernel)(*given)
+        runs.append((result, [value for value in given if isinstance(value, np.ndarray)]))
+    (result, arrays), (plain_result, plain_arrays) = runs
+    if result != plain_result:
+        return f"{kernel} returned {result}, its twin {plain_result}"
+    for position, (a, b) in enumerate(zip(arrays, plain_arrays, strict=True)):
+        if np.issubdtype(a.dtype, np.floating) and np.isnan(a).any():
+            return f"{kernel} wrote NaN to array {position}"
+        if kernel.startswith("measure") and position == len(arrays) - 1:
+            exact = np.arange(10) != 7  # the coverage takes exponentials
+            if not np.array_equal(a[exact], b[exact]):
+                return f"{kernel}: rows {np.flatnonzero((a != b).any(axis=1))} differ"
+            if not np.allclose(a, b, rtol=tolerance, atol=0):
+                return f"{kernel}: coverage differs by {np.abs(a[7] / b[7] - 1).max()}"
+        elif kernel in ("fast_points", "fast_table", "trace_block"):
+            count = result if isinstance(result, int) else result[1]
+            if a.dtype == np.int64 and not np.array_equal(a[:count], b[:count]):
+                return f"{kernel}: warpings differ"
+        elif a.dtype == object or kernel == "encode":
+            if result == -1 and not np.array_equal(a, b):
+                return f"{kernel}: codes differ"
+        elif not np.array_equal(a, b):
+            return f"{kernel}: array {position} differs"
+    return ""
+
+
+def main() -> None:
+    from wayscore.kernels import _native
+
+    shapes = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    checked = 0
+    for seed in range(shapes):
+        for kernel, arguments, tolerance in cases(seed):
+            difference = disagreement(_native, kernel, arguments, tolerance)
+            if difference:
+                raise SystemExit(f"seed {seed}: {difference}")
+            checked += 1
+    print(f"{shapes} random shapes, {checked} kernel calls: native ({_native.lanes}) and NumPy agree")
+
+
+if __name__ == "__main__":
+    main()
