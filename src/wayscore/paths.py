@@ -187,7 +187,8 @@ def _points(path: Any, role: Role, number: int) -> NDArray[np.float64]:
         array = np.asarray(path, dtype=np.float64)
     except (TypeError, ValueError):
         raise PathError(
-            f"{path_name(role, number)} must hold coordinates of one dimension (an (n, k) array of numbers), got {_short(path)}; "
+            f"{path_name(role, number)} must hold coordinates of one dimension (an (n, k) array of numbers), "
+            f"got {_short(path)}; "
             "for node labels give a distance such as Graph"
         ) from None
     if array.ndim == 1:

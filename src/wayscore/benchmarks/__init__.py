@@ -42,8 +42,8 @@ def run(quick: bool = False, only: Iterable[str] | None = None, progress: Progre
         rows.append(measure(spec, setting))
     if progress is not None:
         progress(len(chosen), len(chosen), "done")
-    data = setting.inputs.source if "inputs" in setting.__dict__ else "generated (seeded)"
-    return Report(tuple(rows), data, quick, describe_machine())
+    used = [f"graphs and node paths: {setting.inputs.source}"] if "inputs" in setting.__dict__ else []
+    return Report(tuple(rows), "; ".join([*used, "points: generated (seeded)"]), quick, describe_machine())
 
 
 def measure(spec: Spec, setting: Setting) -> Row:

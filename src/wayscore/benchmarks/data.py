@@ -77,7 +77,7 @@ def _generated() -> Inputs:
     for number, scan in enumerate(list(graphs)[:11]):
         count = 72 if number < 2 else 71  # 783 in all, as in R2R val_unseen
         references += [(scan, _shortest_path(graphs[scan], random)) for _ in range(count)]
-    return Inputs("generated buildings and paths (seeded)", graphs, references)
+    return Inputs("generated (seeded)", graphs, references)
 
 
 def building(random: np.random.Generator, columns: int = 13, rows: int = 9, name: str = "building") -> Graph:

@@ -120,16 +120,22 @@ class Report:
 
     def table(self) -> Table:
         """Return a rich table."""
+        from rich.box import SIMPLE
         from rich.table import Table as RichTable
+        from rich.text import Text
 
         shape = "smoke test at small sizes, the bars do not apply" if self.quick else "CPU time of one thread"
         caption = "; ".join(f"{key} {value}" for key, value in self.machine.items())
-        table = RichTable(title=f"wayscore bench: {shape}", caption=f"Data: {self.data}. {caption}.")
-        for number, heading in enumerate(HEADINGS):
-            table.add_column(heading, justify="right" if 2 <= number <= 6 else "left", overflow="fold")
+        table = RichTable(title=f"wayscore bench: {shape}", caption=f"Data: {self.data}. {caption}.", box=SIMPLE)
+        for heading in ("work, against whom", *HEADINGS[2:-1]):
+            table.add_column(heading, justify="left" if heading == "work, against whom" else "right")
         for row in self.rows:
-            style = "red" if row in self.missed else None
-            table.add_row(*cells(row), style=style)
+            work, peer, *figures, note = cells(row)
+            text = Text(work, style="red" if row in self.missed else "bold")
+            for line in (peer, note):
+                if line:
+                    text.append(f"\n  {line}", style="not bold dim")
+            table.add_row(text, *figures)
         return table
 
 

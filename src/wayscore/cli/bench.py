@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+WIDTH = 120
+"""Columns of the table where the output is no terminal and says nothing of its width."""
+
 
 def bench(
     quick: Annotated[bool, typer.Option(help="Smaller sizes: a smoke test of seconds, without bars.")] = False,
@@ -25,7 +28,10 @@ def bench(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from wayscore.benchmarks import run
+    from wayscore.errors import OptionError
 
+    if json is not None and not json.absolute().parent.is_dir():  # found before the minutes of measuring, not after
+        raise OptionError(f"{json}: its folder does not exist; make it first or name another file")
     errors = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     # Few refreshes: the display's thread runs in the process whose CPU time is measured.
@@ -38,7 +44,10 @@ def bench(
         report = run(quick=quick, only=only, progress=show)
     if json is not None:
         json.write_text(report.to_json(), encoding="utf-8")
-    Console().print(report.table())
+    output = Console()
+    if not output.is_terminal:
+        output.width = WIDTH
+    output.print(report.table())
     missed = report.missed
     if missed:
         typer.echo(f"Below their bar, or not agreeing: {len(missed)} of {len(report.rows)} rows.")
