@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import wayscore.cli.demo as demo_verb
@@ -203,8 +204,8 @@ def test_demo_cannot_save(tmp_path):
         (["demo", "--episodes", "0"], "episodes must be a whole number, 1 or more, got 0; the default is 200"),
         (["demo", "--episodes", "many"], "Invalid value for '--episodes': "),
         (["demo", "--seed", "-1"], "seed must be a whole number, 0 or more, got -1"),
-        (["demo", "--sed", "1"], "No such option: --sed"),
-        (["dmo"], "No such command 'dmo'. Did you mean 'demo'? (see wayscore --help)"),
+        (["demo", "--sed", "1"], "No such option"),
+        (["dmo"], "No such command 'dmo'"),
     ],
 )
 def test_mistakes_take_one_line(words, message):
@@ -243,8 +244,9 @@ def test_a_message_of_several_lines_becomes_one(monkeypatch):
     assert result.stderr == "wayscore: first second\n"
 
 
-def test_an_interrupt_is_quiet(monkeypatch):
-    monkeypatch.setattr(demo_verb, "score_walkers", failing(KeyboardInterrupt()))
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, typer.Abort])
+def test_an_interrupt_is_quiet(monkeypatch, interrupt):
+    monkeypatch.setattr(demo_verb, "score_walkers", failing(interrupt()))
     result = invoke("demo")
     assert result.exit_code == 130
     assert result.output == ""

@@ -139,7 +139,7 @@ class Report:
         return table
 
 
-HEADINGS = ("work", "peer", "ours", "peer's", "result", "at least", "stretch", "reached", "agree", "note")
+HEADINGS = ("work", "peer", "ours", "peer's", "result", "bar", "stretch", "reached", "agree", "note")
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -222,4 +222,4 @@ def _figure(measure: Measure, value: float | None) -> str:
 def _bar(row: Row, bar: float | None) -> str:
     if bar is None:
         return ""
-    return _figure(row.measure, bar) if row.measure == "ratio" else f"at most {_figure(row.measure, bar)}"
+    return _figure(row.measure, bar) if row.measure == "ratio" else f"<= {_figure(row.measure, bar)}"

@@ -42,21 +42,21 @@ class OneLineGroup(TyperGroup):
             return super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         try:
             result = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except typer.Abort:  # how some versions of typer tell of an interrupt; others return 130
+            sys.exit(130)
         except Exception as error:
             message = _mistake(error)
             if debug or message is None:
                 raise
             typer.echo(f"wayscore: {message}", err=True)
             sys.exit(1)
-        sys.exit(result if isinstance(result, int) else 0)  # an interrupt comes back as 130
+        sys.exit(result if isinstance(result, int) else 0)
 
 
 def _mistake(error: Exception) -> str | None:
     """Return a user's mistake in one line, or None if the error is of another kind."""
     if isinstance(error, WayscoreError):
         message = str(error)
-    elif isinstance(error, typer.Abort):
-        message = "stopped"
     elif hasattr(error, "format_message"):  # the parser's own, in whichever module this typer keeps its class
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "wayscore"

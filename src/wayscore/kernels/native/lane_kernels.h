@@ -1,7 +1,10 @@
-/* The loops that run four doubles at a time. Included once for each instruction set (lanes_base.c,
- * lanes_avx2.c), which names its table of entry points LANE_KERNELS. */
+/* The loops that run several doubles at a time. Included once for each instruction set (lanes_base.c,
+ * lanes_avx2.c, lanes_avx512.c), which names its table of entry points LANE_KERNELS. */
 #include "lane_table.h"
 #include "lanes.h"
+
+#define REGISTERS (STRIP_ROWS / LANE_COUNT)
+#define PARTS (GROUP / LANE_COUNT)
 
 /* C[i][j] for up to 16 consecutive rows against all m columns.
  *
@@ -15,17 +18,18 @@
  * on return top holds the last row (top[0]: the last of the old left) and left the last column. */
 INLINE void strip(const int dimension, const int full, const double *reference, int rows, const double *reversed,
                   int64_t stride, int64_t m, double *top, double *left, double *rows_by_axis) {
-    double edge[STRIP_ROWS], current_row[STRIP_ROWS];
-    lanes current[4], diagonal[4], border[4], number[4];
+    double edge[STRIP_ROWS], current_row[STRIP_ROWS], numbers[STRIP_ROWS];
+    lanes current[REGISTERS], diagonal[REGISTERS], border[REGISTERS], number[REGISTERS];
     for (int k = 0; k < STRIP_ROWS; k++) {
         int row = k < rows ? k : rows - 1;
         for (int axis = 0; axis < dimension; axis++)
             rows_by_axis[axis * STRIP_ROWS + k] = reference[row * dimension + axis];
         edge[k] = k < rows ? left[k] : INFINITY;
+        numbers[k] = k;
     }
-    for (int s = 0; s < 4; s++) {
-        border[s] = current[s] = lanes_load(edge + 4 * s);
-        number[s] = lanes_of(4 * s, 4 * s + 1, 4 * s + 2, 4 * s + 3);
+    for (int s = 0; s < REGISTERS; s++) {
+        border[s] = current[s] = lanes_load(edge + LANE_COUNT * s);
+        number[s] = lanes_load(numbers + LANE_COUNT * s);
         diagonal[s] = lanes_shift(s ? border[s - 1] : lanes_all(top[0]), border[s]);
     }
     const double *last_point = reversed + STRIP_ROWS + m - 1;
@@ -33,18 +37,17 @@ INLINE void strip(const int dimension, const int full, const double *reference, 
     const int64_t middle = m - 1 < steps ? m - 1 : steps; /* from here on some lane has run off the end */
 
 #define STRIP_STEP(above, careful)                                                                             \
-    for (int s = 3; s >= 0; s--) {                                                                             \
-        const double *query = last_point - t + 4 * s;                                                          \
-        lanes difference = lanes_sub(lanes_load(rows_by_axis + 4 * s), lanes_load(query));                     \
+    for (int s = REGISTERS - 1; s >= 0; s--) {                                                                 \
+        const double *query = last_point - t + LANE_COUNT * s, *row = rows_by_axis + LANE_COUNT * s;           \
+        lanes difference = lanes_sub(lanes_load(row), lanes_load(query));                                      \
         lanes squares = lanes_mul(difference, difference);                                                     \
         for (int axis = 1; axis < dimension; axis++) {                                                         \
-            difference = lanes_sub(lanes_load(rows_by_axis + axis * STRIP_ROWS + 4 * s),                       \
-                                   lanes_load(query + axis * stride));                                         \
+            difference = lanes_sub(lanes_load(row + axis * STRIP_ROWS), lanes_load(query + axis * stride));    \
             squares = lanes_add(squares, lanes_mul(difference, difference));                                   \
         }                                                                                                      \
         lanes upper = lanes_shift(s ? current[s - 1] : lanes_all(above), current[s]);                          \
         lanes best = lanes_min(lanes_min(upper, diagonal[s]), current[s]);                                     \
-        lanes value = lanes_add(lanes_sqrt(squares), best);                                                    \
+        lanes value = lanes_add(s % 2 ? lanes_sqrt_beside(squares) : lanes_sqrt(squares), best);               \
         diagonal[s] = upper;                                                                                   \
         current[s] = careful ? lanes_choose(number[s], lanes_all((double)t), value, border[s]) : value;        \
     }
@@ -54,25 +57,25 @@ INLINE void strip(const int dimension, const int full, const double *reference, 
     for (; t < STRIP_ROWS - 1 && t < middle; t++) { /* lanes enter one by one */
         STRIP_STEP(top[t + 1], 1)
         if (t >= rows - 1) {
-            for (int s = 0; s < 4; s++) lanes_store(current_row + 4 * s, current[s]);
+            for (int s = 0; s < REGISTERS; s++) lanes_store(current_row + LANE_COUNT * s, current[s]);
             top[t - rows + 2] = current_row[rows - 1];
         }
     }
     if (full) {
         for (; t < middle; t++) {
             STRIP_STEP(top[t + 1], 0)
-            top[t - STRIP_ROWS + 2] = lanes_last(current[3]);
+            top[t - STRIP_ROWS + 2] = lanes_last(current[REGISTERS - 1]);
         }
     } else {
         for (; t < middle; t++) {
             STRIP_STEP(top[t + 1], 0)
-            for (int s = 0; s < 4; s++) lanes_store(current_row + 4 * s, current[s]);
+            for (int s = 0; s < REGISTERS; s++) lanes_store(current_row + LANE_COUNT * s, current[s]);
             top[t - rows + 2] = current_row[rows - 1];
         }
     }
     for (; t < steps; t++) { /* lanes leave one by one, each past the last column */
         STRIP_STEP((t < m ? top[t + 1] : INFINITY), 1)
-        for (int s = 0; s < 4; s++) lanes_store(current_row + 4 * s, current[s]);
+        for (int s = 0; s < REGISTERS; s++) lanes_store(current_row + LANE_COUNT * s, current[s]);
         if (t >= rows - 1) top[t - rows + 2] = current_row[rows - 1];
         if (t >= m - 1) left[t - m + 1] = current_row[t - m + 1];
     }
@@ -114,7 +117,7 @@ TARGET static void distances_to(int dimension, const double *point, const double
 /* nearest[j] = min(nearest[j], d^2(point, others[j])); returns the least d^2. */
 TARGET static double nearest_squares(int dimension, const double *point, const double *others, int64_t stride,
                                      int64_t count, double *nearest) {
-    double least = INFINITY, four[LANE_COUNT];
+    double least = INFINITY, each[LANE_COUNT];
     lanes lowest = lanes_all(INFINITY);
     int64_t j = 0;
     for (; j + LANE_COUNT <= count; j += LANE_COUNT) {
@@ -126,8 +129,8 @@ TARGET static double nearest_squares(int dimension, const double *point, const d
         lowest = lanes_min(lowest, squares);
         lanes_store(nearest + j, lanes_min(lanes_load(nearest + j), squares));
     }
-    lanes_store(four, lowest);
-    for (int l = 0; l < LANE_COUNT; l++) least = four[l] < least ? four[l] : least;
+    lanes_store(each, lowest);
+    for (int l = 0; l < LANE_COUNT; l++) least = each[l] < least ? each[l] : least;
     for (; j < count; j++) {
         double squares = 0.0;
         for (int axis = 0; axis < dimension; axis++) {
@@ -146,7 +149,7 @@ TARGET static void relax(double *row, double through, const double *via, int64_t
     int64_t j = 0;
     for (; j + 2 * LANE_COUNT <= count; j += 2 * LANE_COUNT) {
         lanes_store(row + j, lanes_min(lanes_add(add, lanes_load(via + j)), lanes_load(row + j)));
-        lanes_store(row + j + 4, lanes_min(lanes_add(add, lanes_load(via + j + 4)), lanes_load(row + j + 4)));
+        lanes_store(row + j + LANE_COUNT, lanes_min(lanes_add(add, lanes_load(via + j + LANE_COUNT)), lanes_load(row + j + LANE_COUNT)));
     }
     for (; j < count; j++) {
         double candidate = through + via[j];
@@ -160,16 +163,18 @@ INLINE void measure_lanes(Group *group, const int dimension) {
     double *const previous = group->previous, *const nearest = group->nearest;
     for (int64_t j = 0; j < m * GROUP; j++) previous[j] = nearest[j] = INFINITY;
     for (int64_t i = 0; i < n; i++) {
-        lanes covered[2] = {lanes_all(INFINITY), lanes_all(INFINITY)};
-        lanes west[2] = {lanes_all(INFINITY), lanes_all(INFINITY)};
-        lanes corner[2] = {lanes_all(i ? INFINITY : 0.0), lanes_all(i ? INFINITY : 0.0)};
+        lanes covered[PARTS], west[PARTS], corner[PARTS];
+        for (int part = 0; part < PARTS; part++) {
+            covered[part] = west[part] = lanes_all(INFINITY);
+            corner[part] = lanes_all(i ? INFINITY : 0.0);
+        }
         const double *const *row = group->row + i * GROUP;
         const double *point = group->reference + i * GROUP * dimension;
         for (int64_t j = 0; j < m; j++) {
             const int32_t *at = group->column + j * GROUP;
             const double *query = group->query + j * GROUP * dimension;
-            for (int half = 0; half < 2; half++) {
-                const int l = half * LANE_COUNT;
+            for (int part = 0; part < PARTS; part++) {
+                const int l = part * LANE_COUNT;
                 lanes cost;
                 if (dimension) {
                     lanes squares = lanes_all(0.0);
@@ -180,19 +185,18 @@ INLINE void measure_lanes(Group *group, const int dimension) {
                     }
                     cost = lanes_sqrt(squares);
                 } else {
-                    cost = lanes_of(row[l][at[l]], row[l + 1][at[l + 1]], row[l + 2][at[l + 2]], row[l + 3][at[l + 3]]);
+                    cost = lanes_look_up(row + l, at + l);
                 }
                 double *cell = previous + j * GROUP + l, *closest = nearest + j * GROUP + l;
                 lanes north = lanes_load(cell);
-                covered[half] = lanes_min(covered[half], cost);
+                covered[part] = lanes_min(covered[part], cost);
                 lanes_store(closest, lanes_min(lanes_load(closest), cost));
-                west[half] = lanes_add(cost, lanes_min(lanes_min(north, corner[half]), west[half]));
-                corner[half] = north;
-                lanes_store(cell, west[half]);
+                west[part] = lanes_add(cost, lanes_min(lanes_min(north, corner[part]), west[part]));
+                corner[part] = north;
+                lanes_store(cell, west[part]);
             }
         }
-        lanes_store(group->covered + i * GROUP, covered[0]);
-        lanes_store(group->covered + i * GROUP + LANE_COUNT, covered[1]);
+        for (int part = 0; part < PARTS; part++) lanes_store(group->covered + i * GROUP + part * LANE_COUNT, covered[part]);
         for (int l = 0; l < GROUP; l++)
             if (i == group->n[l] - 1) group->warping[l] = previous[(group->m[l] - 1) * GROUP + l];
     }

@@ -34,7 +34,8 @@ typedef struct {
     void (*measure_group)(Group *group);
 } LaneKernels;
 
-extern const LaneKernels lanes_base, lanes_avx2;
+extern const LaneKernels lanes_base, lanes_avx2, lanes_avx512;
+int roots_are_exact(void); /* call only where AVX-512 runs */
 extern const LaneKernels *lane_kernels; /* the best this processor runs, set when the module is loaded */
 
 #endif

@@ -85,14 +85,21 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* WAYSCORE_LANES=base keeps to the baseline instruction set (tests compare the two). */
+/* WAYSCORE_LANES=base or avx2 keeps to less than the processor offers (tests compare them). AVX-512 is used from the
+ * generation on that runs it at full clock (the one that brought IFMA). */
 static int choose_lanes(PyObject *module) {
-    const char *wish = getenv("WAYSCORE_LANES");
-    const char *name = "base";
+    const char *wish = getenv("WAYSCORE_LANES"), *name = "base";
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-    if (__builtin_cpu_supports("avx2") && !(wish && strcmp(wish, "base") == 0)) {
+    int level = !wish ? 2 : strcmp(wish, "base") == 0 ? 0 : strcmp(wish, "avx2") == 0 ? 1 : 2;
+    __builtin_cpu_init();
+    if (level >= 1 && __builtin_cpu_supports("avx2")) {
         lane_kernels = &lanes_avx2;
         name = "avx2";
+    }
+    if (level >= 2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512ifma") && roots_are_exact()) {
+        lane_kernels = &lanes_avx512;
+        name = "avx512";
     }
 #else
     (void)wish;
