@@ -121,9 +121,15 @@ def test_pruning_changes_no_bit(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
         assert ws.dtw(reference=R, query=Q) == full
         pruned = kernels.pruned_points(R, Q, len(R) * len(Q))
         assert pruned in (full, None)
-        assert kernels.pruned_points(R, Q, 1) is None  # more cells than allowed: the caller falls back
         if kernels.name == "native":
             assert pruned is not None
+
+
+def test_pruning_gives_up_where_it_does_not_pay() -> None:
+    R, Q = walks(0, 400)  # unrelated walks: nearly every cell could lie on the best warping
+    assert kernels.pruned_points(R, Q, 400 * 400 // 50) is None
+    R, Q = tracking(0, 400)
+    assert kernels.pruned_points(R, Q + 0.3, 400) is None  # promising, but more cells than allowed survive
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 31, 64, 200])

@@ -191,7 +191,7 @@ def test_specs_have_the_bars_of_the_design() -> None:
 
 REPORT = Report(
     (
-        Row("fast work", "peer", "ratio", 10, 50, Outcome(0.001, 0.1, True, 1e-16, "a note")),
+        Row("fast work, |R| = 7", "peer", "ratio", 10, 50, Outcome(0.001, 0.1, True, 1e-16, "a note")),
         Row("slow work", "peer", "ratio", 10, None, Outcome(0.1, 0.2, True)),
         Row("wrong work", "peer", "ratio", 10, None, Outcome(0.001, 0.2, False)),
         Row("memory", "", "MB", 10, 1, Outcome(4.0)),
@@ -218,7 +218,8 @@ def test_the_report_judges_and_renders() -> None:
         assert part in text
     markdown = REPORT.to_markdown().splitlines()
     assert len(markdown) == 2 + len(REPORT.rows)
-    assert len({line.count("|") for line in markdown}) == 1
+    assert len({line.replace(r"\|", "").count("|") for line in markdown}) == 1
+    assert r"\|R\| = 7" in markdown[2]
     content = json.loads(REPORT.to_json())
     assert content["rows"][0]["value"] == pytest.approx(100)
     assert [row["reached"] for row in content["rows"]] == [True, False, True, True, None]

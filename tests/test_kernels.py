@@ -23,19 +23,33 @@ def test_twins_agree(first: int) -> None:
             assert twins.disagreement(native, kernel, arguments, tolerance) == "", f"seed {seed}"
 
 
-def test_the_baseline_instructions_agree_too() -> None:
-    if native.lanes == "base":
-        pytest.skip("this processor has nothing but the baseline")
+@pytest.mark.parametrize("lanes", ["base", "avx2"])
+def test_lesser_instruction_sets_agree_too(lanes: str) -> None:
+    if native.lanes in ("base", lanes):
+        pytest.skip(f"this processor has nothing beyond {native.lanes}")
     result = subprocess.run(
         [sys.executable, "-m", "tests.twins", "40"],
-        env={**os.environ, "WAYSCORE_LANES": "base"},
+        env={**os.environ, "WAYSCORE_LANES": lanes},
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
         check=False,
     )
     assert result.returncode == 0, result.stderr
-    assert "native (base)" in result.stdout
+    assert f"native ({lanes})" in result.stdout
+
+
+def test_roots_are_correctly_rounded() -> None:
+    """Distances along one axis are roots of squares of every magnitude; a strip must round each as sqrt does."""
+    rng = np.random.default_rng(0)
+    for scale in (1e-170, 1e-120, 1e-3, 1.0, 1e3, 1e120, 1e150):
+        R, Q = rng.normal(size=(2, 64, 3)) * scale
+        top, left = np.zeros(65), np.zeros(65)
+        native.warp_points(R, Q, top, left)
+        plain_top, plain_left = np.zeros(65), np.zeros(65)
+        plain.warp_points(R, Q, plain_top, plain_left)
+        assert top.tolist() == plain_top.tolist()
+        assert left.tolist() == plain_left.tolist()
 
 
 def test_every_native_kernel_has_a_twin_and_a_case() -> None:

@@ -32,7 +32,36 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted(_HOME_OF)
+__all__ = [
+    "METRICS",
+    "Alignment",
+    "Distance",
+    "DistanceError",
+    "Euclidean",
+    "FormatError",
+    "Function",
+    "Graph",
+    "Grid",
+    "Metric",
+    "MissingPackageError",
+    "OptionError",
+    "PathBatch",
+    "PathError",
+    "RunningBatch",
+    "RunningDTW",
+    "ScoreTable",
+    "Table",
+    "UnknownNodeError",
+    "WayscoreError",
+    "World",
+    "align",
+    "dtw",
+    "fast_dtw",
+    "load_graphs",
+    "ndtw",
+    "score",
+    "sdtw",
+]
 
 if TYPE_CHECKING:
     from wayscore.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw

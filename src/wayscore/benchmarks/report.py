@@ -115,7 +115,7 @@ class Report:
     def to_markdown(self) -> str:
         """Return the rows as a Markdown table."""
         lines = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
-        lines += [f"| {' | '.join(cells(row))} |" for row in self.rows]
+        lines += [f"| {' | '.join(cell.replace('|', BAR) for cell in cells(row))} |" for row in self.rows]
         return "\n".join(lines) + "\n"
 
     def table(self) -> Table:
@@ -139,6 +139,8 @@ class Report:
         return table
 
 
+BAR = "\\|"
+"""What a Markdown table takes for a bar that is text."""
 HEADINGS = ("work", "peer", "ours", "peer's", "result", "bar", "stretch", "reached", "agree", "note")
 
 

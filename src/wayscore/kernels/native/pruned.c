@@ -119,19 +119,22 @@ static double nearest_squares_in(const Tree *tree, const double *point, int64_t 
 }
 
 /* rest[i] = sum over k > i of the distance from points[k] to the other path. */
-static int remaining(int dimension, const double *points, int64_t count, const double *others, int64_t other_count,
-                     double *rest) {
-    Tree tree;
-    int64_t hint = 0;
+static void remaining(const Tree *others, const double *points, int64_t count, double *rest) {
+    int64_t hint = others->counts[0] - 1;
     double sum = 0.0;
-    if (!grow(&tree, dimension, others, other_count)) return 0;
-    hint = tree.counts[0] - 1;
     for (int64_t i = count - 1; i >= 0; i--) {
         rest[i] = sum;
-        sum += sqrt(nearest_squares_in(&tree, points + i * dimension, &hint));
+        sum += sqrt(nearest_squares_in(others, points + i * others->dimension, &hint));
     }
-    free(tree.boxes);
-    return 1;
+}
+
+/* Is it worth trying? Where the warping costs many times what its points' nearest distances add up to (estimated from
+ * one in 32), the bounds drop little. */
+static int promising(const Tree *others, const double *points, int64_t count, double upper) {
+    int64_t hint = 0;
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; i += 32) sum += sqrt(nearest_squares_in(others, points + i * others->dimension, &hint));
+    return 32.0 * sum * 5.0 >= upper;
 }
 
 enum { DONE, ABANDONED, NO_MEMORY };
@@ -144,12 +147,15 @@ static int warp_pruned(int k, const double *reference, int64_t n, const double *
     double *by_axis = costs + m;
     int outcome = NO_MEMORY;
     double upper = fast_upper_bound(k, reference, n, query, m);
-    if (upper < 0.0 || !remaining(k, reference, n, query, m, rows_left) || !remaining(k, query, m, reference, n, columns_left))
-        goto end;
+    Tree reference_tree = {.boxes = NULL}, query_tree = {.boxes = NULL};
+    if (upper < 0.0 || !grow(&reference_tree, k, reference, n) || !grow(&query_tree, k, query, m)) goto end;
+    outcome = ABANDONED;
+    if (budget < n * m && !promising(&query_tree, reference, n, upper)) goto end;
+    remaining(&query_tree, reference, n, rows_left);
+    remaining(&reference_tree, query, m, columns_left);
     upper += upper * (double)(n + m) * 8.0 * 0x1p-53;
     for (int axis = 0; axis < k; axis++)
         for (int64_t j = 0; j < m; j++) by_axis[axis * m + j] = query[j * k + axis];
-    outcome = ABANDONED;
     int64_t low = 0, high = -1, visited = 0; /* columns of the row above that are alive lie in low..high */
     for (int64_t i = 0; i < n; i++) {
         const double *point = reference + i * k;
@@ -173,7 +179,8 @@ static int warp_pruned(int k, const double *reference, int64_t n, const double *
             row[j + 1] = west;
         }
         visited += j - low;
-        if (first < 0 || visited > budget) goto end;
+        /* too many so far, with a lead of a few rows for a wide start */
+        if (first < 0 || (double)visited > (double)budget * (double)(i + 1) / (double)n + 8.0 * (double)m) goto end;
         low = first;
         high = last;
     }
@@ -182,11 +189,14 @@ static int warp_pruned(int k, const double *reference, int64_t n, const double *
         outcome = DONE;
     }
 end:
+    free(reference_tree.boxes);
+    free(query_tree.boxes);
     free(memory);
     return outcome;
 }
 
-/* pruned_points(reference, query, budget) -> C at the last cell, or None once more than `budget` cells were kept */
+/* pruned_points(reference, query, budget) -> C at the last cell, or None where it does not look as if keeping about
+ * `budget` cells would do */
 KERNEL(kernel_pruned_points) {
     (void)self;
     Array arrays[2] = {{.held = 0}};
