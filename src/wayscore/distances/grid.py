@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from wayscore import kernels
 from wayscore.distances.base import Floats, Places
 from wayscore.errors import DistanceError, OptionError, PathError, did_you_mean
-from wayscore.paths import PathBatch, Paths
+from wayscore.paths import PathBatch, Paths, Role, path_name
 
 METRICS = ("octile", "eikonal")
 
@@ -100,7 +100,7 @@ class Grid:
         digest.update(np.array([self.cell, *self.origin], dtype="<f8").tobytes())
         return f"grid-{self.metric}#{digest.hexdigest()[:8]}"
 
-    def encode(self, paths: Paths, *, role: str = "path") -> PathBatch:
+    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
         """Snap paths of (n, 2) points in metres to cells.
 
         Returns:
@@ -113,7 +113,7 @@ class Grid:
         if paths.places.ndim != 2 or paths.places.shape[1] != 2:
             dimension = paths.places.shape[1] if paths.places.ndim == 2 else 1
             raise PathError(
-                f"a Grid needs 2-dimensional points, but those of {role} 0 have dimension {dimension}; "
+                f"a Grid needs 2-dimensional points, but those of {path_name(role, 0)} have dimension {dimension}; "
                 "leave out the height, for example points[:, [0, 2]] where y is up"
             )
         paths.check_finite(role=role)
