@@ -114,16 +114,18 @@ def test_native_kernels_refuse_what_does_not_fit(kernel: str, arguments: tuple[o
 
 
 @pytest.mark.parametrize(
-    ("r_offsets", "q_offsets", "pairing", "columns"),
+    ("r_offsets", "q_offsets", "pairing", "first"),
     [
-        ([0, 3], [0, 2], None, 1),  # beyond the reference's places
-        ([0, 2], [0, 0], None, 1),  # an empty query
-        ([0, 2], [0, 2], [1], 1),  # a reference that is not there
-        ([0, 2], [0, 2], None, 2),  # more room than episodes
+        ([0, 3], [0, 2], None, 0),  # beyond the reference's places
+        ([0, 2], [0, 0], None, 0),  # an empty query
+        ([0, 2], [0, 2], [1], 0),  # a reference that is not there
+        ([0, 2], [0, 1, 2], None, 0),  # more queries than references
+        ([0, 2], [0, 2], None, 1),  # no room for the episode
+        ([0, 2], [0, 2], None, -1),
     ],
 )
 def test_measure_refuses_offsets_that_do_not_fit(
-    r_offsets: list[int], q_offsets: list[int], pairing: list[int] | None, columns: int
+    r_offsets: list[int], q_offsets: list[int], pairing: list[int] | None, first: int
 ) -> None:
     codes = np.zeros(2, dtype=np.int32)
     with pytest.raises(ValueError, match="fit"):
@@ -136,5 +138,6 @@ def test_measure_refuses_offsets_that_do_not_fit(
             None if pairing is None else np.array(pairing),
             1.0,
             1.0,
-            np.empty((10, columns)),
+            np.empty((10, 1)),
+            first,
         )

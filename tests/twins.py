@@ -102,6 +102,9 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     active = None if rng.random() < 0.5 else rng.integers(0, 2, slots).astype(np.uint8)
     rows = rng.random((slots, n + 1)) * 20
     rows[:, 0] = np.where(rng.random(slots) < 0.5, 0.0, np.inf)
+    yield "advance_cost", (rng.random(n) * 9, rows[0].copy()), 0
+    yield "advance_point", (R, rows[0].copy(), Q[0]), 0
+    yield "advance_point", (R, rows[0].copy(), np.append(Q[0], 1.0)), 0
     yield "advance_block", (rng.random((slots, n)), lengths, rows.copy(), active), 0
     references = np.stack([_points(rng, n, k) for _ in range(slots)])
     yield "advance_points", (references, lengths, rows.copy(), _points(rng, slots, k), active), 0
@@ -132,12 +135,13 @@ def _measure_cases(
             reference = r[r_offsets[e if pairing is None else pairing[e]] :][: q_lengths[e]]
             q[q_offsets[e] : q_offsets[e] + len(reference)] = reference
     scale, reach = float(rng.choice([0.0, 3.0])), float(rng.choice([-1.0, 3.0, np.inf]))
-    out = np.empty((10, episodes))
+    first = int(rng.integers(0, 3))
+    out = np.zeros((10, first + episodes + int(rng.integers(0, 3))))
     rest = (pairing, scale, reach)
-    yield "measure_table", (table, r, r_offsets, q, q_offsets, *rest, out.copy()), 1e-15
+    yield "measure_table", (table, r, r_offsets, q, q_offsets, *rest, out.copy(), first), 1e-15
 
     places = _points(rng, size, k)
-    yield "measure_points", (places[r], r_offsets, places[q], q_offsets, *rest, out.copy()), 1e-15
+    yield "measure_points", (places[r], r_offsets, places[q], q_offsets, *rest, out.copy(), first), 1e-15
 
     counts = (r_lengths if pairing is None else r_lengths[pairing]) * q_lengths
     block_offsets = np.concatenate(([0], np.cumsum(counts)))
@@ -146,7 +150,7 @@ def _measure_cases(
     blocks[rng.random(len(blocks)) < 0.01] = np.inf
     yield (
         "measure_block",
-        (blocks, block_offsets[:-1], *steps, r, r_offsets, q, q_offsets, *rest, out.copy()),
+        (blocks, block_offsets[:-1], *steps, r, r_offsets, q, q_offsets, *rest, out.copy(), first),
         1e-15,
     )
 

@@ -166,18 +166,10 @@ def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[
     """Check two paths and return them encoded, with their distance."""
     distance = Euclidean() if distance is None else distance
     if (
-        type(reference) is type(query) is np.ndarray
-        and isinstance(distance, Euclidean)
-        and reference.dtype == query.dtype == np.float64
-        and reference.ndim == query.ndim == 2
-        and reference.flags.c_contiguous
-        and query.flags.c_contiguous
-        and reference.size
-        and query.size
+        is_plain_points(reference, distance)
+        and is_plain_points(query, distance)
         and reference.shape[1] == query.shape[1]
-        and kernels.all_finite(reference)
-        and kernels.all_finite(query)
-    ):  # the common case of short pairs, where a batch would cost more than the warping
+    ):
         return reference, query, distance
     R = distance.encode([reference], role=lambda _: "the reference").places
     Q = distance.encode([query], role=lambda _: "the query").places
@@ -187,6 +179,19 @@ def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[
             "both need the same dimension"
         )
     return R, Q, distance
+
+
+def is_plain_points(path: Any, distance: Distance) -> bool:
+    """Is this path ready as it is? Then a batch, which would cost more than a short warping, is not needed."""
+    return (
+        type(path) is np.ndarray
+        and type(distance) is Euclidean
+        and path.dtype == np.float64
+        and path.ndim == 2
+        and path.size > 0
+        and path.flags.c_contiguous
+        and kernels.all_finite(path)
+    )
 
 
 def check_threshold(threshold: float) -> None:

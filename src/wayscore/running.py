@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.alignment import check_threshold
+from wayscore.alignment import check_threshold, is_plain_points
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.labels import unknown_node
@@ -42,17 +42,26 @@ class RunningDTW:
     0.895
     """
 
-    __slots__ = ("_distance", "_lengths", "_panel", "_reference", "_row", "steps")
+    __slots__ = ("_distance", "_panel", "_points", "_reference", "_row", "dtw", "steps")
+
+    dtw: float
+    """DTW so far; infinite before the first step."""
+    steps: int
+    """How many places the query has had."""
 
     def __init__(self, *, reference: Any, distance: Distance | None = None) -> None:
         self._distance = Euclidean() if distance is None else distance
-        batch = self._distance.encode([reference], role=lambda _: "the reference")
-        self._reference = batch.places[None]  # one slot
-        self._lengths = batch.lengths
-        self._row = np.full((1, len(batch.places) + 1), np.inf)
-        self._row[0, 0] = 0.0
+        if is_plain_points(reference, self._distance):
+            self._reference = reference.copy()
+        else:
+            self._reference = self._distance.encode([reference], role=lambda _: "the reference").places
+        self._points = isinstance(self._distance, Euclidean)
+        self._panel = None if self._points else _panel(self._distance, self._reference)
+        self._row = np.empty(len(self._reference) + 1)
+        self._row.fill(np.inf)
+        self._row[0] = 0.0
+        self.dtw = math.inf
         self.steps = 0
-        self._panel = _panel(self._distance, batch.places)
 
     def step(self, place: Any) -> float:
         """Take the query's next place and return DTW so far."""
@@ -62,26 +71,27 @@ class RunningDTW:
                 code = index[place]
             except (KeyError, TypeError):
                 raise _unknown(place, f"query step {self.steps}", index, self._distance) from None
-            kernels.advance_block(panel[code : code + 1], self._lengths, self._row, None)
-        elif isinstance(self._distance, Euclidean):
-            point = self._point(place)
-            kernels.advance_points(self._reference, self._lengths, self._row, point, None)
+            value = kernels.advance_cost(panel[code], self._row)
+        elif self._points:
+            try:  # as it is where it is an array of doubles, which spares a conversion longer than the step
+                found = kernels.advance_point(self._reference, self._row, place)
+            except (TypeError, ValueError):
+                found = self._step_converted(place)
+            if found is None:
+                raise self._refused(place)
+            value = found
         else:
             encoded = self._distance.encode([[place]], role=lambda _: "the query").places
-            costs = self._distance.between(self._reference[0], encoded).reshape(1, -1)
-            kernels.advance_block(costs, self._lengths, self._row, None)
+            value = kernels.advance_cost(self._distance.between(self._reference, encoded)[:, 0].copy(), self._row)
+        self.dtw = value
         self.steps += 1
-        return float(self._row[0, -1])
-
-    @property
-    def dtw(self) -> float:
-        """DTW so far; infinite before the first step."""
-        return float(self._row[0, -1]) if self.steps else math.inf
+        return value
 
     def ndtw(self, threshold: float = 3.0) -> float:
         """Return nDTW so far, exp(-DTW / (|R| d_th)); 0 before the first step."""
-        check_threshold(threshold)
-        return math.exp(-self.dtw / (self._reference.shape[1] * threshold))
+        if not (type(threshold) is float and 0.0 < threshold < math.inf):
+            check_threshold(threshold)
+        return math.exp(-self.dtw / (len(self._reference) * threshold))
 
     def fork(self) -> RunningDTW:
         """Return an independent copy, to try steps without taking them."""
@@ -91,15 +101,16 @@ class RunningDTW:
         copy._row = self._row.copy()
         return copy
 
-    def _point(self, place: Any) -> Floats:
-        dimension = self._reference.shape[2]
+    def _step_converted(self, place: Any) -> float | None:
         try:
-            point = np.asarray(place, dtype=np.float64).reshape(1, -1)
+            point = np.ascontiguousarray(place, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError):
-            point = np.empty((1, 0))
-        if point.shape[1] != dimension or not kernels.all_finite(point):
-            raise PathError(f"query step {self.steps} must be {dimension} finite coordinates, got {place!r}")
-        return point
+            return None
+        return kernels.advance_point(self._reference, self._row, point)
+
+    def _refused(self, place: Any) -> PathError:
+        dimension = self._reference.shape[1]
+        return PathError(f"query step {self.steps} must be {dimension} finite coordinates, got {place!r}")
 
 
 class RunningBatch:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -66,28 +66,21 @@ def score(
     if len(names) != len(queries):
         raise PathError(f"{len(queries)} queries but {len(names)} episode names; give one for each")
 
-    columns = {metric.symbol: np.empty(len(queries)) for metric in chosen}
-    moved = 0.0
-    fingerprints = set()
+    scores = np.empty((len(chosen), len(queries)))
+    parts: list[_Part] = []
     for numbers, space in _by_scene(distance, scenes, len(queries), names):
-        r, q, local = _encode(space, references, queries, pairs, numbers, names)
-        fingerprints.add(space.fingerprint)
-        for batch in (r, q):
-            if batch.moved is not None and batch.moved.size:
-                moved = max(moved, float(batch.moved.max()))
-        part = columns if numbers is None else {symbol: np.empty(len(numbers)) for symbol in columns}
-        _score_scene(space, r, q, local, threshold, chosen, part, threads)
-        if numbers is not None:
-            for symbol, values in part.items():
-                columns[symbol][numbers] = values
+        parts += _parts(space, *_encode(space, references, queries, pairs, numbers, names), numbers)
+    _run(parts, chosen, threshold, scores, threads)
     settings: dict[str, Any] = {
         "convention": convention,
         "threshold": float(threshold),
-        "distance": sorted(fingerprints),
+        "distance": sorted({part.space.fingerprint for part in parts}),
         "version": _version(),
     }
+    moved = max((part.moved for part in parts), default=0.0)
     if moved:
         settings["largest snap"] = moved
+    columns = {metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}
     return ScoreTable(columns, settings, episodes=names, scenes=None if scenes is None else list(scenes))
 
 
@@ -148,16 +141,15 @@ def _encode(
         def reference_name(number: int) -> str:
             return f"episode {names[number]}, reference" if pairs is None else f"reference {number}"
     else:
-        wanted = numbers if pairs is None else pairs[numbers]
-        distinct, answered = np.unique(wanted, return_inverse=True)
-        references = [references[number] for number in distinct.tolist()]
+        wanted, answered = (numbers, None) if pairs is None else np.unique(pairs[numbers], return_inverse=True)
+        references = [references[number] for number in wanted.tolist()]
         queries = [queries[number] for number in numbers.tolist()]
 
         def query_name(number: int) -> str:
             return f"episode {names[numbers[number]]}, query"
 
         def reference_name(number: int) -> str:
-            first = int(numbers[np.flatnonzero(answered == number)[0]])
+            first = numbers[number if answered is None else int(np.flatnonzero(answered == number)[0])]
             return f"episode {names[first]}, reference"
 
     r = space.encode(references, role=reference_name)
@@ -170,88 +162,109 @@ def _encode(
     return r, q, answered
 
 
-def _score_scene(
-    space: Distance,
-    r: PathBatch,
-    q: PathBatch,
-    pairing: Offsets | None,
-    threshold: float,
-    metrics: tuple[Metric, ...],
-    columns: dict[str, Floats],
-    threads: int | None,
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some episodes of one scene, encoded: a piece of work for one thread."""
+
+    space: Distance
+    references: PathBatch
+    queries: PathBatch
+    pairing: Offsets | None
+    where: slice | Offsets
+    """The rows of the table that they are."""
+
+    @property
+    def moved(self) -> float:
+        """How far a place was moved at most to fit its space."""
+        return max((float(b.moved.max()) for b in (self.references, self.queries) if b.moved is not None), default=0.0)
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """|R| and |Q| of each episode."""
+        lengths = self.references.lengths if self.pairing is None else self.references.lengths[self.pairing]
+        return lengths.astype(np.float64), self.queries.lengths.astype(np.float64)
+
+    def measure(self, scale: float, reach: float, out: Floats, first: int) -> None:
+        """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
+        r, q = self.references, self.queries
+        paths = (r.places, r.offsets, q.places, q.offsets)
+        table = getattr(self.space, "table", None)
+        if isinstance(self.space, Euclidean):
+            kernels.measure_points(*paths, self.pairing, scale, reach, out, first)
+        elif table is not None:
+            kernels.measure_table(table, *paths, self.pairing, scale, reach, out, first)
+        else:
+            for number in range(len(q)):
+                reference = r[number if self.pairing is None else int(self.pairing[number])]
+                self._measure_one(reference, q[number], scale, reach, out, first + number)
+
+    def _measure_one(self, reference: Any, query: Any, scale: float, reach: float, out: Floats, column: int) -> None:
+        """Measure an episode whose distances have to be asked for, one block of them."""
+        kernels.measure_block(
+            self.space.between(reference, query).reshape(-1),
+            np.zeros(1, dtype=np.int64),
+            np.append(self.space.pairs(reference[:-1], reference[1:]), 0.0),
+            np.append(self.space.pairs(query[:-1], query[1:]), 0.0),
+            reference,
+            np.array([0, len(reference)]),
+            query,
+            np.array([0, len(query)]),
+            None,
+            scale,
+            reach,
+            out,
+            column,
+        )
+
+
+def _parts(
+    space: Distance, r: PathBatch, q: PathBatch, pairing: Offsets | None, numbers: Offsets | None
+) -> Iterable[_Part]:
+    for start in range(0, len(q), EPISODES_AT_ONCE):
+        stop = min(start + EPISODES_AT_ONCE, len(q))
+        yield _Part(
+            space,
+            r.part(start, stop) if pairing is None else r,
+            q.part(start, stop),
+            None if pairing is None else pairing[start:stop],
+            slice(start, stop) if numbers is None else numbers[start:stop],
+        )
+
+
+def _run(
+    parts: list[_Part], metrics: tuple[Metric, ...], threshold: float, scores: Floats, threads: int | None
 ) -> None:
+    """Measure all parts and apply the metrics; small scenes go together, since a metric has a price a call."""
     needs = frozenset().union(*(metric.needs for metric in metrics))
     scale = threshold if "coverage" in needs else 0.0
     reach = threshold if "edits" in needs else -1.0
-    measure = _measurer(space, r, q)
-    reference_counts, query_counts = r.lengths.astype(np.float64), q.lengths.astype(np.float64)
 
-    def run(start: int) -> None:
-        stop = min(start + EPISODES_AT_ONCE, len(q))
-        measured = np.empty((len(MEASURED), stop - start))
-        measure(start, stop, None if pairing is None else pairing[start:stop], scale, reach, measured)
-        counts = reference_counts[start:stop] if pairing is None else reference_counts[pairing[start:stop]]
-        measurements = Measurements(*measured, counts, query_counts[start:stop], threshold)  # type: ignore[call-arg]
-        for metric in metrics:
-            columns[metric.symbol][start:stop] = metric.compute(measurements)
+    def run(group: list[_Part]) -> None:
+        firsts = np.cumsum([0, *(len(part.queries) for part in group)]).tolist()
+        measured = np.empty((len(MEASURED), firsts[-1]))
+        for part, first in zip(group, firsts, strict=False):
+            part.measure(scale, reach, measured, first)
+        counts = (np.concatenate(side) for side in zip(*(part.counts() for part in group), strict=True))
+        measurements = Measurements(*measured, *counts, threshold)  # type: ignore[call-arg]
+        where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
+        for row, metric in zip(scores, metrics, strict=True):
+            row[where] = metric.compute(measurements)
 
-    starts = range(0, len(q), EPISODES_AT_ONCE)
-    workers = min(len(starts), _cores() if threads is None else max(1, threads))
+    groups: list[list[_Part]] = []
+    room = 0
+    for part in parts:
+        if len(part.queries) > room:
+            groups.append([])
+            room = EPISODES_AT_ONCE
+        groups[-1].append(part)
+        room -= len(part.queries)
+    workers = min(len(groups), _cores() if threads is None else max(1, threads))
     if workers <= 1 or kernels.name != "native":
-        for start in starts:
-            run(start)
+        for group in groups:
+            run(group)
         return
     with ThreadPoolExecutor(workers) as pool:
-        for _ in pool.map(run, starts):
+        for _ in pool.map(run, groups):
             pass
-
-
-Measure = Callable[[int, int, Offsets | None, float, float, Floats], None]
-
-
-def _measurer(space: Distance, r: PathBatch, q: PathBatch) -> Measure:
-    """Return the kernel call for episodes start to stop, whatever kind of distance they have."""
-
-    def part(start: int, stop: int, pairing: Offsets | None) -> tuple[Any, Offsets, Any, Offsets]:
-        rs, qs = r if pairing is not None else r.part(start, stop), q.part(start, stop)
-        return rs.places, rs.offsets, qs.places, qs.offsets
-
-    if isinstance(space, Euclidean):
-
-        def by_points(start: int, stop: int, pairing: Offsets | None, scale: float, reach: float, out: Floats) -> None:
-            kernels.measure_points(*part(start, stop, pairing), pairing, scale, reach, out)
-
-        return by_points
-    table = getattr(space, "table", None)
-    if table is not None:
-
-        def by_table(start: int, stop: int, pairing: Offsets | None, scale: float, reach: float, out: Floats) -> None:
-            kernels.measure_table(table, *part(start, stop, pairing), pairing, scale, reach, out)
-
-        return by_table
-
-    def by_blocks(start: int, stop: int, pairing: Offsets | None, scale: float, reach: float, out: Floats) -> None:
-        for number in range(start, stop):
-            reference, query = r[number if pairing is None else int(pairing[number - start])], q[number]
-            block = space.between(reference, query)
-            one = np.empty((len(MEASURED), 1))
-            kernels.measure_block(
-                block.reshape(-1),
-                np.zeros(1, dtype=np.int64),
-                np.append(space.pairs(reference[:-1], reference[1:]), 0.0),
-                np.append(space.pairs(query[:-1], query[1:]), 0.0),
-                reference,
-                np.array([0, len(reference)]),
-                query,
-                np.array([0, len(query)]),
-                None,
-                scale,
-                reach,
-                one,
-            )
-            out[:, number - start] = one[:, 0]
-
-    return by_blocks
 
 
 def _cores() -> int:

@@ -35,6 +35,8 @@ name: str = _choose()
 if name == "native":
     from wayscore.kernels._native import (
         advance_block,
+        advance_cost,
+        advance_point,
         advance_points,
         all_finite,
         all_pairs,
@@ -56,6 +58,8 @@ if name == "native":
 else:
     from wayscore.kernels.plain import (
         advance_block,
+        advance_cost,
+        advance_point,
         advance_points,
         all_finite,
         all_pairs,
@@ -81,6 +85,8 @@ description: str = f"native, {lanes}" if name == "native" else "numpy"
 
 __all__ = [
     "advance_block",
+    "advance_cost",
+    "advance_point",
     "advance_points",
     "all_finite",
     "all_pairs",

@@ -16,6 +16,8 @@ def warp_block(costs: _Floats, top: _Floats | None, left: _Floats | None, /) -> 
 def warp_points(reference: _Floats, query: _Floats, top: _Floats | None, left: _Floats | None, /) -> float: ...
 def pruned_points(reference: _Floats, query: _Floats, budget: int, /) -> float | None: ...
 def trace_block(costs: _Floats, top: _Floats, left: _Floats, i: int, j: int, cells: _Offsets, /) -> int: ...
+def advance_cost(costs: _Floats, row: _Floats, /) -> float: ...
+def advance_point(reference: _Floats, row: _Floats, place: _Floats, /) -> float | None: ...
 def advance_block(costs: _Floats, lengths: _Offsets, rows: _Floats, active: NDArray[np.uint8] | None, /) -> None: ...
 def advance_points(
     references: _Floats,
@@ -45,6 +47,7 @@ def measure_table(
     scale: float,
     reach: float,
     out: _Floats,
+    first: int,
     /,
 ) -> None: ...
 def measure_points(
@@ -56,6 +59,7 @@ def measure_points(
     scale: float,
     reach: float,
     out: _Floats,
+    first: int,
     /,
 ) -> None: ...
 def measure_block(
@@ -71,5 +75,6 @@ def measure_block(
     scale: float,
     reach: float,
     out: _Floats,
+    first: int,
     /,
 ) -> None: ...

@@ -22,11 +22,7 @@ typedef struct {
 
 static inline double local_distance(const Space *space, const Level *r, int64_t i, const Level *q, int64_t j) {
     const int k = space->dimension;
-    if (k == 3) { /* the common case, spelled out so that it is inlined; the same order of additions */
-        const double *a = r->points + 3 * i, *b = q->points + 3 * j;
-        double x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
-        return sqrt(x * x + y * y + z * z);
-    }
+    if (k == 3) return point_distance(3, r->points + 3 * i, q->points + 3 * j); /* unrolled */
     if (k) return point_distance(k, r->points + i * k, q->points + j * k);
     return space->table[r->codes[i] * space->table_size + q->codes[j]];
 }

@@ -202,6 +202,34 @@ INLINE void measure_lanes(Group *group, const int dimension) {
     }
 }
 
+/* Sums over the places that each episode really has, in their order. */
+INLINE void sum_lanes(Group *group) {
+    double n[GROUP], m[GROUP];
+    for (int l = 0; l < GROUP; l++) {
+        n[l] = (double)group->n[l];
+        m[l] = (double)group->m[l];
+    }
+    for (int l = 0; l < GROUP; l += LANE_COUNT) {
+        const lanes rows = lanes_load(n + l), columns = lanes_load(m + l), zero = lanes_all(0.0);
+        lanes sum = zero, most = zero;
+        for (int64_t j = 0; j < group->columns; j++) {
+            lanes near = lanes_load(group->nearest + j * GROUP + l);
+            most = lanes_max(most, near); /* padding repeats a place, so it changes no maximum */
+            sum = lanes_add(sum, lanes_choose(lanes_all((double)j + 1.0), columns, near, zero));
+        }
+        lanes_store(group->deviation + l, sum);
+        lanes_store(group->largest + l, most);
+        if (!(group->scale > 0.0)) continue;
+        sum = zero;
+        for (int64_t i = 0; i < group->rows; i++) {
+            lanes near = lanes_load(group->covered + i * GROUP + l);
+            lanes share = lanes_exp(lanes_div(lanes_sub(zero, near), lanes_all(group->scale)));
+            sum = lanes_add(sum, lanes_choose(lanes_all((double)i + 1.0), rows, share, zero));
+        }
+        lanes_store(group->coverage + l, sum);
+    }
+}
+
 TARGET static void measure_group(Group *group) {
     switch (group->dimension) {
     case 0: measure_lanes(group, 0); break;
@@ -209,6 +237,7 @@ TARGET static void measure_group(Group *group) {
     case 3: measure_lanes(group, 3); break;
     default: measure_lanes(group, group->dimension);
     }
+    sum_lanes(group);
 }
 
 const LaneKernels LANE_KERNELS = {strip_points, distances_to, nearest_squares, relax, measure_group};

@@ -20,7 +20,8 @@ typedef struct {
     double *previous; /* [columns][GROUP], one row of C */
     double *nearest;  /* [columns][GROUP], d(q_j, R) */
     double *covered;  /* [rows][GROUP], d(r_i, Q) */
-    double warping[GROUP];
+    double scale;     /* of the coverage; 0: leave it out */
+    double warping[GROUP], deviation[GROUP], largest[GROUP], coverage[GROUP]; /* deviation and coverage as sums */
 } Group;
 
 typedef struct {

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(LANES_AVX512)
 #include <immintrin.h>
@@ -25,7 +26,11 @@ INLINE lanes lanes_look_up(const double *const *row, const int32_t *at) {
 INLINE lanes lanes_add(lanes a, lanes b) { return _mm512_add_pd(a, b); }
 INLINE lanes lanes_sub(lanes a, lanes b) { return _mm512_sub_pd(a, b); }
 INLINE lanes lanes_mul(lanes a, lanes b) { return _mm512_mul_pd(a, b); }
+INLINE lanes lanes_div(lanes a, lanes b) { return _mm512_div_pd(a, b); }
 INLINE lanes lanes_min(lanes a, lanes b) { return _mm512_min_pd(a, b); }
+INLINE lanes lanes_max(lanes a, lanes b) { return _mm512_max_pd(a, b); }
+INLINE int lanes_any_below(lanes a, lanes b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ) != 0; }
+INLINE lanes lanes_shift_bits(lanes a) { return _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(a), 52)); }
 INLINE lanes lanes_sqrt(lanes a) { return _mm512_sqrt_pd(a); }
 INLINE lanes lanes_choose(lanes a, lanes b, lanes yes, lanes no) {
     return _mm512_mask_blend_pd(_mm512_cmp_pd_mask(a, b, _CMP_LE_OQ), no, yes);
@@ -74,7 +79,11 @@ INLINE lanes lanes_look_up(const double *const *row, const int32_t *at) {
 INLINE lanes lanes_add(lanes a, lanes b) { return _mm256_add_pd(a, b); }
 INLINE lanes lanes_sub(lanes a, lanes b) { return _mm256_sub_pd(a, b); }
 INLINE lanes lanes_mul(lanes a, lanes b) { return _mm256_mul_pd(a, b); }
+INLINE lanes lanes_div(lanes a, lanes b) { return _mm256_div_pd(a, b); }
 INLINE lanes lanes_min(lanes a, lanes b) { return _mm256_min_pd(a, b); }
+INLINE lanes lanes_max(lanes a, lanes b) { return _mm256_max_pd(a, b); }
+INLINE int lanes_any_below(lanes a, lanes b) { return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ)) != 0; }
+INLINE lanes lanes_shift_bits(lanes a) { return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(a), 52)); }
 INLINE lanes lanes_sqrt(lanes a) { return _mm256_sqrt_pd(a); }
 /* a <= b ? yes : no, lane by lane */
 INLINE lanes lanes_choose(lanes a, lanes b, lanes yes, lanes no) {
@@ -105,7 +114,14 @@ INLINE lanes lanes_look_up(const double *const *row, const int32_t *at) {
 INLINE lanes lanes_add(lanes a, lanes b) { return LANES_BOTH(_mm_add_pd, a, b); }
 INLINE lanes lanes_sub(lanes a, lanes b) { return LANES_BOTH(_mm_sub_pd, a, b); }
 INLINE lanes lanes_mul(lanes a, lanes b) { return LANES_BOTH(_mm_mul_pd, a, b); }
+INLINE lanes lanes_div(lanes a, lanes b) { return LANES_BOTH(_mm_div_pd, a, b); }
 INLINE lanes lanes_min(lanes a, lanes b) { return LANES_BOTH(_mm_min_pd, a, b); }
+INLINE lanes lanes_max(lanes a, lanes b) { return LANES_BOTH(_mm_max_pd, a, b); }
+INLINE int lanes_any_below(lanes a, lanes b) {
+    return (_mm_movemask_pd(_mm_cmplt_pd(a.lo, b.lo)) | _mm_movemask_pd(_mm_cmplt_pd(a.hi, b.hi))) != 0;
+}
+INLINE __m128d half_shift_bits(__m128d a) { return _mm_castsi128_pd(_mm_slli_epi64(_mm_castpd_si128(a), 52)); }
+INLINE lanes lanes_shift_bits(lanes a) { return (lanes){half_shift_bits(a.lo), half_shift_bits(a.hi)}; }
 INLINE lanes lanes_sqrt(lanes a) { return (lanes){_mm_sqrt_pd(a.lo), _mm_sqrt_pd(a.hi)}; }
 INLINE __m128d half_choose(__m128d test, __m128d yes, __m128d no) {
     return _mm_or_pd(_mm_and_pd(test, yes), _mm_andnot_pd(test, no));
@@ -135,7 +151,22 @@ INLINE lanes lanes_look_up(const double *const *row, const int32_t *at) { LANES_
 INLINE lanes lanes_add(lanes a, lanes b) { LANES_EACH(a.at[l] + b.at[l]); }
 INLINE lanes lanes_sub(lanes a, lanes b) { LANES_EACH(a.at[l] - b.at[l]); }
 INLINE lanes lanes_mul(lanes a, lanes b) { LANES_EACH(a.at[l] * b.at[l]); }
+INLINE lanes lanes_div(lanes a, lanes b) { LANES_EACH(a.at[l] / b.at[l]); }
 INLINE lanes lanes_min(lanes a, lanes b) { LANES_EACH(a.at[l] < b.at[l] ? a.at[l] : b.at[l]); }
+INLINE lanes lanes_max(lanes a, lanes b) { LANES_EACH(a.at[l] > b.at[l] ? a.at[l] : b.at[l]); }
+INLINE int lanes_any_below(lanes a, lanes b) {
+    int below = 0;
+    for (int l = 0; l < 4; l++) below |= a.at[l] < b.at[l];
+    return below;
+}
+INLINE double shifted_bits(double a) {
+    uint64_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    bits <<= 52;
+    memcpy(&a, &bits, sizeof bits);
+    return a;
+}
+INLINE lanes lanes_shift_bits(lanes a) { LANES_EACH(shifted_bits(a.at[l])); }
 INLINE lanes lanes_sqrt(lanes a) { LANES_EACH(sqrt(a.at[l])); }
 INLINE lanes lanes_choose(lanes a, lanes b, lanes yes, lanes no) {
     LANES_EACH(a.at[l] <= b.at[l] ? yes.at[l] : no.at[l]);
@@ -143,6 +174,27 @@ INLINE lanes lanes_choose(lanes a, lanes b, lanes yes, lanes no) {
 INLINE lanes lanes_shift(lanes before, lanes x) { return (lanes){{before.at[3], x.at[0], x.at[1], x.at[2]}}; }
 INLINE double lanes_last(lanes x) { return x.at[3]; }
 #endif
+
+/* exp(x) for x <= 0, within 2 ulp: x = n ln 2 + r, 2^n by putting n into the exponent bits, e^r by its series, whose first
+ * term left out is below 1e-17. Where the result would be subnormal the C library answers. */
+INLINE lanes lanes_exp(lanes x) {
+    static const double inverse_factorial[] = {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0,
+                                               1.0 / 362880.0,     1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,
+                                               1.0 / 120.0,        1.0 / 24.0,        1.0 / 6.0,        0.5,
+                                               1.0,                1.0};
+    if (lanes_any_below(x, lanes_all(-708.0))) {
+        double each[LANE_COUNT];
+        lanes_store(each, x);
+        for (int l = 0; l < LANE_COUNT; l++) each[l] = exp(each[l]);
+        return lanes_load(each);
+    }
+    const lanes round = lanes_all(0x1.8p52), to_exponent = lanes_all(0x1.8p52 + 1023.0);
+    lanes n = lanes_sub(lanes_add(lanes_mul(x, lanes_all(0x1.71547652b82fep+0)), round), round);
+    lanes r = lanes_sub(lanes_sub(x, lanes_mul(n, lanes_all(0x1.62e42fefa3800p-1))), lanes_mul(n, lanes_all(0x1.ef35793c76730p-45)));
+    lanes series = lanes_all(inverse_factorial[0]);
+    for (int term = 1; term < 14; term++) series = lanes_add(lanes_mul(series, r), lanes_all(inverse_factorial[term]));
+    return lanes_mul(series, lanes_shift_bits(lanes_add(n, to_exponent)));
+}
 
 #if !defined(LANES_AVX512)
 INLINE lanes lanes_sqrt_beside(lanes x) { return lanes_sqrt(x); }

@@ -26,6 +26,7 @@ typedef struct {
     double scale; /* of the coverage's exponential; 0: leave coverage out */
     double reach; /* edit distances only of episodes that end this near; negative: of none */
     double *out;
+    int64_t stride; /* from one row of `out` to the next */
     int64_t episodes;
 } Batch;
 
@@ -42,14 +43,17 @@ static Episode episode_of(const Batch *batch, int64_t e) {
 
 static double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
     double length = 0.0;
-    const double *steps = reference ? batch->r_steps : batch->q_steps;
-    const double *points = reference ? batch->r_points : batch->q_points;
-    const int32_t *codes = reference ? batch->r_codes : batch->q_codes;
-    const int64_t k = batch->dimension;
-    for (int64_t i = first; i < first + count - 1; i++)
-        length += k            ? point_distance((int)k, points + i * k, points + (i + 1) * k)
-                  : batch->table ? batch->table[codes[i] * batch->table_size + codes[i + 1]]
-                                 : steps[i];
+    const int64_t last = first + count - 1, k = batch->dimension;
+    if (k) {
+        const double *points = reference ? batch->r_points : batch->q_points;
+        for (int64_t i = first; i < last; i++) length += point_distance((int)k, points + i * k, points + (i + 1) * k);
+    } else if (batch->table) {
+        const int32_t *codes = reference ? batch->r_codes : batch->q_codes;
+        for (int64_t i = first; i < last; i++) length += batch->table[codes[i] * batch->table_size + codes[i + 1]];
+    } else {
+        const double *steps = reference ? batch->r_steps : batch->q_steps;
+        for (int64_t i = first; i < last; i++) length += steps[i];
+    }
     return length;
 }
 
@@ -118,30 +122,25 @@ static int64_t edit_distance(const Batch *batch, const Episode *at, uint64_t *sc
     return distance;
 }
 
-/* The rest of an episode's numbers, once its nearest distances (`step` apart) and its warping are known. */
-static int finish(const Batch *batch, const Episode *at, double warping, const double *nearest, const double *covered,
-                  int64_t step, double reference_length) {
-    double *out = batch->out + at->number, sum = 0.0, most = 0.0, coverage = 0.0;
-    const int64_t stride = batch->episodes;
-    for (int64_t j = 0; j < at->m; j++) {
-        double near = nearest[j * step];
-        sum += near;
-        most = near > most ? near : most;
-    }
-    if (batch->scale > 0.0) {
-        for (int64_t i = 0; i < at->n; i++) coverage += exp(-covered[i * step] / batch->scale);
-        coverage /= (double)at->n;
-    }
+/* What is known of an episode once its two paths have been compared place by place. */
+typedef struct {
+    double warping, closest, deviation, largest, coverage; /* deviation and coverage are sums */
+} Compared;
+
+/* Write an episode's numbers. */
+static int finish(const Batch *batch, const Episode *at, const Compared *compared, double reference_length) {
+    double *out = batch->out + at->number;
+    const int64_t stride = batch->stride;
     double end = pair_distance(batch, at, at->n - 1, at->m - 1);
     out[QUERY_LENGTH * stride] = path_length(batch, 0, at->q, at->m);
     out[REFERENCE_LENGTH * stride] = reference_length;
     out[END * stride] = end;
-    out[CLOSEST * stride] = covered[(at->n - 1) * step];
+    out[CLOSEST * stride] = compared->closest;
     out[START * stride] = pair_distance(batch, at, at->n - 1, 0);
-    out[MEAN_DEVIATION * stride] = sum / (double)at->m;
-    out[MAX_DEVIATION * stride] = most;
-    out[COVERAGE * stride] = coverage;
-    out[WARPING * stride] = warping;
+    out[MEAN_DEVIATION * stride] = compared->deviation / (double)at->m;
+    out[MAX_DEVIATION * stride] = compared->largest;
+    out[COVERAGE * stride] = batch->scale > 0.0 ? compared->coverage / (double)at->n : 0.0;
+    out[WARPING * stride] = compared->warping;
     int64_t edits = (at->n > at->m ? at->n : at->m) - 1; /* the most there can be */
     if (end <= batch->reach) {
         uint64_t few[32], *scratch = few;
@@ -162,19 +161,25 @@ static int measure_alone(const Batch *batch, const Episode *at) {
     int64_t stride;
     double *left, *top = new_borders(at->n, at->m, &left);
     double *reversed = reverse_points(query, at->m, k, &stride);
-    double *nearest = malloc(sizeof(double) * (size_t)(at->n + at->m));
     int done = 0;
-    if (!top || !reversed || !nearest || !warp_tile(k, reference, at->n, query, at->m, top, left)) goto end;
-    double *backwards = top, *covered = nearest + at->m, warping = top[at->m];
-    for (int64_t j = 0; j < at->m; j++) backwards[j] = INFINITY;
-    for (int64_t i = 0; i < at->n; i++)
-        covered[i] = sqrt(lane_kernels->nearest_squares(k, reference + i * k, reversed + STRIP_ROWS, stride, at->m, backwards));
-    for (int64_t j = 0; j < at->m; j++) nearest[j] = sqrt(backwards[at->m - 1 - j]);
-    done = finish(batch, at, warping, nearest, covered, 1, path_length(batch, 1, at->r, at->n));
+    if (!top || !reversed || !warp_tile(k, reference, at->n, query, at->m, top, left)) goto end;
+    Compared compared = {.warping = top[at->m]};
+    double *nearest = top; /* C is done with it */
+    for (int64_t j = 0; j < at->m; j++) nearest[j] = INFINITY;
+    for (int64_t i = 0; i < at->n; i++) {
+        compared.closest =
+            sqrt(lane_kernels->nearest_squares(k, reference + i * k, reversed + STRIP_ROWS, stride, at->m, nearest));
+        if (batch->scale > 0.0) compared.coverage += exp(-compared.closest / batch->scale);
+    }
+    for (int64_t j = at->m - 1; j >= 0; j--) { /* the query is reversed */
+        double near = sqrt(nearest[j]);
+        compared.deviation += near;
+        compared.largest = near > compared.largest ? near : compared.largest;
+    }
+    done = finish(batch, at, &compared, path_length(batch, 1, at->r, at->n));
 end:
     free(top);
     free(reversed);
-    free(nearest);
     return done;
 }
 
@@ -222,7 +227,7 @@ static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group,
 }
 
 static int measure(const Batch *batch) {
-    Group group = {.dimension = batch->dimension};
+    Group group = {.dimension = batch->dimension, .scale = batch->scale};
     char *memory = NULL;
     size_t capacity = 0;
     int done = 1;
@@ -255,30 +260,40 @@ static int measure(const Batch *batch) {
         for (int l = 0; done && l < taken; l++) {
             if (episodes[l].r != last_reference) reference_length = path_length(batch, 1, episodes[l].r, episodes[l].n);
             last_reference = episodes[l].r;
-            done = finish(batch, &episodes[l], group.warping[l], group.nearest + l, group.covered + l, GROUP, reference_length);
+            Compared compared = {group.warping[l], group.covered[(episodes[l].n - 1) * GROUP + l], group.deviation[l],
+                                 group.largest[l], group.coverage[l]};
+            done = finish(batch, &episodes[l], &compared, reference_length);
         }
     }
     free(memory);
     return done;
 }
 
-/* The arguments that all three kernels end with: pairing, scale, reach, out. */
-static int take_rest(PyObject *const *args, Array *arrays, Batch *batch) {
+/* The arguments that all three kernels end with: pairing, scale, reach, out, first. Episode e is written to column
+ * first + e of `out`. */
+#define REST 5
+static int take_rest(PyObject *const *args, Array *arrays, Batch *batch, int64_t episodes) {
+    int64_t first;
     if (!take_array(args[0], &arrays[0], 'l', 1, 0, 1) || !take_double(args[1], &batch->scale) ||
-        !take_double(args[2], &batch->reach) || !take_array(args[3], &arrays[1], 'd', 2, 1, 0))
+        !take_double(args[2], &batch->reach) || !take_array(args[3], &arrays[1], 'd', 2, 1, 0) ||
+        !take_count(args[4], &first))
         return 0;
     batch->pairing = arrays[0].held ? INTS64(arrays[0]) : NULL;
-    batch->out = DOUBLES(arrays[1]);
-    batch->episodes = LENGTH(arrays[1], 1);
-    if (LENGTH(arrays[1], 0) == COLUMNS && (!batch->pairing || LENGTH(arrays[0], 0) == batch->episodes)) return 1;
+    batch->stride = LENGTH(arrays[1], 1);
+    batch->episodes = episodes;
+    if (LENGTH(arrays[1], 0) == COLUMNS && first >= 0 && episodes >= 0 && first + episodes <= batch->stride &&
+        (!batch->pairing || LENGTH(arrays[0], 0) == episodes)) {
+        batch->out = DOUBLES(arrays[1]) + first;
+        return 1;
+    }
     PyErr_SetString(PyExc_ValueError, "measure: shapes do not fit");
     return 0;
 }
 
 /* Every episode must lie inside its arrays and have places. */
-static int check_offsets(const Batch *batch, const Array *r_offsets, const Array *q_offsets, int64_t r_count, int64_t q_count) {
+static int check_offsets(const Batch *batch, const Array *r_offsets, int64_t r_count, int64_t q_count) {
     int64_t references = LENGTH(*r_offsets, 0) - 1;
-    int fits = LENGTH(*q_offsets, 0) == batch->episodes + 1 && (batch->pairing || references == batch->episodes);
+    int fits = batch->pairing || references == batch->episodes;
     for (int64_t e = 0; fits && e < batch->episodes; e++) {
         int64_t reference = batch->pairing ? batch->pairing[e] : e;
         if (reference < 0 || reference >= references) {
@@ -292,10 +307,9 @@ static int check_offsets(const Batch *batch, const Array *r_offsets, const Array
     return fits;
 }
 
-static PyObject *run(Batch *batch, Array *arrays, int count, const Array *r_offsets, const Array *q_offsets,
-                     int64_t r_count, int64_t q_count) {
+static PyObject *run(Batch *batch, Array *arrays, int count, const Array *r_offsets, int64_t r_count, int64_t q_count) {
     PyObject *result = NULL;
-    if (check_offsets(batch, r_offsets, q_offsets, r_count, q_count)) {
+    if (check_offsets(batch, r_offsets, r_count, q_count)) {
         PyThreadState *state = PyEval_SaveThread();
         int done = measure(batch);
         PyEval_RestoreThread(state);
@@ -310,16 +324,16 @@ static PyObject *run(Batch *batch, Array *arrays, int count, const Array *r_offs
     return result;
 }
 
-/* measure_table(table, r, r_offsets, q, q_offsets, pairing, scale, reach, out) */
+/* measure_table(table, r, r_offsets, q, q_offsets, pairing, scale, reach, out, first) */
 KERNEL(kernel_measure_table) {
     (void)self;
     Array arrays[7] = {{.held = 0}};
     Batch batch = {0};
-    if (!need_arguments("measure_table", nargs, 9) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
+    if (!need_arguments("measure_table", nargs, 5 + REST) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
         !take_array(args[1], &arrays[1], 'i', 1, 0, 0) || !take_array(args[2], &arrays[2], 'l', 1, 0, 0) ||
         !take_array(args[3], &arrays[3], 'i', 1, 0, 0) || !take_array(args[4], &arrays[4], 'l', 1, 0, 0) ||
         !check_codes(&arrays[1], &arrays[0]) || !check_codes(&arrays[3], &arrays[0]) ||
-        !take_rest(args + 5, arrays + 5, &batch)) {
+        !take_rest(args + 5, arrays + 5, &batch, LENGTH(arrays[4], 0) - 1)) {
         drop_arrays(arrays, 7);
         return NULL;
     }
@@ -329,17 +343,17 @@ KERNEL(kernel_measure_table) {
     batch.r_offsets = INTS64(arrays[2]);
     batch.q_codes = INTS32(arrays[3]);
     batch.q_offsets = INTS64(arrays[4]);
-    return run(&batch, arrays, 7, &arrays[2], &arrays[4], LENGTH(arrays[1], 0), LENGTH(arrays[3], 0));
+    return run(&batch, arrays, 7, &arrays[2], LENGTH(arrays[1], 0), LENGTH(arrays[3], 0));
 }
 
-/* measure_points(r, r_offsets, q, q_offsets, pairing, scale, reach, out) */
+/* measure_points(r, r_offsets, q, q_offsets, pairing, scale, reach, out, first) */
 KERNEL(kernel_measure_points) {
     (void)self;
     Array arrays[6] = {{.held = 0}};
     Batch batch = {0};
-    if (!need_arguments("measure_points", nargs, 8) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
+    if (!need_arguments("measure_points", nargs, 4 + REST) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
         !take_array(args[1], &arrays[1], 'l', 1, 0, 0) || !take_array(args[2], &arrays[2], 'd', 2, 0, 0) ||
-        !take_array(args[3], &arrays[3], 'l', 1, 0, 0) || !take_rest(args + 4, arrays + 4, &batch)) {
+        !take_array(args[3], &arrays[3], 'l', 1, 0, 0) || !take_rest(args + 4, arrays + 4, &batch, LENGTH(arrays[3], 0) - 1)) {
         drop_arrays(arrays, 6);
         return NULL;
     }
@@ -353,20 +367,21 @@ KERNEL(kernel_measure_points) {
     batch.r_offsets = INTS64(arrays[1]);
     batch.q_points = DOUBLES(arrays[2]);
     batch.q_offsets = INTS64(arrays[3]);
-    return run(&batch, arrays, 6, &arrays[1], &arrays[3], LENGTH(arrays[0], 0), LENGTH(arrays[2], 0));
+    return run(&batch, arrays, 6, &arrays[1], LENGTH(arrays[0], 0), LENGTH(arrays[2], 0));
 }
 
-/* measure_block(blocks, block_offsets, r_steps, q_steps, r, r_offsets, q, q_offsets, pairing, scale, reach, out)
+/* measure_block(blocks, block_offsets, r_steps, q_steps, r, r_offsets, q, q_offsets, pairing, scale, reach, out,
+ * first)
  * blocks[block_offsets[e] + i * m + j] = d(r_i, q_j) of episode e; steps[k] = d(place k, place k + 1). */
 KERNEL(kernel_measure_block) {
     (void)self;
     Array arrays[10] = {{.held = 0}};
     Batch batch = {0};
     static const char kinds[] = "dlddilil";
-    if (!need_arguments("measure_block", nargs, 12)) return NULL;
+    if (!need_arguments("measure_block", nargs, 8 + REST)) return NULL;
     for (int a = 0; a < 8; a++)
         if (!take_array(args[a], &arrays[a], kinds[a], 1, 0, 0)) goto fail;
-    if (!take_rest(args + 8, arrays + 8, &batch)) goto fail;
+    if (!take_rest(args + 8, arrays + 8, &batch, LENGTH(arrays[7], 0) - 1)) goto fail;
     batch.blocks = DOUBLES(arrays[0]);
     batch.block_offsets = INTS64(arrays[1]);
     batch.r_steps = DOUBLES(arrays[2]);
@@ -377,7 +392,7 @@ KERNEL(kernel_measure_block) {
     batch.q_offsets = INTS64(arrays[7]);
     int64_t r_count = LENGTH(arrays[4], 0), q_count = LENGTH(arrays[6], 0);
     int fits = LENGTH(arrays[1], 0) == batch.episodes && LENGTH(arrays[2], 0) == r_count && LENGTH(arrays[3], 0) == q_count;
-    if (fits && !check_offsets(&batch, &arrays[5], &arrays[7], r_count, q_count)) goto fail;
+    if (fits && !check_offsets(&batch, &arrays[5], r_count, q_count)) goto fail;
     for (int64_t e = 0; fits && e < batch.episodes; e++) {
         Episode at = episode_of(&batch, e);
         fits = batch.block_offsets[e] >= 0 && batch.block_offsets[e] + at.n * at.m <= LENGTH(arrays[0], 0);
@@ -386,7 +401,7 @@ KERNEL(kernel_measure_block) {
         PyErr_SetString(PyExc_ValueError, "measure_block: shapes do not fit");
         goto fail;
     }
-    return run(&batch, arrays, 10, &arrays[5], &arrays[7], r_count, q_count);
+    return run(&batch, arrays, 10, &arrays[5], r_count, q_count);
 fail:
     drop_arrays(arrays, 10);
     return NULL;

@@ -71,6 +71,8 @@ static PyMethodDef methods[] = {
     METHOD(trace_block),
     METHOD(euclidean_block),
     METHOD(all_finite),
+    METHOD(advance_cost),
+    METHOD(advance_point),
     METHOD(advance_block),
     METHOD(advance_points),
     METHOD(all_pairs),

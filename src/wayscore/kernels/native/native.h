@@ -40,6 +40,8 @@ KERNEL(kernel_warp_block);
 KERNEL(kernel_trace_block);
 KERNEL(kernel_euclidean_block);
 KERNEL(kernel_all_finite);
+KERNEL(kernel_advance_cost);
+KERNEL(kernel_advance_point);
 KERNEL(kernel_advance_block);
 KERNEL(kernel_advance_points);
 KERNEL(kernel_all_pairs);

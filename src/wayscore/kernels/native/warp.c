@@ -9,15 +9,6 @@
 
 static inline double least(double a, double b) { return a < b ? a : b; }
 
-double point_distance(int dimension, const double *a, const double *b) {
-    double squares = 0.0;
-    for (int axis = 0; axis < dimension; axis++) {
-        double difference = a[axis] - b[axis];
-        squares += difference * difference;
-    }
-    return sqrt(squares);
-}
-
 /* One array a coordinate, last point first, with STRIP_ROWS of padding at both ends. */
 double *reverse_points(const double *points, int64_t count, int dimension, int64_t *stride) {
     *stride = count + 2 * STRIP_ROWS;
@@ -270,6 +261,66 @@ KERNEL(kernel_all_finite) {
     return PyBool_FromLong(sum == 0.0);
 }
 
+/* advance_cost(costs, row) -> DTW so far: one more step of one running warping. `row` is the last column of C over the
+ * reference, beginning with its border. */
+KERNEL(kernel_advance_cost) {
+    (void)self;
+    Array arrays[2] = {{.held = 0}};
+    PyObject *result = NULL;
+    if (need_arguments("advance_cost", nargs, 2) && take_array(args[0], &arrays[0], 'd', 1, 0, 0) &&
+        take_array(args[1], &arrays[1], 'd', 1, 1, 0)) {
+        int64_t n = LENGTH(arrays[0], 0);
+        if (n < 1 || LENGTH(arrays[1], 0) != n + 1)
+            PyErr_SetString(PyExc_ValueError, "advance_cost: shapes do not fit");
+        else
+            result = PyFloat_FromDouble(warp_row(DOUBLES(arrays[0]), n, DOUBLES(arrays[1]), INFINITY));
+    }
+    drop_arrays(arrays, 2);
+    return result;
+}
+
+/* One more step of one running warping on points. */
+static inline double warp_point(int dimension, const double *reference, int64_t n, const double *place, double *row) {
+    double corner = row[0], west = INFINITY;
+    row[0] = INFINITY;
+    for (int64_t j = 0; j < n; j++) {
+        double north = row[j + 1], distance = point_distance(dimension, reference + j * dimension, place);
+        west = distance + least(least(north, corner), west);
+        corner = north;
+        row[j + 1] = west;
+    }
+    return west;
+}
+
+/* advance_point(reference, row, place) -> DTW so far, or None (and no step) where the place does not fit or is not
+ * finite */
+KERNEL(kernel_advance_point) {
+    (void)self;
+    Array arrays[3] = {{.held = 0}};
+    PyObject *result = NULL;
+    if (need_arguments("advance_point", nargs, 3) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
+        take_array(args[1], &arrays[1], 'd', 1, 1, 0) && take_array(args[2], &arrays[2], 'd', 1, 0, 0)) {
+        const int64_t n = LENGTH(arrays[0], 0), dimension = LENGTH(arrays[0], 1);
+        const double *place = DOUBLES(arrays[2]);
+        int usable = LENGTH(arrays[2], 0) == dimension;
+        for (int64_t axis = 0; usable && axis < dimension; axis++) usable = isfinite(place[axis]) != 0;
+        if (n < 1 || LENGTH(arrays[1], 0) != n + 1) {
+            PyErr_SetString(PyExc_ValueError, "advance_point: shapes do not fit");
+        } else if (!usable) {
+            Py_INCREF(Py_None);
+            result = Py_None;
+        } else {
+            const double *reference = DOUBLES(arrays[0]);
+            double *row = DOUBLES(arrays[1]);
+            result = PyFloat_FromDouble(dimension == 3   ? warp_point(3, reference, n, place, row)
+                                        : dimension == 2 ? warp_point(2, reference, n, place, row)
+                                                         : warp_point((int)dimension, reference, n, place, row));
+        }
+    }
+    drop_arrays(arrays, 3);
+    return result;
+}
+
 /* Are all reference lengths at most `width`? */
 static int lengths_fit(const Array *lengths, int64_t width) {
     for (int64_t s = 0; s < LENGTH(*lengths, 0); s++)
@@ -323,14 +374,7 @@ KERNEL(kernel_advance_points) {
     for (int64_t s = 0; s < slots; s++) {
         if (arrays[4].held && !BYTES(arrays[4])[s]) continue;
         const double *reference = DOUBLES(arrays[0]) + s * width * dimension, *place = DOUBLES(arrays[3]) + s * dimension;
-        double *row = DOUBLES(arrays[2]) + s * (width + 1), corner = row[0], west = INFINITY;
-        row[0] = INFINITY;
-        for (int64_t j = 0; j < INTS64(arrays[1])[s]; j++) {
-            double north = row[j + 1];
-            west = point_distance((int)dimension, reference + j * dimension, place) + least(least(north, corner), west);
-            corner = north;
-            row[j + 1] = west;
-        }
+        warp_point((int)dimension, reference, INTS64(arrays[1])[s], place, DOUBLES(arrays[2]) + s * (width + 1));
     }
     Py_INCREF(Py_None);
     result = Py_None;

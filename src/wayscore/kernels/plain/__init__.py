@@ -7,6 +7,8 @@ from wayscore.kernels.plain.measure import measure_block, measure_points, measur
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
 from wayscore.kernels.plain.warp import (
     advance_block,
+    advance_cost,
+    advance_point,
     advance_points,
     all_finite,
     euclidean_block,
@@ -18,6 +20,8 @@ from wayscore.kernels.plain.warp import (
 
 __all__ = [
     "advance_block",
+    "advance_cost",
+    "advance_point",
     "advance_points",
     "all_finite",
     "all_pairs",

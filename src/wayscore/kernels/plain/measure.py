@@ -1,8 +1,8 @@
 """What the metrics are made of, for many episodes at once: padded into one block, vectorised across episodes.
 
-The rows of `out` are, in this order: the query's length, the reference's length, the distance of the ends, the
-nearest distance to the goal, the distance from the query's start to the goal, the mean and the largest
-deviation of the query, the coverage of the reference, the edit distance of the edges, and the warping (DTW).
+Episode e is written to column `first + e` of `out`, whose rows are, in this order: the query's length, the
+reference's length, the distance of the ends, the nearest distance to the goal, the distance from the
+query's start to the goal, the mean and the largest deviation of the query, the coverage of the reference, the edit distance of the edges, and the warping (DTW).
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def measure_table(
     scale: float,
     reach: float,
     out: Floats,
+    first: int,
 ) -> None:
     """Measure paths of codes whose distances are in a table."""
 
@@ -56,7 +57,7 @@ def measure_table(
     def steps(places: Codes) -> Callable[[Offsets], Floats]:
         return lambda at: table[places[at[:, :-1]], places[at[:, 1:]]]
 
-    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, scale, reach, out)
+    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, scale, reach, out[:, first:])
 
 
 def measure_points(
@@ -68,6 +69,7 @@ def measure_points(
     scale: float,
     reach: float,
     out: Floats,
+    first: int,
 ) -> None:
     """Measure paths of points, with Euclidean distances."""
 
@@ -84,7 +86,7 @@ def measure_points(
     def steps(places: Floats) -> Callable[[Offsets], Floats]:
         return lambda at: norm(places[at[:, :-1]], places[at[:, 1:]])
 
-    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, scale, reach, out)
+    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, scale, reach, out[:, first:])
 
 
 def measure_block(
@@ -100,6 +102,7 @@ def measure_block(
     scale: float,
     reach: float,
     out: Floats,
+    first: int,
 ) -> None:
     """Measure episodes whose distances are given: `blocks[block_offsets[e] + i * m + j]` = d(r_i, q_j).
 
@@ -114,7 +117,7 @@ def measure_block(
     def steps(distances: Floats) -> Callable[[Offsets], Floats]:
         return lambda at: distances[at[:, :-1]]  # the last place of a path has no next; its step is padding
 
-    _measure(block, steps(r_steps), steps(q_steps), r, r_offsets, q, q_offsets, pairing, scale, reach, out)
+    _measure(block, steps(r_steps), steps(q_steps), r, r_offsets, q, q_offsets, pairing, scale, reach, out[:, first:])
 
 
 def _measure(

@@ -117,6 +117,27 @@ def trace_block(costs: Floats, top: Floats, left: Floats, i: int, j: int, cells:
     return count
 
 
+def advance_cost(costs: Floats, row: Floats) -> float:
+    """Take one more query step in one running warping and return DTW so far.
+
+    `row` is the last column of C over the reference, beginning with its border.
+    """
+    old = row.tolist()
+    row[0] = west = np.inf
+    for j, cost in enumerate(costs.tolist(), start=1):
+        row[j] = west = cost + min(old[j], old[j - 1], west)
+    return float(west)
+
+
+def advance_point(reference: Floats, row: Floats, place: Floats) -> float | None:
+    """Take one more query step on points; None, and no step, where the place does not fit or is not finite."""
+    if len(place) != reference.shape[1] or not np.isfinite(place).all():
+        return None
+    costs = np.empty((len(reference), 1))
+    euclidean_block(reference, place[None], costs)
+    return advance_cost(costs[:, 0], row)
+
+
 def advance_block(costs: Floats, lengths: NDArray[np.int64], rows: Floats, active: NDArray[np.uint8] | None) -> None:
     """Take one more query step in every running warping; slots side by side, reference places one by one.
 
