@@ -22,7 +22,7 @@ from wayscore.table import ScoreTable
 
 MEASURED = tuple(field.name for field in fields(Measurements))[:10]
 """What a kernel writes, row by row; the counts and the threshold are known without it."""
-EPISODES_AT_ONCE = 1 << 13
+EPISODES_AT_ONCE = 10_000
 """Few enough that a chunk's measurements stay in the cache, enough that threads have little to say."""
 
 
@@ -180,8 +180,8 @@ class _Part:
 
     def counts(self) -> tuple[Floats, Floats]:
         """|R| and |Q| of each episode."""
-        lengths = self.references.lengths if self.pairing is None else self.references.lengths[self.pairing]
-        return lengths.astype(np.float64), self.queries.lengths.astype(np.float64)
+        lengths = self.references.lengths.astype(np.float64)
+        return lengths if self.pairing is None else lengths[self.pairing], self.queries.lengths.astype(np.float64)
 
     def measure(self, scale: float, reach: float, out: Floats, first: int) -> None:
         """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
@@ -243,9 +243,9 @@ def _run(
         measured = np.empty((len(MEASURED), firsts[-1]))
         for part, first in zip(group, firsts, strict=False):
             part.measure(scale, reach, measured, first)
-        counts = (np.concatenate(side) for side in zip(*(part.counts() for part in group), strict=True))
+        counts = (_joined(side) for side in zip(*(part.counts() for part in group), strict=True))
         measurements = Measurements(*measured, *counts, threshold)  # type: ignore[call-arg]
-        where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
+        where = _joined([part.where for part in group])
         for row, metric in zip(scores, metrics, strict=True):
             row[where] = metric.compute(measurements)
 
@@ -265,6 +265,10 @@ def _run(
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(run, groups):
             pass
+
+
+def _joined(arrays: Sequence[Any]) -> Any:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _cores() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ ENTRY_POINTS = "wayscore.metrics"
 """The entry-point group in which installed packages offer metrics."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Measurements:
     """What kernels measure, one number an episode each; metrics are formulas over these.
 
@@ -49,6 +50,17 @@ class Measurements:
     """|Q|."""
     threshold: float
     """d_th."""
+
+    @cached_property
+    def success(self) -> Floats:
+        """SR = 1[NE <= d_th], which several metrics are weighted by."""
+        return (self.end <= self.threshold).astype(np.float64)
+
+    @cached_property
+    def similarity(self) -> Floats:
+        """Normalized warping, nDTW = exp(-DTW / (|R| d_th))."""
+        result: Floats = np.exp(-self.warping / (self.reference_count * self.threshold))
+        return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,6 @@ def _ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
     return ratio
 
 
-def success(m: Measurements) -> Floats:
-    """SR = 1[NE <= d_th]."""
-    return (m.end <= m.threshold).astype(np.float64)
-
-
 def oracle_success(m: Measurements) -> Floats:
     """OSR = 1[ONE <= d_th]."""
     return (m.closest <= m.threshold).astype(np.float64)
@@ -36,13 +31,13 @@ def oracle_success(m: Measurements) -> Floats:
 
 def success_by_length(m: Measurements) -> Floats:
     """SPL = SR d(q_1, goal) / max(PL, d(q_1, goal))."""
-    return success(m) * _ratio(m.start, np.maximum(m.query_length, m.start), both_zero=1.0)
+    return m.success * _ratio(m.start, np.maximum(m.query_length, m.start), both_zero=1.0)
 
 
 def success_by_edits(m: Measurements) -> Floats:
     """SED = SR (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|))."""
     edges = np.maximum(m.reference_count, m.query_count) - 1
-    return success(m) * (1 - _ratio(m.edits, edges, both_zero=0.0))
+    return m.success * (1 - _ratio(m.edits, edges, both_zero=0.0))
 
 
 def coverage_by_length(m: Measurements) -> Floats:
@@ -52,15 +47,9 @@ def coverage_by_length(m: Measurements) -> Floats:
         return m.coverage * _ratio(expected, expected + np.abs(expected - m.query_length), both_zero=1.0)
 
 
-def normalized_warping(m: Measurements) -> Floats:
-    """Normalized warping: nDTW = exp(-DTW / (|R| d_th))."""
-    result: Floats = np.exp(-m.warping / (m.reference_count * m.threshold))
-    return result
-
-
 def success_by_warping(m: Measurements) -> Floats:
     """SDTW = SR nDTW."""
-    return success(m) * normalized_warping(m)
+    return m.success * m.similarity
 
 
 EDITS, COVERAGE = frozenset({"edits"}), frozenset({"coverage"})
@@ -71,7 +60,7 @@ METRICS: dict[str, Metric] = {
         Metric("PL", "Path Length", None, (0, inf), "m", "sum d(q_i, q_i+1)", lambda m: m.query_length),
         Metric("NE", "Navigation Error", "down", (0, inf), "m", "d(q_|Q|, r_|R|)", lambda m: m.end),
         Metric("ONE", "Oracle Navigation Error", "down", (0, inf), "m", "min_q d(q, r_|R|)", lambda m: m.closest),
-        Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", success),
+        Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", lambda m: m.success),
         Metric("OSR", "Oracle Success Rate", "up", (0, 1), "", "1[ONE <= d_th]", oracle_success),
         Metric(
             "AD",
@@ -128,7 +117,7 @@ METRICS: dict[str, Metric] = {
             (0, 1),
             "",
             "exp(-DTW / (|R| d_th))",
-            normalized_warping,
+            lambda m: m.similarity,
         ),
         Metric(
             "SDTW",

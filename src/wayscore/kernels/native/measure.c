@@ -41,7 +41,7 @@ static Episode episode_of(const Batch *batch, int64_t e) {
     return (Episode){r, batch->r_offsets[reference + 1] - r, q, batch->q_offsets[e + 1] - q, e};
 }
 
-static double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
+static inline double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
     double length = 0.0;
     const int64_t last = first + count - 1, k = batch->dimension;
     if (k) {
@@ -57,7 +57,7 @@ static double path_length(const Batch *batch, int reference, int64_t first, int6
     return length;
 }
 
-static double pair_distance(const Batch *batch, const Episode *at, int64_t i, int64_t j) {
+static inline double pair_distance(const Batch *batch, const Episode *at, int64_t i, int64_t j) {
     const int64_t k = batch->dimension;
     if (k) return point_distance((int)k, batch->r_points + (at->r + i) * k, batch->q_points + (at->q + j) * k);
     if (batch->table) return batch->table[batch->r_codes[at->r + i] * batch->table_size + batch->q_codes[at->q + j]];
@@ -128,7 +128,7 @@ typedef struct {
 } Compared;
 
 /* Write an episode's numbers. */
-static int finish(const Batch *batch, const Episode *at, const Compared *compared, double reference_length) {
+static inline int finish(const Batch *batch, const Episode *at, const Compared *compared, double reference_length) {
     double *out = batch->out + at->number;
     const int64_t stride = batch->stride;
     double end = pair_distance(batch, at, at->n - 1, at->m - 1);
@@ -190,36 +190,47 @@ static void spread(double *lane, const double *points, int64_t count, int64_t pa
             lane[(i * k + axis) * GROUP] = points[(i < count ? i : count - 1) * k + axis];
 }
 
+/* The references that lie in the lanes. */
+typedef struct {
+    int64_t rows, r[GROUP];
+} Laid;
+
 /* Lay eight episodes side by side in `memory` and return how many bytes that takes (memory NULL: only count). */
-static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group, char *memory) {
+static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group, Laid *laid, char *memory) {
     const int k = batch->dimension;
     size_t used = 0;
 #define PART(field, type, count)                                                                                \
     group->field = (type *)(memory + used);                                                                     \
     used += sizeof(type) * (size_t)(count) * GROUP;
+    PART(row, const double *, k ? 0 : group->rows) /* the references' parts first: they often stay as they are */
+    PART(reference, double, group->rows * k)
+    PART(covered, double, group->rows)
     PART(previous, double, group->columns)
     PART(nearest, double, group->columns)
-    PART(covered, double, group->rows)
-    PART(reference, double, group->rows * k)
     PART(query, double, group->columns * k)
-    PART(row, const double *, k ? 0 : group->rows)
     PART(column, int32_t, k ? 0 : group->columns)
 #undef PART
     if (!memory) return used;
+    int same_references = !batch->blocks && group->rows == laid->rows;
+    for (int l = 0; l < GROUP; l++) {
+        same_references &= laid->r[l] == episodes[l].r;
+        laid->r[l] = episodes[l].r;
+    }
+    laid->rows = group->rows;
     for (int l = 0; l < GROUP; l++) {
         const Episode *at = &episodes[l];
         group->n[l] = at->n;
         group->m[l] = at->m;
         if (k) {
-            spread(group->reference + l, batch->r_points + at->r * k, at->n, group->rows, k);
+            if (!same_references) spread(group->reference + l, batch->r_points + at->r * k, at->n, group->rows, k);
             spread(group->query + l, batch->q_points + at->q * k, at->m, group->columns, k);
             continue;
         }
         const double **row = group->row + l, *block = batch->blocks ? batch->blocks + batch->block_offsets[at->number] : NULL;
         const int32_t *r = batch->r_codes + at->r, *q = batch->q_codes + at->q;
         int32_t *column = group->column + l;
-        for (int64_t i = 0; i < at->n; i++) row[i * GROUP] = block ? block + i * at->m : batch->table + r[i] * batch->table_size;
-        for (int64_t i = at->n; i < group->rows; i++) row[i * GROUP] = row[(at->n - 1) * GROUP];
+        for (int64_t i = 0; i < at->n && !same_references; i++) row[i * GROUP] = block ? block + i * at->m : batch->table + r[i] * batch->table_size;
+        for (int64_t i = at->n; i < group->rows && !same_references; i++) row[i * GROUP] = row[(at->n - 1) * GROUP];
         for (int64_t j = 0; j < at->m; j++) column[j * GROUP] = block ? (int32_t)j : q[j];
         for (int64_t j = at->m; j < group->columns; j++) column[j * GROUP] = column[(at->m - 1) * GROUP];
     }
@@ -228,6 +239,7 @@ static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group,
 
 static int measure(const Batch *batch) {
     Group group = {.dimension = batch->dimension, .scale = batch->scale};
+    Laid laid = {0};
     char *memory = NULL;
     size_t capacity = 0;
     int done = 1;
@@ -249,13 +261,14 @@ static int measure(const Batch *batch) {
         }
         if (!done || !taken) break;
         for (int l = taken; l < GROUP; l++) episodes[l] = episodes[0];
-        size_t needed = lay_out(batch, episodes, &group, NULL);
+        size_t needed = lay_out(batch, episodes, &group, NULL, NULL);
         if (needed > capacity) {
             free(memory);
             memory = malloc(capacity = 2 * needed);
             if (!memory) return 0;
+            laid.rows = 0;
         }
-        lay_out(batch, episodes, &group, memory);
+        lay_out(batch, episodes, &group, &laid, memory);
         lane_kernels->measure_group(&group);
         for (int l = 0; done && l < taken; l++) {
             if (episodes[l].r != last_reference) reference_length = path_length(batch, 1, episodes[l].r, episodes[l].n);

@@ -1,8 +1,9 @@
 """What the metrics are made of, for many episodes at once: padded into one block, vectorised across episodes.
 
 Episode e is written to column `first + e` of `out`, whose rows are, in this order: the query's length, the
-reference's length, the distance of the ends, the nearest distance to the goal, the distance from the
-query's start to the goal, the mean and the largest deviation of the query, the coverage of the reference, the edit distance of the edges, and the warping (DTW).
+reference's length, the distance of the ends, the nearest distance to the goal, the distance from the query's start to
+the goal, the mean and the largest deviation of the query, the coverage of the reference, the edit distance of the
+edges, and the warping (DTW).
 """
 
 from __future__ import annotations
