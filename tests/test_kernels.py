@@ -106,6 +106,8 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
         ("encode", ({}, "not a list", np.zeros(1, dtype=np.int32))),
         ("encode", ({"a": 0}, [["a", "a"]], np.zeros(1, dtype=np.int32))),
         ("encode", ({"a": 0}, [[[]]], np.zeros(1, dtype=np.int32))),
+        ("encode", ([], [["a"]], np.zeros(1, dtype=np.int32))),
+        ("encode", ([3], [["a"]], np.zeros(1, dtype=np.int32))),
     ],
 )
 def test_native_kernels_refuse_what_does_not_fit(kernel: str, arguments: tuple[object, ...]) -> None:

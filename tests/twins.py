@@ -91,11 +91,10 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     if rng.random() < 0.3:
         paths[1] = (*paths[1], "elsewhere")
     total = sum(len(path) for path in paths)
-    yield (
-        "encode",
-        ({label: code for code, label in enumerate(labels)}, paths, np.zeros(total, dtype=np.int32)),
-        0,
-    )
+    index = {label: code for code, label in enumerate(labels)}
+    yield "encode", (index, paths, np.zeros(total, dtype=np.int32)), 0
+    reverse = {label: size - 1 - code for label, code in index.items()}
+    yield "encode", ([index, reverse, index], paths, np.zeros(total, dtype=np.int32)), 0
 
     slots = int(rng.integers(1, 5))
     lengths = rng.integers(1, n + 1, slots)

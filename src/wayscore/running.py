@@ -16,7 +16,7 @@ from wayscore import kernels
 from wayscore.alignment import check_threshold, is_plain_points
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
-from wayscore.distances.labels import unknown_node
+from wayscore.distances.labels import scene_name, unknown_node
 from wayscore.errors import OptionError, PathError, UnknownNodeError
 
 _Panel: TypeAlias = tuple[dict[Any, int], Floats]
@@ -29,7 +29,7 @@ def _panel(distance: Distance, reference: Any) -> _Panel | None:
 
 
 def _unknown(place: Any, where: str, index: dict[Any, int], distance: Distance) -> UnknownNodeError:
-    return unknown_node(place, where, index, getattr(distance, "name", "table"))
+    return unknown_node(place, where, index, scene_name(distance))
 
 
 class RunningDTW:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from wayscore import kernels
 from wayscore.alignment import check_threshold
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
+from wayscore.distances.labels import encode_in_scenes
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.metrics import METRICS, Measurements, Metric, find_metrics
-from wayscore.paths import Offsets, PathBatch, Paths
+from wayscore.paths import Offsets, PathBatch, Paths, Role
 from wayscore.table import ScoreTable
 
 MEASURED = tuple(field.name for field in fields(Measurements))[:10]
@@ -67,9 +69,10 @@ def score(
         raise PathError(f"{len(queries)} queries but {len(names)} episode names; give one for each")
 
     scores = np.empty((len(chosen), len(queries)))
-    parts: list[_Part] = []
-    for numbers, space in _by_scene(distance, scenes, len(queries), names):
-        parts += _parts(space, *_encode(space, references, queries, pairs, numbers, names), numbers)
+    if isinstance(distance, Mapping):
+        parts = _parts_by_scene(references, queries, pairs, distance, scenes, names)
+    else:
+        parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
     _run(parts, chosen, threshold, scores, threads)
     settings: dict[str, Any] = {
         "convention": convention,
@@ -100,66 +103,57 @@ def _check_pairing(references: Paths, queries: Paths, pairing: Any) -> Offsets |
     return pairs
 
 
-def _by_scene(
-    distance: Distance | Mapping[str, Distance] | None,
+def _parts_of_one(
+    references: Paths, queries: Paths, pairs: Offsets | None, space: Distance, names: Sequence[Any]
+) -> list[_Part]:
+    """Encode the episodes of one scene; errors name the episode."""
+    r = space.encode(references, role=lambda n: f"episode {names[n]}, reference" if pairs is None else f"reference {n}")
+    q = space.encode(queries, role=lambda n: f"episode {names[n]}, query")
+    return list(_parts(space, r, q, pairs, range(len(q))))
+
+
+def _parts_by_scene(
+    references: Any,
+    queries: Any,
+    pairs: Offsets | None,
+    distance: Mapping[str, Distance],
     scenes: Sequence[str] | None,
-    count: int,
     names: Sequence[Any],
-) -> Iterable[tuple[Offsets | None, Distance]]:
-    """Yield the numbers of each scene's queries (None: all there are) and the scene's distance."""
-    if not isinstance(distance, Mapping):
-        yield None, Euclidean() if distance is None else distance
-        return
+) -> list[_Part]:
+    """Put the episodes of each scene together and encode them; errors name the episode."""
     if scenes is None:
         raise OptionError("distance is a mapping from scene to distance; say with scenes= where each query was walked")
-    if len(scenes) != count:
-        raise PathError(f"{count} queries but {len(scenes)} scenes; give one for each query")
+    if len(scenes) != len(queries):
+        raise PathError(f"{len(queries)} queries but {len(scenes)} scenes; give one for each query")
     groups: dict[str, list[int]] = {}
     for number, scene in enumerate(scenes):
         groups.setdefault(scene, []).append(number)
     for scene, numbers in groups.items():
         if scene not in distance:
             raise PathError(f"episode {names[numbers[0]]}: there is no scene {scene!r}{did_you_mean(scene, distance)}")
-        yield np.array(numbers, dtype=np.int64), distance[scene]
+    order = list(chain.from_iterable(groups.values()))
+    references = [references[i] for i in (order if pairs is None else pairs[order].tolist())]
+    queries = [queries[i] for i in order]
+    spaces = [distance[scene] for scene in groups]
+    ends = np.cumsum([0, *map(len, groups.values())]).tolist()
+    rows = np.array(order, dtype=np.int64)
 
+    def role(kind: str, first: int = 0) -> Role:
+        return lambda n: f"episode {names[order[first + n]]}, {kind}"
 
-def _encode(
-    space: Distance,
-    references: Any,
-    queries: Any,
-    pairs: Offsets | None,
-    numbers: Offsets | None,
-    names: Sequence[Any],
-) -> tuple[PathBatch, PathBatch, Offsets | None]:
-    """Encode the paths of one scene; errors name the episode."""
-    if numbers is None:
-        answered = pairs
-
-        def query_name(number: int) -> str:
-            return f"episode {names[number]}, query"
-
-        def reference_name(number: int) -> str:
-            return f"episode {names[number]}, reference" if pairs is None else f"reference {number}"
+    parts: list[_Part] = []
+    if all(getattr(space, "table", None) is not None and hasattr(space, "index") for space in spaces):
+        each = [space for space, numbers in zip(spaces, groups.values(), strict=True) for _ in numbers]
+        r = encode_in_scenes(references, each, role=role("reference"))
+        q = encode_in_scenes(queries, each, role=role("query"))
+        for space, (start, stop) in zip(spaces, pairwise(ends), strict=True):
+            parts += _parts(space, r.part(start, stop), q.part(start, stop), None, rows[start:stop])
     else:
-        wanted, answered = (numbers, None) if pairs is None else np.unique(pairs[numbers], return_inverse=True)
-        references = [references[number] for number in wanted.tolist()]
-        queries = [queries[number] for number in numbers.tolist()]
-
-        def query_name(number: int) -> str:
-            return f"episode {names[numbers[number]]}, query"
-
-        def reference_name(number: int) -> str:
-            first = numbers[number if answered is None else int(np.flatnonzero(answered == number)[0])]
-            return f"episode {names[first]}, reference"
-
-    r = space.encode(references, role=reference_name)
-    q = space.encode(queries, role=query_name)
-    if r.places.ndim == 2 and len(r) and len(q) and r.places.shape[1] != q.places.shape[1]:
-        raise PathError(
-            f"references have {r.places.shape[1]}-dimensional points and queries {q.places.shape[1]}-dimensional ones; "
-            "both need the same dimension"
-        )
-    return r, q, answered
+        for space, (start, stop) in zip(spaces, pairwise(ends), strict=True):
+            r = space.encode(references[start:stop], role=role("reference", start))
+            q = space.encode(queries[start:stop], role=role("query", start))
+            parts += _parts(space, r, q, None, rows[start:stop])
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +211,14 @@ class _Part:
 
 
 def _parts(
-    space: Distance, r: PathBatch, q: PathBatch, pairing: Offsets | None, numbers: Offsets | None
+    space: Distance, r: PathBatch, q: PathBatch, pairing: Offsets | None, rows: range | Offsets
 ) -> Iterable[_Part]:
+    """Cut the episodes of one scene into pieces of work."""
+    if r.places.ndim == 2 and len(r) and len(q) and r.places.shape[1] != q.places.shape[1]:
+        raise PathError(
+            f"references have {r.places.shape[1]}-dimensional points and queries {q.places.shape[1]}-dimensional ones; "
+            "both need the same dimension"
+        )
     for start in range(0, len(q), EPISODES_AT_ONCE):
         stop = min(start + EPISODES_AT_ONCE, len(q))
         yield _Part(
@@ -226,7 +226,7 @@ def _parts(
             r.part(start, stop) if pairing is None else r,
             q.part(start, stop),
             None if pairing is None else pairing[start:stop],
-            slice(start, stop) if numbers is None else numbers[start:stop],
+            slice(start, stop) if isinstance(rows, range) else rows[start:stop],
         )
 
 

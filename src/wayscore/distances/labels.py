@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,25 @@ def encode_labels(paths: Paths, index: dict[Any, int], *, role: Role, scene: str
     if isinstance(paths, PathBatch):
         return _encode_batch(paths, index, role=role, scene=scene)
     paths = paths if isinstance(paths, list) else list(paths)
+    return _encode_lists(paths, index, role, lambda _: (index, scene))
+
+
+def encode_in_scenes(paths: list[Any], spaces: list[Any], *, role: Role) -> PathBatch:
+    """Return paths of labels as codes, each by the index of its own graph or table."""
+    return _encode_lists(
+        paths,
+        [space.index for space in spaces],
+        role,
+        lambda number: (spaces[number].index, scene_name(spaces[number])),
+    )
+
+
+def _encode_lists(
+    paths: list[Any],
+    index: dict[Any, int] | list[dict[Any, int]],
+    role: Role,
+    scene_of: Callable[[int], tuple[dict[Any, int], str]],
+) -> PathBatch:
     offsets = offsets_of(paths, role=role)
     codes = np.empty(int(offsets[-1]), dtype=np.int32)
     try:
@@ -29,8 +49,13 @@ def encode_labels(paths: Paths, index: dict[Any, int], *, role: Role, scene: str
     if unknown >= 0:
         number = int(np.searchsorted(offsets, unknown, side="right")) - 1
         step = unknown - int(offsets[number])
-        raise unknown_node(paths[number][step], f"{path_name(role, number)}, step {step}", index, scene)
+        raise unknown_node(paths[number][step], f"{path_name(role, number)}, step {step}", *scene_of(number))
     return PathBatch(codes, offsets)
+
+
+def scene_name(space: Any) -> str:
+    """Return what errors call a distance over labels."""
+    return str(getattr(space, "name", "table"))
 
 
 def unknown_node(label: Any, where: str, index: dict[Any, int], scene: str) -> UnknownNodeError:

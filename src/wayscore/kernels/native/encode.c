@@ -2,14 +2,16 @@
 #include "native.h"
 
 /* encode(index, paths, codes) -> position of the first unknown label, or -1
- * `index` maps labels to codes; `paths` is a list of sequences whose lengths add up to len(codes). */
+ * `index` maps labels to codes, or is a list of such mappings, one a path; `paths` is a list of sequences whose lengths
+ * add up to len(codes). */
 KERNEL(kernel_encode) {
     (void)self;
     Array array = {.held = 0};
     PyObject *result = NULL;
     if (!need_arguments("encode", nargs, 3) || !take_array(args[2], &array, 'i', 1, 1, 0)) goto end;
-    if (!PyDict_Check(args[0]) || !PyList_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "encode takes a dict and a list of sequences");
+    PyObject *indexes = PyList_Check(args[0]) ? args[0] : NULL, *index = args[0];
+    if (!PyList_Check(args[1]) || (indexes && PyList_Size(indexes) != PyList_Size(args[1]))) {
+        PyErr_SetString(PyExc_TypeError, "encode takes a list of sequences, and one dict or one for each of them");
         goto end;
     }
     int32_t *codes = INTS32(array);
@@ -17,6 +19,11 @@ KERNEL(kernel_encode) {
     Py_ssize_t paths = PyList_Size(args[1]);
     for (Py_ssize_t p = 0; p < paths; p++) {
         PyObject *path = PyList_GetItem(args[1], p);
+        if (indexes) index = PyList_GetItem(indexes, p);
+        if (!path || !index || !PyDict_Check(index)) {
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "encode needs dicts to look labels up in");
+            goto end;
+        }
         int is_list = PyList_Check(path), is_tuple = PyTuple_Check(path);
         Py_ssize_t length = is_list ? PyList_Size(path) : is_tuple ? PyTuple_Size(path) : PySequence_Size(path);
         if (length < 0) goto end;
@@ -28,7 +35,7 @@ KERNEL(kernel_encode) {
             PyObject *label = is_list ? PyList_GetItem(path, s) : is_tuple ? PyTuple_GetItem(path, s) : NULL;
             PyObject *own = label ? NULL : PySequence_GetItem(path, s);
             if (!label && !(label = own)) goto end;
-            PyObject *code = PyDict_GetItemWithError(args[0], label);
+            PyObject *code = PyDict_GetItemWithError(index, label);
             Py_XDECREF(own);
             if (!code) {
                 if (!PyErr_Occurred()) result = PyLong_FromLongLong(position);
