@@ -22,7 +22,7 @@ class BuildNative(build_ext):
             flags = ["/O2", "/fp:precise"]
         else:
             flags = ["-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden"]
-            flags += ["-Wall", "-Wextra"]
+            flags += ["-g0", "-Wall", "-Wextra"]
         for extension in self.extensions:
             extension.extra_compile_args = flags + extra
             extension.extra_link_args = extra

@@ -38,6 +38,14 @@ def test_graph_distances_are_those_of_networkx_and_scipy(size: int, seed: int) -
         assert np.array_equal(graph.table, graph.table.T)
 
 
+def test_larger_tables_come_from_dijkstra(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges, weights = [(i, i // 2) for i in range(1, 40)], np.arange(1, 40) / 7
+    dense = ws.Graph.from_edges([*edges, (3, 1)], [*weights, 0.01])
+    monkeypatch.setattr(graph_module, "DENSE_NODES", 10)
+    sparse = ws.Graph.from_edges([*edges, (3, 1)], [*weights, 0.01])
+    np.testing.assert_allclose(sparse.table, dense.table, rtol=1e-12)
+
+
 def test_large_graphs_search_source_by_source(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = [(i, i + 1) for i in range(50)]
     small = ws.Graph.from_edges(edges, np.arange(50) / 7)

@@ -140,6 +140,8 @@ def test_batches_that_do_not_fit() -> None:
         ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["lien"])
     with pytest.raises(ws.OptionError, match="threshold must be a positive distance"):
         ws.score(references=["a"], queries=["a"], distance=LINE, threshold=-1)
+    with pytest.raises(ws.OptionError, match="threads must be a whole number"):
+        ws.score(references=["a"], queries=["a"], distance=LINE, threads=0)
     with pytest.raises(ws.OptionError, match="there is no convention 'papre'; did you mean 'paper'"):
         ws.score(references=["a"], queries=["a"], distance=LINE, convention="papre")
 

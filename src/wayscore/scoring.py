@@ -62,6 +62,8 @@ def score(
     check_threshold(threshold)
     if convention != "paper":
         raise OptionError(f"there is no convention {convention!r}{did_you_mean(convention, ['paper'])} Known: paper")
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise OptionError(f"threads must be a whole number, 1 or more, or None for all cores, got {threads!r}")
     chosen = find_metrics(metrics, METRICS)
     pairs = _check_pairing(references, queries, pairing)
     names: Sequence[Any] = range(len(queries)) if episodes is None else list(episodes)
@@ -257,7 +259,7 @@ def _run(
             room = EPISODES_AT_ONCE
         groups[-1].append(part)
         room -= len(part.queries)
-    workers = min(len(groups), _cores() if threads is None else max(1, threads))
+    workers = min(len(groups), _cores() if threads is None else threads)
     if workers <= 1 or kernels.name != "native":
         for group in groups:
             run(group)

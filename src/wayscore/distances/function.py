@@ -36,7 +36,7 @@ class Function:
         self.places: list[Any] = []
         self._index: dict[Any, int] = {}
         self._known: dict[tuple[int, int], float] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # one thread asks at a time, so that no pair is asked for twice
 
     @property
     def fingerprint(self) -> str:
@@ -65,11 +65,14 @@ class Function:
 
     def between(self, a: Places, b: Places) -> Floats:
         """Call the function for the pairs not met before."""
-        return np.array([[self._distance(x, y) for y in b.tolist()] for x in a.tolist()], dtype=np.float64)
+        with self._lock:
+            return np.array([[self._distance(x, y) for y in b.tolist()] for x in a.tolist()], dtype=np.float64)
 
     def pairs(self, a: Places, b: Places) -> Floats:
         """Call the function for the pairs not met before."""
-        return np.array([self._distance(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)], dtype=np.float64)
+        partners = zip(a.tolist(), b.tolist(), strict=True)
+        with self._lock:
+            return np.array([self._distance(x, y) for x, y in partners], dtype=np.float64)
 
     def _distance(self, a: int, b: int) -> float:
         known = self._known.get((a, b))

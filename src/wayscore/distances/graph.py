@@ -20,6 +20,8 @@ from wayscore.paths import PathBatch, Paths, Role
 
 TABLE_NODES = 4096
 """Up to this many nodes all pairs are kept (128 MiB); above, distances are found source by source."""
+DENSE_NODES = 1024
+"""Up to this many nodes all pairs come from Floyd and Warshall, whose inner loop is the fastest; above, from Dijkstra."""
 
 
 class Graph:
@@ -155,10 +157,14 @@ class Graph:
         if len(self) > TABLE_NODES:
             return None
         matrix = np.full((len(self), len(self)), np.inf)
-        sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
-        np.minimum.at(matrix, (sources, self._targets), self._weights)  # the shortest of parallel edges
-        np.fill_diagonal(matrix, 0.0)
-        kernels.all_pairs(matrix, not self.directed)
+        if len(self) <= DENSE_NODES:
+            sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
+            np.minimum.at(matrix, (sources, self._targets), self._weights)  # the shortest of parallel edges
+            np.fill_diagonal(matrix, 0.0)
+            kernels.all_pairs(matrix, not self.directed)
+        else:
+            for source, row in enumerate(matrix):
+                kernels.dijkstra(self._starts, self._targets, self._weights, source, -1, row)
         matrix.flags.writeable = False
         return matrix
 
