@@ -21,7 +21,7 @@ from wayscore.paths import PathBatch, Paths, Role
 TABLE_NODES = 4096
 """Up to this many nodes all pairs are kept (128 MiB); above, distances are found source by source."""
 DENSE_NODES = 1024
-"""Up to this many nodes all pairs come from Floyd and Warshall, whose inner loop is the fastest; above, from Dijkstra."""
+"""Up to this many nodes all pairs come from Floyd and Warshall, whose loop is the fastest; above, from Dijkstra."""
 
 
 class Graph:

@@ -195,14 +195,20 @@ typedef struct {
     int64_t rows, r[GROUP];
 } Laid;
 
-/* Lay eight episodes side by side in `memory` and return how many bytes that takes (memory NULL: only count). */
-static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group, Laid *laid, char *memory) {
+/* How many bytes eight episodes of this size take side by side. */
+static size_t bytes_needed(const Batch *batch, const Group *group) {
+    const size_t k = (size_t)batch->dimension, rows = (size_t)group->rows, columns = (size_t)group->columns;
+    const size_t looked_up = k ? 0 : rows * sizeof(const double *) + columns * sizeof(int32_t);
+    return GROUP * (sizeof(double) * (rows * (1 + k) + columns * (2 + k)) + looked_up);
+}
+
+/* Lay eight episodes side by side in `memory`. The references' parts come first: they often stay as they are. */
+static void lay_out(const Batch *batch, const Episode *episodes, Group *group, Laid *laid, char *memory) {
     const int k = batch->dimension;
-    size_t used = 0;
 #define PART(field, type, count)                                                                                \
-    group->field = (type *)(memory + used);                                                                     \
-    used += sizeof(type) * (size_t)(count) * GROUP;
-    PART(row, const double *, k ? 0 : group->rows) /* the references' parts first: they often stay as they are */
+    group->field = (type *)memory;                                                                              \
+    memory += sizeof(type) * (size_t)(count) * GROUP;
+    PART(row, const double *, k ? 0 : group->rows)
     PART(reference, double, group->rows * k)
     PART(covered, double, group->rows)
     PART(previous, double, group->columns)
@@ -210,7 +216,6 @@ static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group,
     PART(query, double, group->columns * k)
     PART(column, int32_t, k ? 0 : group->columns)
 #undef PART
-    if (!memory) return used;
     int same_references = !batch->blocks && group->rows == laid->rows;
     for (int l = 0; l < GROUP; l++) {
         same_references &= laid->r[l] == episodes[l].r;
@@ -234,7 +239,6 @@ static size_t lay_out(const Batch *batch, const Episode *episodes, Group *group,
         for (int64_t j = 0; j < at->m; j++) column[j * GROUP] = block ? (int32_t)j : q[j];
         for (int64_t j = at->m; j < group->columns; j++) column[j * GROUP] = column[(at->m - 1) * GROUP];
     }
-    return used;
 }
 
 static int measure(const Batch *batch) {
@@ -261,7 +265,7 @@ static int measure(const Batch *batch) {
         }
         if (!done || !taken) break;
         for (int l = taken; l < GROUP; l++) episodes[l] = episodes[0];
-        size_t needed = lay_out(batch, episodes, &group, NULL, NULL);
+        size_t needed = bytes_needed(batch, &group);
         if (needed > capacity) {
             free(memory);
             memory = malloc(capacity = 2 * needed);
