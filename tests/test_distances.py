@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import math
+import pickle
 import tarfile
 from pathlib import Path
 
@@ -83,11 +84,18 @@ def test_graph_facts() -> None:
     assert ws.Graph.from_edges([], nodes=["alone"]).distance("alone", "alone") == 0.0
 
 
+def test_graphs_travel_between_processes() -> None:
+    graph = ws.Graph.from_edges([("a", "b")], [2.5])
+    again = pickle.loads(pickle.dumps(graph))
+    assert again.distance("a", "b") == 2.5
+    assert again.fingerprint == graph.fingerprint
+
+
 def test_fingerprints_tell_distances_apart() -> None:
     def prints(weight: float) -> str:
         return ws.Graph.from_edges([("a", "b")], [weight]).fingerprint
 
-    assert prints(1.0) == prints(1.0) == "graph#7fdc9f2a" or prints(1.0).startswith("graph#")
+    assert prints(1.0).startswith("graph#")
     assert prints(1.0) == prints(1.0) != prints(2.0)
     assert ws.Euclidean().fingerprint == "euclidean"
     assert ws.Table([[0]], "a").fingerprint != ws.Table([[0]], "b").fingerprint

@@ -129,6 +129,13 @@ class Graph:
 
         return load_graph(path, scan)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A lock cannot be pickled, and rows are cheaper to find again than to send.
+        return {**self.__dict__, "_rows": {}, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
     def __len__(self) -> int:
         return len(self.nodes)
 

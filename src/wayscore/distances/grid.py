@@ -144,6 +144,15 @@ class Grid:
             raise PathError(f"point {row}: coordinates must be finite, got {array[row].tolist()}")
         return self._snap(array)
 
+    def distance(self, a: Sequence[float], b: Sequence[float]) -> float:
+        """Return the distance between two points, metres, each moved to its nearest free cell.
+
+        >>> Grid(np.ones((5, 5)), cell=1.0).distance((0, 0), (3, 4))
+        5.242640687119286
+        """
+        (start, goal), _ = self.snap([a, b])
+        return float(self.pairs(np.array([start]), np.array([goal]))[0])
+
     def centres(self, codes: Places) -> Floats:
         """Return the (n, 2) coordinates of cells' centres, metres."""
         return np.column_stack(np.divmod(codes, self.free.shape[1])) * self.cell + self.origin
