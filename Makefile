@@ -25,6 +25,7 @@ twins: .venv/dev  ## native and NumPy kernels on 10,000 random shapes
 
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g
 sanitize: .venv/dev  ## the same under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(PIP) "setuptools>=77"
 	rm -rf build/sanitize && mkdir -p build/sanitize && cp -r src/wayscore build/sanitize/
 	rm -f build/sanitize/wayscore/kernels/*.so
 	WAYSCORE_CFLAGS="$(SANITIZE)" $(BIN)/python setup.py --quiet build_ext --force \
