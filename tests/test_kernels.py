@@ -140,6 +140,6 @@ def test_measure_refuses_offsets_that_do_not_fit(
             None if pairing is None else np.array(pairing),
             1.0,
             1.0,
-            np.empty((10, 1)),
+            np.empty((12, 1)),
             first,
         )

@@ -28,6 +28,10 @@ def _panel(distance: Distance, reference: Any) -> _Panel | None:
     return None if table is None else (distance.index, np.ascontiguousarray(table[reference].T))  # type: ignore[attr-defined]
 
 
+_view: Any = memoryview if kernels.name == "native" else np.asarray
+"""What a kernel is handed at every step: native ones take a view of memory faster than an array."""
+
+
 def _unknown(place: Any, where: str, index: dict[Any, int], distance: Distance) -> UnknownNodeError:
     return unknown_node(place, where, index, scene_name(distance))
 
@@ -42,7 +46,7 @@ class RunningDTW:
     0.895
     """
 
-    __slots__ = ("_distance", "_panel", "_points", "_reference", "_row", "dtw", "steps")
+    __slots__ = ("_distance", "_panel", "_points", "_reference", "_reference_view", "_row", "_row_view", "dtw", "steps")
 
     dtw: float
     """DTW so far; infinite before the first step."""
@@ -60,6 +64,7 @@ class RunningDTW:
         self._row = np.empty(len(self._reference) + 1)
         self._row.fill(np.inf)
         self._row[0] = 0.0
+        self._reference_view, self._row_view = _view(self._reference), _view(self._row)
         self.dtw = math.inf
         self.steps = 0
 
@@ -74,7 +79,7 @@ class RunningDTW:
             value = kernels.advance_cost(panel[code], self._row)
         elif self._points:
             try:  # as it is where it is an array of doubles, which spares a conversion longer than the step
-                found = kernels.advance_point(self._reference, self._row, place)
+                found = kernels.advance_point(self._reference_view, self._row_view, place)
             except (TypeError, ValueError):
                 found = self._step_converted(place)
             if found is None:
@@ -91,7 +96,7 @@ class RunningDTW:
         """Return nDTW so far, exp(-DTW / (|R| d_th)); 0 before the first step."""
         if not (type(threshold) is float and 0.0 < threshold < math.inf):
             check_threshold(threshold)
-        return math.exp(-self.dtw / (len(self._reference) * threshold))
+        return math.exp(-self.dtw / ((len(self._row) - 1) * threshold))
 
     def fork(self) -> RunningDTW:
         """Return an independent copy, to try steps without taking them."""
@@ -99,6 +104,7 @@ class RunningDTW:
         for name in RunningDTW.__slots__:
             setattr(copy, name, getattr(self, name))
         copy._row = self._row.copy()
+        copy._row_view = _view(copy._row)
         return copy
 
     def _step_converted(self, place: Any) -> float | None:
@@ -106,7 +112,7 @@ class RunningDTW:
             point = np.ascontiguousarray(place, dtype=np.float64).reshape(-1)
         except (TypeError, ValueError):
             return None
-        return kernels.advance_point(self._reference, self._row, point)
+        return kernels.advance_point(self._reference_view, self._row_view, point)
 
     def _refused(self, place: Any) -> PathError:
         dimension = self._reference.shape[1]

@@ -22,8 +22,8 @@ from wayscore.metrics import METRICS, Measurements, Metric, find_metrics
 from wayscore.paths import Offsets, PathBatch, Paths, Role
 from wayscore.table import ScoreTable
 
-MEASURED = tuple(field.name for field in fields(Measurements))[:10]
-"""What a kernel writes, row by row; the counts and the threshold are known without it."""
+MEASURED = tuple(field.name for field in fields(Measurements))[:12]
+"""What a kernel writes, row by row; the threshold is known without it."""
 EPISODES_AT_ONCE = 10_000
 """Few enough that a chunk's measurements stay in the cache, enough that threads have little to say."""
 
@@ -174,11 +174,6 @@ class _Part:
         """How far a place was moved at most to fit its space."""
         return max((float(b.moved.max()) for b in (self.references, self.queries) if b.moved is not None), default=0.0)
 
-    def counts(self) -> tuple[Floats, Floats]:
-        """|R| and |Q| of each episode."""
-        lengths = self.references.lengths.astype(np.float64)
-        return lengths if self.pairing is None else lengths[self.pairing], self.queries.lengths.astype(np.float64)
-
     def measure(self, scale: float, reach: float, out: Floats, first: int) -> None:
         """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
         r, q = self.references, self.queries
@@ -245,9 +240,8 @@ def _run(
         measured = np.empty((len(MEASURED), firsts[-1]))
         for part, first in zip(group, firsts, strict=False):
             part.measure(scale, reach, measured, first)
-        counts = (_joined(side) for side in zip(*(part.counts() for part in group), strict=True))
-        measurements = Measurements(*measured, *counts, threshold)  # type: ignore[call-arg]
-        where = _joined([part.where for part in group])
+        measurements = Measurements(*measured, threshold)  # type: ignore[call-arg]
+        where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
         for row, metric in zip(scores, metrics, strict=True):
             row[where] = metric.compute(measurements)
 
@@ -267,10 +261,6 @@ def _run(
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(run, groups):
             pass
-
-
-def _joined(arrays: Sequence[Any]) -> Any:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _cores() -> int:

@@ -7,7 +7,8 @@
 #include "native.h"
 #include "warp.h"
 
-enum { QUERY_LENGTH, REFERENCE_LENGTH, END, CLOSEST, START, MEAN_DEVIATION, MAX_DEVIATION, COVERAGE, EDITS, WARPING, COLUMNS };
+enum { QUERY_LENGTH, REFERENCE_LENGTH, END, CLOSEST, START, MEAN_DEVIATION, MAX_DEVIATION, COVERAGE, EDITS, WARPING, REFERENCE_COUNT,
+       QUERY_COUNT, COLUMNS };
 
 /* Where a pair of points stops running in a lane and gets strips of its own. */
 static const int64_t LANE_CELLS = 4096;
@@ -141,6 +142,8 @@ static inline int finish(const Batch *batch, const Episode *at, const Compared *
     out[MAX_DEVIATION * stride] = compared->largest;
     out[COVERAGE * stride] = batch->scale > 0.0 ? compared->coverage / (double)at->n : 0.0;
     out[WARPING * stride] = compared->warping;
+    out[REFERENCE_COUNT * stride] = (double)at->n;
+    out[QUERY_COUNT * stride] = (double)at->m;
     int64_t edits = (at->n > at->m ? at->n : at->m) - 1; /* the most there can be */
     if (end <= batch->reach) {
         uint64_t few[32], *scratch = few;

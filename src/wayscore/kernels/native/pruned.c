@@ -128,13 +128,26 @@ static void remaining(const Tree *others, const double *points, int64_t count, d
     }
 }
 
-/* Is it worth trying? Where the warping costs many times what its points' nearest distances add up to (estimated from
- * one in 32), the bounds drop little. */
-static int promising(const Tree *others, const double *points, int64_t count, double upper) {
+/* The sum over all points of their distance to the other path, estimated from one in 32. */
+static double sampled_sum(const Tree *others, const double *points, int64_t count) {
     int64_t hint = 0;
     double sum = 0.0;
     for (int64_t i = 0; i < count; i += 32) sum += sqrt(nearest_squares_in(others, points + i * others->dimension, &hint));
-    return 32.0 * sum * 5.0 >= upper;
+    return sum * (double)count / (double)((count + 31) / 32);
+}
+
+/* Is it worth trying? What a warping may cost beyond the bound, `slack`, pays for straying from the best one: k places
+ * off it the distances have grown by about k steps, so straying that far and back costs about step k^2 / 2. The band of
+ * cells that survive is then 2 sqrt(2 slack / step) wide. A guess, which only decides how the value is computed. */
+static int promising(const Tree *reference, const Tree *query, double upper, int64_t budget) {
+    const int k = reference->dimension;
+    double rows = sampled_sum(query, reference->points, reference->count);
+    double columns = sampled_sum(reference, query->points, query->count), length = 0.0;
+    for (int64_t i = 1; i < reference->count; i++)
+        length += point_distance(k, reference->points + (i - 1) * k, reference->points + i * k);
+    double slack = upper - (rows > columns ? rows : columns), step = length / (double)reference->count;
+    double width = slack > 0.0 ? 2.0 * sqrt(2.0 * slack / step) : 0.0;
+    return width * (double)reference->count <= 1.5 * (double)budget;
 }
 
 enum { DONE, ABANDONED, NO_MEMORY };
@@ -150,7 +163,7 @@ static int warp_pruned(int k, const double *reference, int64_t n, const double *
     Tree reference_tree = {.boxes = NULL}, query_tree = {.boxes = NULL};
     if (upper < 0.0 || !grow(&reference_tree, k, reference, n) || !grow(&query_tree, k, query, m)) goto end;
     outcome = ABANDONED;
-    if (budget < n * m && !promising(&query_tree, reference, n, upper)) goto end;
+    if (budget < n * m && !promising(&reference_tree, &query_tree, upper, budget)) goto end;
     remaining(&query_tree, reference, n, rows_left);
     remaining(&reference_tree, query, m, columns_left);
     upper += upper * (double)(n + m) * 8.0 * 0x1p-53;

@@ -3,7 +3,7 @@
 Episode e is written to column `first + e` of `out`, whose rows are, in this order: the query's length, the
 reference's length, the distance of the ends, the nearest distance to the goal, the distance from the query's start to
 the goal, the mean and the largest deviation of the query, the coverage of the reference, the edit distance of the
-edges, and the warping (DTW).
+edges, the warping (DTW), and the numbers of places of the reference and the query.
 """
 
 from __future__ import annotations
@@ -186,6 +186,8 @@ def _measure_chunk(D: Floats, r_steps: Floats, q_steps: Floats, chunk: _Chunk, s
             coverage,
             np.zeros(len(D)),
             _warp(D)[episodes, last_r, last_q],
+            chunk.n,
+            chunk.m,
         ]
     )
 
