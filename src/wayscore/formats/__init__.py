@@ -1,0 +1,110 @@
+"""Readers of what the field writes: references and runs, recognised by their content.
+
+references = load_references("R2R_val_unseen.json.gz")
+run = load_run("val_unseen_agent.json")
+run = load_run("submissions.tar.gz::agents/a.json")
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from wayscore.episodes import References, Run
+from wayscore.formats.base import Format, choose, read_with
+from wayscore.formats.files import read
+from wayscore.formats.ndh import NDH_FORMAT
+from wayscore.formats.r2r import R2R_FORMAT, R4R_FORMAT
+from wayscore.formats.reverie import REVERIE_FORMAT
+from wayscore.formats.rxr import RXR_FORMAT
+from wayscore.formats.street import STREET_FORMAT, load_street_graph
+from wayscore.formats.table import TABLE_FORMAT
+from wayscore.formats.vlnce import VLNCE_FORMAT
+
+__all__ = ["FORMATS", "Format", "load_references", "load_run", "load_street_graph"]
+
+FORMATS: dict[str, Format] = {
+    form.name: form
+    for form in (
+        R2R_FORMAT,
+        R4R_FORMAT,
+        RXR_FORMAT,
+        NDH_FORMAT,
+        REVERIE_FORMAT,
+        VLNCE_FORMAT,
+        STREET_FORMAT,
+        TABLE_FORMAT,
+    )
+}
+"""The formats that wayscore reads by itself, by name; plug-ins come besides."""
+
+
+def load_references(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - what every reader calls it
+    *,
+    member: str | None = None,
+    **options: Any,
+) -> References:
+    """Read the references of a file.
+
+    Args:
+        path: the file, gzipped or not; `archive.tar.gz::name` reads one member of a tar.
+        format: how it is written (`r2r`, `r4r`, `rxr`, `ndh`, `reverie`, `vlnce`, `street`, `table`, or a
+            plug-in's name); without it, the file's beginning tells.
+        member: the member of a tar to read, instead of `::name`.
+        **options: what the format offers: `language` of rxr, `path_type` of ndh, `objects` of reverie, `dense`
+            of vlnce.
+
+    Raises:
+        FormatError: the file is missing, damaged, too large, or of another kind.
+        OptionError: the format or the option is unknown.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "mine.jsonl")
+    ...     with open(file, "w") as stream:
+    ...         _ = stream.write('{"episode": "e1", "scene": "s", "path": ["a", "b"]}')
+    ...     load_references(file).episodes["e1"].path
+    ['a', 'b']
+    """
+    source = read(path, member)
+    form = choose(source, "references", format, FORMATS)
+    references = read_with(form, source, "references", options, FORMATS)
+    assert isinstance(references, References)
+    return references
+
+
+def load_run(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    *,
+    member: str | None = None,
+    **options: Any,
+) -> Run:
+    """Read the run of one agent.
+
+    Args:
+        path: the file, gzipped or not; `archive.tar.gz::name` reads one member of a tar.
+        format: how it is written; without it, the file's beginning tells.
+        member: the member of a tar to read, instead of `::name`.
+        **options: what the format offers; those of wayscore offer none for runs.
+
+    Raises:
+        FormatError: the file is missing, damaged, too large, or of another kind.
+        OptionError: the format or the option is unknown.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "agent.json")
+    ...     with open(file, "w") as stream:
+    ...         _ = stream.write('[{"instr_id": "4332_1", "trajectory": [["a", 0.5, 0.0], ["b", 0.1, 0.0]]}]')
+    ...     run = load_run(file)
+    >>> run.name, run.format, run.queries["4332_1"].path
+    ('agent', 'r2r', ['a', 'b'])
+    """
+    source = read(path, member)
+    form = choose(source, "run", format, FORMATS)
+    run = read_with(form, source, "run", options, FORMATS)
+    assert isinstance(run, Run)
+    return run

@@ -1,0 +1,159 @@
+"""The format protocol, the registry, and how a file's format is found.
+
+A format is any object with a `name`, a `title` and three methods. Those of other packages are found by entry
+points of the group `wayscore.formats`, each naming an instance:
+
+    [project.entry-points."wayscore.formats"]
+    mine = "my_package.formats:MINE"
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Literal, Protocol, TypeAlias
+
+from wayscore.episodes import Query, Reference, References, Run
+from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.formats.beginning import Beginning, look
+from wayscore.formats.files import Source
+
+ENTRY_POINTS = "wayscore.formats"
+Kind: TypeAlias = Literal["references", "run"]
+REFERENCES: tuple[Kind, ...] = ("references",)
+RUN: tuple[Kind, ...] = ("run",)
+
+
+class Format(Protocol):
+    """A way in which people write references and runs.
+
+    Attributes:
+        name: what `format=` takes.
+        title: what sentences call it.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def title(self) -> str: ...  # noqa: D102
+
+    def sniff(self, beginning: Beginning) -> Collection[Kind]:
+        """Say what a file with this beginning can be read as: references, a run, both or (empty) neither."""
+
+    def references(self, source: Source) -> References:
+        """Read references; further keyword arguments are the format's options."""
+
+    def run(self, source: Source) -> Run:
+        """Read a run; further keyword arguments are the format's options."""
+
+
+def choose(source: Source, kind: Kind, name: str | None, known: Mapping[str, Format]) -> Format:
+    """Return the format to read a file with: the one named, or the one that recognises it.
+
+    Plug-ins are asked where none of `known` answers.
+    """
+    if name is not None:
+        formats = known if name in known else {**known, **_installed()}
+        if name not in formats:
+            raise OptionError(f"there is no format {name!r}{did_you_mean(name, formats)} Known: {', '.join(formats)}")
+        return formats[name]
+    beginning = look(source.content)
+    for find in (known.values, lambda: _installed().values()):
+        for candidate in find():
+            if kind in candidate.sniff(beginning):
+                return candidate
+    raise FormatError(f"{source}: {_refusal(beginning, kind, known)}")
+
+
+def read_with(
+    form: Format, source: Source, kind: Kind, options: Mapping[str, Any], known: Mapping[str, Format]
+) -> References | Run:
+    """Call a format's reader with its options; where it fails on another kind of file, say what that looks like."""
+    reader: Callable[..., References | Run] = form.references if kind == "references" else form.run
+    takes = [name for name, p in inspect.signature(reader).parameters.items() if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in takes:
+            what = f"{form.title} references" if kind == "references" else f"runs in the {form.title} format"
+            raise OptionError(f"{what} have no option {option!r}; they have {', '.join(takes) or 'none'}")
+    try:
+        return reader(source, **options)
+    except FormatError as error:
+        beginning = look(source.content)
+        likely, _ = looks_like(beginning, known)
+        if likely and kind not in form.sniff(beginning):
+            raise FormatError(f"{error}; the file looks like {likely}") from None
+        raise
+
+
+def looks_like(beginning: Beginning, known: Mapping[str, Format]) -> tuple[str, Kind | None]:
+    """Say what a file looks like ("R2R references") and what it can be read as; empty where nothing is known."""
+    for form in known.values():
+        for kind in form.sniff(beginning):
+            return (f"{form.title} references" if kind == "references" else f"a run in the {form.title} format"), kind
+    return next((what for what, test in _OTHERS.items() if test(beginning)), ""), None
+
+
+def make_references(source: Source, form: Format, episodes: Iterable[Reference]) -> References:
+    """Gather references, refusing two of one name; note where a test split withholds its paths."""
+    by_name: dict[str, Reference] = {}
+    withheld = True
+    for reference in episodes:
+        if reference.episode in by_name:
+            raise FormatError(
+                f"{source}: episode {reference.episode!r} comes twice; a run could mean either, so keep one of them"
+            )
+        if not len(reference.path):
+            raise FormatError(
+                f"{source}, episode {reference.episode!r}: its path is empty; a path has at least one place"
+            )
+        by_name[reference.episode] = reference
+        withheld = withheld and len(reference.path) == 1 and not reference.goals
+    if not by_name:
+        raise FormatError(f"{source}: holds no episodes; expected at least one instruction")
+    return References(source.name, form.name, by_name, withheld)
+
+
+def make_run(source: Source, form: Format, queries: Iterable[Query]) -> Run:
+    """Gather queries, keeping the first of each name and listing the others."""
+    by_name: dict[str, Query] = {}
+    duplicates: dict[str, None] = {}
+    for query in queries:
+        if query.episode in by_name:
+            duplicates[query.episode] = None
+            continue
+        if not len(query.path):
+            raise FormatError(
+                f"{source}, episode {query.episode!r}: its path is empty; an agent that never moves has its start"
+            )
+        by_name[query.episode] = query
+    return Run(source.stem, form.name, by_name, tuple(duplicates))
+
+
+_OTHERS: dict[str, Callable[[Beginning], bool]] = {
+    "VLN-CE ground truth walks (load_references takes them as dense=)": lambda b: "locations" in b.inner,
+    "scores of single episodes, which hold no paths": lambda b: not b.inner.isdisjoint(("spl", "success", "nav_error")),
+    "a table of scores, which holds no paths": lambda b: b.has_any("nDTW", "spl", "success_rate", "success"),
+    "a connectivity graph (load_graphs reads those)": lambda b: b.has("image_id", "unobstructed"),
+}
+
+
+def _refusal(beginning: Beginning, kind: Kind, known: Mapping[str, Format]) -> str:
+    wanted = "references" if kind == "references" else "a run"
+    if beginning.layout == "empty":
+        return f"is empty; expected {wanted}"
+    likely, other = looks_like(beginning, known)
+    if likely:
+        hints = {"references": "; give it to load_references or --references", "run": "; give it to load_run", None: ""}
+        return f"looks like {likely}, not {wanted}{hints[other]}"
+    if beginning.cut:
+        return "ends in the middle of its first record; copy or write it again in full"
+    return (
+        f"is {beginning}, which no known format of {'references' if kind == 'references' else 'runs'} begins with; "
+        f"if it is one of {', '.join(known)}, say which with format="
+    )
+
+
+def _installed() -> dict[str, Format]:
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}

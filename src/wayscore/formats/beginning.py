@@ -1,0 +1,121 @@
+"""What the first bytes of a file tell: how it is laid out, and the fields of its first record.
+
+Only the beginning is looked at, so a file that is damaged further on is still recognised, and its reader can
+say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+HEAD = 2**16
+"""Bytes looked at."""
+PARQUET_MAGIC = b"PAR1"
+Layout: TypeAlias = Literal["array", "object", "lines", "csv", "parquet", "text", "empty"]
+
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:?)|([{}\[\]])|[^\s,:"{}\[\]]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The beginning of a file.
+
+    Attributes:
+        layout: a JSON array, one JSON object, JSON lines, CSV with a header, Parquet, other text, or nothing.
+        keys: the first record's fields, or the columns; of one JSON object, its own fields as far as seen.
+        opens: the brackets before the first plain value: `{[[` for `{"7": [[1.5, ...`.
+        inner: the fields of the first object inside the first record.
+        cut: the file ends before its first record does.
+
+    >>> look(b'[{"instr_id": "1_0", "trajectory": [["a", 0, 0]]}]').keys == {"instr_id", "trajectory"}
+    True
+    >>> walks = look(b'{"7": [{"position": [1, 2, 3]}]}')
+    >>> walks.layout, walks.opens, walks.inner
+    ('object', '{[{[', frozenset({'position'}))
+    """
+
+    layout: Layout
+    keys: frozenset[str] = frozenset()
+    opens: str = ""
+    inner: frozenset[str] = frozenset()
+    cut: bool = False
+
+    @property
+    def json(self) -> bool:
+        """Whether the file is JSON of any kind."""
+        return self.layout in ("array", "object", "lines")
+
+    def has(self, *fields: str) -> bool:
+        """Whether the first record has all these fields."""
+        return self.keys.issuperset(fields)
+
+    def has_any(self, *fields: str) -> bool:
+        """Whether the first record has one of these fields."""
+        return not self.keys.isdisjoint(fields)
+
+    def __str__(self) -> str:
+        if self.opens == "[":
+            return "a JSON array without records"
+        what = {"array": "a JSON array", "object": "a JSON object", "lines": "JSON lines", "csv": "CSV"}
+        names = ", ".join(repr(key[:30]) for key in sorted(self.keys)[:6]) + (", ..." if len(self.keys) > 6 else "")
+        if self.layout == "text" or not self.keys:
+            return "neither JSON records nor a table with a header"
+        return f"{what.get(self.layout, 'Parquet')} whose first fields are {names}"
+
+
+def look(content: bytes) -> Beginning:
+    """Look at the beginning of a file's content."""
+    if content.startswith(PARQUET_MAGIC):
+        return Beginning("parquet", _parquet_columns(content))
+    head = content[:HEAD].lstrip()
+    if not head:
+        return Beginning("empty" if len(content) <= HEAD else "text")
+    if head[:1] in b"[{":
+        return _look_json(head, more=len(content) > HEAD)
+    line = head.split(b"\n", 1)[0].decode(errors="replace").strip()
+    columns = frozenset(name.strip().strip('"') for name in line.split(","))
+    return Beginning("csv" if "path" in columns and len(columns) > 1 else "text", columns)
+
+
+def _look_json(head: bytes, *, more: bool) -> Beginning:
+    opens = ""
+    leading = True  # no plain value has come yet
+    stack: list[set[str] | None] = []  # the fields of the objects that are open; None stands for an array
+    objects: list[set[str]] = []
+    end = 0
+    for token in _TOKEN.finditer(head):
+        text, colon, bracket = token.groups()
+        if bracket is None:
+            if colon and stack and (fields := stack[-1]) is not None and text is not None:
+                fields.add(text.decode(errors="replace"))
+            elif not colon:
+                leading = False
+        elif bracket in (b"{", b"["):
+            opens += bracket.decode() if leading else ""
+            stack.append(set() if bracket == b"{" else None)
+            if (fields := stack[-1]) is not None:
+                objects.append(fields)
+        else:
+            leading = False
+            closed = stack.pop()
+            if not stack or (closed is not None and closed is objects[0]):
+                end = token.end()
+                break
+    keys, inner = (frozenset(objects[n]) if len(objects) > n else frozenset[str]() for n in (0, 1))
+    cut = not end and not more
+    if head[:1] == b"[":
+        return Beginning("array", keys if opens.startswith("[{") else frozenset(), opens, inner, cut)
+    lines = end and head[end:].lstrip()[:1] == b"{"
+    return Beginning("lines" if lines else "object", keys, opens, inner, cut)
+
+
+def _parquet_columns(content: bytes) -> frozenset[str]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return frozenset(pq.ParquetFile(pa.BufferReader(content)).schema_arrow.names)
+    except (pa.ArrowException, OSError):
+        return frozenset()  # its reader will say what is wrong

@@ -1,0 +1,169 @@
+"""Columns of CSV and Parquet files as Python lists, with paths as lists of labels or arrays of points."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+
+from wayscore.errors import FormatError
+from wayscore.formats import files
+from wayscore.formats.files import Source
+
+Places: TypeAlias = list[str | int | list[float]]
+Columns: TypeAlias = dict[str, list[Any]]
+
+
+def read_parquet(source: Source, names: tuple[str, ...]) -> Columns:
+    """Read those of `names` that a Parquet file has."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(pa.BufferReader(source.content))
+        groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
+        if sum(group.total_byte_size for group in groups) > files.SIZE_LIMIT:
+            raise FormatError(f"{source}: has more than {files.SIZE_LIMIT:,} bytes when decompressed; split it")
+        table = file.read(columns=[name for name in names if name in file.schema_arrow.names])
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{source}: is damaged Parquet ({_line(error)}); copy or write it again") from None
+    columns = {name: table.column(name) for name in table.column_names}
+    result = {
+        name: _paths(source, column) if name == "path" else column.to_pylist() for name, column in columns.items()
+    }
+    if "start_distance" in result:  # a missing number is NaN in many writers
+        result["start_distance"] = [None if cell != cell else cell for cell in result["start_distance"]]
+    return result
+
+
+def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
+    """Read those of `names` that a CSV file with a header has; empty cells become None."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    content = source.content
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(content),
+            read_options=csv.ReadOptions(block_size=min(len(content) + 1, 2**31 - 1)),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(
+                include_columns=list(names),
+                include_missing_columns=True,
+                column_types=dict.fromkeys(names, pa.string()),
+            ),
+        )
+    except pa.ArrowException as error:
+        raise FormatError(f"{source}: is not a table ({_line(error)}); write a header and one row a line") from None
+    header = content.split(b"\n", 1)[0].decode(errors="replace").strip().split(",")
+    present = [name for name in names if name in {column.strip('"') for column in header}]
+    columns: Columns = {name: [cell or None for cell in table.column(name).to_pylist()] for name in present}
+    readers = {"path": _cell_path, "goals": _cell_goals, "start_distance": _cell_number, "stopped": _cell_flag}
+    for name, reader in readers.items():
+        for row, cell in enumerate(columns.get(name, ())):
+            if cell is not None:
+                try:
+                    columns[name][row] = reader(cell)
+                except (msgspec.MsgspecError, ValueError) as error:
+                    episode = columns["episode"][row] if "episode" in columns else None
+                    raise FormatError(
+                        f"{source}, row {row} (episode {episode!r}), column {name!r}: cannot be read from "
+                        f"{_short(cell)} ({_line(error)}); {HINTS[name]}"
+                    ) from None
+    return columns
+
+
+HINTS = {
+    "path": "write a JSON list of labels or of finite points, or labels separated by spaces",
+    "goals": "write a JSON list of labels, or labels separated by spaces",
+    "start_distance": "write metres as a finite number",
+    "stopped": "write true or false",
+}
+
+
+def _cell_path(cell: str) -> Any:
+    return msgspec.json.decode(cell, type=Places) if cell.lstrip().startswith("[") else cell.split()
+
+
+def _cell_goals(cell: str) -> Any:
+    return msgspec.json.decode(cell, type=list[str]) if cell.lstrip().startswith("[") else cell.split()
+
+
+def _cell_number(cell: str) -> float:
+    number = float(cell)
+    if not np.isfinite(number):
+        raise ValueError("not finite")
+    return number
+
+
+def _cell_flag(cell: str) -> bool:
+    flags = {"true": True, "1": True, "false": False, "0": False}
+    if cell.strip().lower() not in flags:
+        raise ValueError("neither true nor false")
+    return flags[cell.strip().lower()]
+
+
+def _paths(source: Source, column: Any) -> list[Any]:
+    """Slice a list column: its places are turned into Python values or one array at once, not row by row."""
+    import pyarrow as pa
+
+    kind = column.type
+    where = f"{source}, column 'path'"
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
+        raise FormatError(f"{where}: must hold lists, got Arrow type {kind}")
+    if column.null_count:
+        raise FormatError(
+            f"{where}, row {column.is_null().to_pylist().index(True)}: is null; give every episode a path"
+        )
+    array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], kind)
+    starts = np.asarray(array.offsets)
+    starts = starts - starts[0]
+    places = _places(where, array.flatten())
+    bounds = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
+    if isinstance(places, list):
+        return [places[start:stop] for start, stop in bounds]
+    bad = np.flatnonzero(~np.isfinite(places).all(axis=1))
+    if bad.size:
+        row = int(np.searchsorted(starts, bad[0], side="right")) - 1
+        raise FormatError(
+            f"{where}, row {row}, step {bad[0] - starts[row]}: coordinates must be finite, got "
+            f"{places[bad[0]].tolist()}; leave the episode out or write its real value"
+        )
+    return [places[start:stop] for start, stop in bounds]
+
+
+def _places(where: str, values: Any) -> Any:
+    import pyarrow as pa
+
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return _places(where, values.dictionary_decode())
+    nested = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    numbers = values.flatten() if nested else values
+    if values.null_count or numbers.null_count:
+        raise FormatError(f"{where}: a path holds a null; leave the step out")
+    if not nested and (_is_text(kind) or pa.types.is_integer(kind)):
+        return values.to_pylist()
+    lengths = set(values.value_lengths().unique().to_pylist()) if nested else set()
+    if len(lengths) > 1 or not nested or not (pa.types.is_floating(numbers.type) or pa.types.is_integer(numbers.type)):
+        raise FormatError(f"{where}: places must be text, integers, or points of one dimension, got Arrow type {kind}")
+    points = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
+    return points.reshape(len(values), -1)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _short(cell: str) -> str:
+    return repr(cell if len(cell) <= 40 else cell[:37] + "...")
+
+
+def _line(error: BaseException) -> str:
+    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    return text if len(text) <= 160 else text[:157] + "..."

@@ -1,0 +1,136 @@
+"""Runs as lists of records, each a name and a walk: the results format of R2R and its descendants.
+
+A walk is a list of steps, and agents write a step in four ways: `[viewpoint, heading, elevation]`, a plain
+viewpoint, a list of viewpoints (all that the agent passed on its way to the next decision), or `[x, y, z]`.
+Every way may occur in one file. Only places are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+
+from wayscore.episodes import Query, Run
+from wayscore.errors import FormatError
+from wayscore.formats.base import Format, make_run
+from wayscore.formats.decoding import decode_records, place
+from wayscore.formats.files import Source
+
+Name: TypeAlias = str | int
+Loose: TypeAlias = list[str | list[str | float | None]]
+
+
+class Step(msgspec.Struct, array_like=True, gc=False):
+    """`[viewpoint, heading, elevation]`, by far the commonest."""
+
+    viewpoint: str
+    heading: float | None = None
+    elevation: float | None = None
+
+
+def read_trajectories(source: Source, form: Format, *, ids: Sequence[str], walks: Sequence[str]) -> Run:
+    """Read a run.
+
+    Args:
+        source: the file, a JSON array or JSON lines.
+        form: the format it is read as.
+        ids: the fields that may name the episode; the first present counts.
+        walks: the fields that may hold the walk; the first present counts.
+    """
+    expected = f'{form.title} results: [{{"{ids[0]}": ..., "{walks[0]}": [[viewpoint, heading, elevation], ...]}}, ...]'
+    try:
+        records = decode_records(source, _record(tuple(ids), tuple(walks), list[Step]), names=ids, expected=expected)
+        walk_of: Callable[[Any], Any] = _viewpoints
+    except FormatError:  # most often another way to write steps; what is wrong will be wrong again
+        records = decode_records(source, _record(tuple(ids), tuple(walks), Loose), names=ids, expected=expected)
+        walk_of = flatten
+    return make_run(source, form, _queries(source, records, ids, walks, walk_of, expected))
+
+
+def flatten(steps: Loose) -> Any:
+    """Return the places of a walk, however its steps are written: a list of labels, or an (n, k) array.
+
+    >>> flatten([["a", 0.5, 0.0], "b", ["c", "d"]])
+    ['a', 'b', 'c', 'd']
+    >>> flatten([[0, 1, 2], [0, 1, 3]]).shape
+    (2, 3)
+
+    Raises:
+        ValueError: a step is none of the four; the message says which and why.
+    """
+    labels: list[str] = []
+    points: list[Any] = []
+    for number, step in enumerate(steps):
+        if isinstance(step, str):
+            labels.append(step)
+        elif not step or all(isinstance(part, str) for part in step):
+            labels.extend(step)  # type: ignore[arg-type]
+        elif isinstance(step[0], str) and not any(isinstance(part, str) for part in step[1:]):
+            labels.append(step[0])
+        elif all(isinstance(part, int | float) for part in step):
+            points.append(step)
+        else:
+            raise ValueError(
+                f"step {number} must be a viewpoint, [viewpoint, heading, elevation] or [x, y, z], got {step}"
+            )
+        if points and labels:
+            raise ValueError(f"step {number} mixes viewpoints and coordinates; write one kind")
+        if points and len(points[-1]) != len(points[0]):
+            raise ValueError(f"step {number} has {len(points[-1])} coordinates but step 0 has {len(points[0])}")
+    return np.array(points, dtype=np.float64) if points else labels
+
+
+def _viewpoints(steps: list[Step]) -> list[str]:
+    return [step.viewpoint for step in steps]
+
+
+@cache
+def _record(ids: tuple[str, ...], walks: tuple[str, ...], steps: Any) -> type[Any]:
+    """Return a Struct with these fields: required where there is no choice, else each may be absent."""
+    fields: list[Any] = []
+    for names, kind in ((ids, Name), (walks, steps)):
+        if len(names) == 1:
+            fields.append((names[0], kind))
+        else:
+            fields += [(name, kind | msgspec.UnsetType, msgspec.UNSET) for name in names]
+    return msgspec.defstruct("Result", fields, kw_only=True, gc=False)
+
+
+def _queries(
+    source: Source,
+    records: list[Any],
+    ids: Sequence[str],
+    walks: Sequence[str],
+    walk_of: Callable[[Any], Any],
+    expected: str,
+) -> Iterator[Query]:
+    for number, record in enumerate(records):
+        name = _first(record, ids)
+        steps = _first(record, walks)
+        if name is msgspec.UNSET or steps is msgspec.UNSET:
+            lacking, named = (ids, "") if name is msgspec.UNSET else (walks, f" (episode {str(name)!r})")
+            raise FormatError(
+                f"{source}, {place(number, source)}{named}: the field {lacking[0]!r} is missing; expected {expected}"
+            )
+        try:
+            walk = walk_of(steps)
+        except ValueError as error:
+            raise FormatError(f"{source}, {place(number, source)} (episode {str(name)!r}): {error}") from None
+        if not len(walk):
+            raise FormatError(
+                f"{source}, {place(number, source)} (episode {str(name)!r}): its walk has no steps; "
+                "an agent that never moves has its start"
+            )
+        yield Query(str(name), walk)
+
+
+def _first(record: Any, fields: Sequence[str]) -> Any:
+    for field in fields:
+        value = getattr(record, field)
+        if value is not msgspec.UNSET:
+            return value
+    return msgspec.UNSET
