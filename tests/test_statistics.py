@@ -1,0 +1,525 @@
+"""Intervals and tests by hand, against SciPy, by property, and by what they promise in the long run."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wayscore as ws
+from wayscore import statistics
+from wayscore.statistics import (
+    Difference,
+    Interval,
+    bootstrap,
+    bootstrap_table,
+    effect_size,
+    holm,
+    kendall,
+    paired_bootstrap,
+    paired_bootstrap_table,
+    pearson,
+    probability_of_superiority,
+    randomization_test,
+    sign_test,
+    spearman,
+    win_tie_loss,
+)
+
+INF = math.inf
+values = st.floats(-1e6, 1e6)
+columns = st.lists(values, min_size=1, max_size=40)
+pairs = st.lists(st.tuples(values, values), min_size=1, max_size=40)
+small = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=30)
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def near_rate(hits: int, trials: int, rate: float) -> bool:
+    """Whether so many hits are what chance makes of this rate, once in a thousand not."""
+    return bool(scipy.stats.binomtest(hits, trials, rate).pvalue > 0.001)
+
+
+# The sign test
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "printed"),
+    [
+        (242, 17, "4.1e-52"),
+        (254, 9, "2.0e-63"),
+        (255, 9, "1.0e-63"),
+        (162, 46, "2.4e-16"),
+        (253, 12, "6.9e-60"),
+        (219, 16, "9.6e-47"),
+        (220, 14, "8.8e-49"),
+        (219, 17, "6.7e-46"),
+        (213, 26, "1.1e-37"),
+        (254, 12, "3.6e-60"),  # AD, where the paper prints 253/12's
+    ],
+)
+def test_the_papers_sign_tests(positive: int, negative: int, printed: str) -> None:
+    assert f"{sign_test(positive, negative):.1e}" == printed
+    assert sign_test(negative, positive) == pytest.approx(sign_test(positive, negative), rel=1e-9)
+
+
+def test_sign_test_by_hand() -> None:
+    assert sign_test(0, 0) == 1
+    assert sign_test(7, 7) == 1
+    assert sign_test(3, 0) == pytest.approx(2 / 8)
+    assert sign_test(4, 1) == pytest.approx(2 * (1 + 5) / 32)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_sign_test_against_exact_sums(positive: int, negative: int) -> None:
+    n = positive + negative
+    tail = sum(math.comb(n, k) for k in range(min(positive, negative) + 1))
+    assert sign_test(positive, negative) == pytest.approx(min(1.0, 2 * tail / 2**n), rel=1e-9)
+
+
+# Bootstrap intervals
+
+
+def test_bootstrap_by_enumeration() -> None:
+    # All 27 resamples of three values: the exact quantiles are those of their means.
+    sample = [0.0, 1.0, 5.0]
+    means = [sum(drawn) / 3 for drawn in itertools.product(sample, repeat=3)]
+    mean, low, high = bootstrap(sample, rng=rng(), level=0.8)
+    assert mean == 2
+    assert (low, high) == pytest.approx(tuple(np.quantile(means, [0.1, 0.9])))
+
+
+def test_bootstrap_against_scipy() -> None:
+    sample = rng(1).exponential(size=50)
+    theirs = scipy.stats.bootstrap(
+        (sample,), np.mean, n_resamples=20_000, method="percentile", rng=rng(2)
+    ).confidence_interval
+    ours = bootstrap(sample, rng=rng(3), resamples=20_000)
+    # Each quantile errs by sqrt(q (1 - q) / B) over the density there, 0.058 a standard error.
+    error = 5 * float(np.std(sample)) / math.sqrt(50) * math.sqrt(2 * 0.025 * 0.975 / 20_000) / 0.058
+    assert ours.mean == pytest.approx(np.mean(sample))
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=error)
+
+
+def test_bootstrap_resamples_the_denominator() -> None:
+    # By enumeration over all 4^4 resamples: the mean of what is defined, where anything is.
+    sample = np.array([0.0, 6.0, INF, INF])
+    means = [
+        sum(finite) / len(finite)
+        for drawn in itertools.product(sample, repeat=4)
+        if (finite := [value for value in drawn if value < INF])
+    ]
+    mean, low, high = bootstrap(sample, rng=rng(), resamples=20_000, level=0.6)
+    assert mean == 3
+    assert (low, high) == pytest.approx(tuple(np.quantile(means, [0.2, 0.8])))
+
+
+def test_cluster_bootstrap_is_a_ratio_of_sums() -> None:
+    clusters = ["a", "b", "a", "c", "a"]
+    sums, sizes = {"a": 3.0, "b": 10.0, "c": 2.0}, {"a": 3, "b": 1, "c": 1}
+    ratios = [
+        sum(sums[c] for c in drawn) / sum(sizes[c] for c in drawn) for drawn in itertools.product("abc", repeat=3)
+    ]
+    mean, low, high = bootstrap([1.0, 10.0, 2.0, 2.0, 0.0], rng=rng(), level=0.6, clusters=clusters)
+    assert mean == 3
+    assert (low, high) == pytest.approx(tuple(np.quantile(ratios, [0.2, 0.8])))
+
+
+def test_each_episode_its_own_cluster_is_no_cluster() -> None:
+    sample = rng(1).random(30)
+    assert bootstrap(sample, rng=rng(), clusters=range(30)) == bootstrap(sample, rng=rng())
+    assert bootstrap(sample, rng=rng(), clusters=np.repeat("one", 30)) == pytest.approx((np.mean(sample),) * 3)
+
+
+def test_undefined_values() -> None:
+    assert bootstrap([INF, -INF], rng=rng()) == Interval(0.0, 0.0, 0.0)
+    assert bootstrap([INF, 2.0, INF], rng=rng()) == Interval(2.0, 2.0, 2.0)
+    assert bootstrap([INF] * 99 + [2.0], rng=rng(), resamples=1) == Interval(2.0, 2.0, 2.0)
+    assert paired_bootstrap([INF, 1.0], [INF, INF], rng=rng()) == Difference(0.0, 0.0, 0.0, 1.0)
+    assert paired_bootstrap([INF, 1.0], [5.0, 0.0], rng=rng()).mean == 1
+    assert randomization_test([INF, 1.0], [INF, INF], rng=rng()) == 1
+    assert randomization_test([INF, 3.0, 1.0], [5.0, 3.0, 1.0], rng=rng()) == 1
+    assert effect_size([INF, 1.0], [5.0, INF]) == 0
+
+
+@pytest.mark.parametrize("value", [0.1, 0.11, -0.22, 1 / 3, 3.0, -7.7e5])
+def test_a_constant_is_certain(value: float) -> None:
+    mean, low, high = bootstrap([value] * 49, rng=rng(), resamples=100)
+    assert low <= mean <= high
+    assert (low, high) == pytest.approx((value, value), rel=1e-15)
+
+
+def test_table_is_its_columns() -> None:
+    table = {"SR": rng(1).integers(0, 2, 200), "NE": rng(2).exponential(size=200), "CLS": rng(3).random(200)}
+    table["NE"][:20] = INF
+    got = bootstrap_table(table, rng=rng(), resamples=500)
+    assert list(got) == list(table)
+    for metric, column in table.items():
+        assert got[metric] == pytest.approx(bootstrap(column, rng=rng(), resamples=500), rel=1e-12)
+    other = {"CLS": rng(4).random(200), "SR": rng(5).integers(0, 2, 200)}
+    both = paired_bootstrap_table(table, other, rng=rng(), resamples=500)
+    assert list(both) == ["SR", "CLS"]
+    for metric, column in other.items():
+        alone = paired_bootstrap(table[metric], column, rng=rng(), resamples=500)
+        assert both[metric] == pytest.approx(alone, rel=1e-12)
+
+
+def test_means_are_those_of_the_score_table() -> None:
+    columns = {"NE": rng(1).exponential(size=77), "DTW": np.where(rng(2).random(77) < 0.2, INF, 0.1)}
+    intervals = bootstrap_table(columns, rng=rng(), resamples=10)
+    assert {metric: interval.mean for metric, interval in intervals.items()} == ws.ScoreTable(columns, {}).means()
+
+
+def test_the_size_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = rng(1).random((2, 77))
+
+    def results() -> list[Any]:
+        return [*bootstrap(a, rng=rng(), resamples=99), randomization_test(a, b, rng=rng(), resamples=99)]
+
+    expected = results()
+    for size in (1, 1_000, 7_777, 10**7):
+        monkeypatch.setattr(statistics, "PRODUCT_AT_ONCE", size)
+        assert results() == pytest.approx(expected, rel=1e-12)
+
+
+def test_very_many_episodes_are_grouped() -> None:
+    sample = np.sort(rng(1).exponential(size=60_000))  # neighbours are alike, but groups are drawn at random
+    sample[::3] = INF
+    mean, low, high = bootstrap(sample, rng=rng(), resamples=2_000)
+    defined = sample[np.isfinite(sample)]
+    error = 1.96 * np.std(defined) / math.sqrt(len(defined))
+    assert mean == pytest.approx(np.mean(defined))
+    assert (mean - low, high - mean) == pytest.approx((error, error), rel=0.1)
+    shifted = sample + rng(2).normal(0.02, 1, size=len(sample))
+    exact = scipy.stats.ttest_rel(shifted[np.isfinite(sample)], defined).pvalue
+    assert randomization_test(shifted, sample, rng=rng()) == pytest.approx(exact, abs=0.005)
+    many = rng(3).permutation(60_000) // 4
+    assert bootstrap(sample, rng=rng(), resamples=2_000, clusters=many) == pytest.approx((mean, low, high), rel=0.005)
+
+
+@given(columns, st.integers(0, 2**32))
+def test_interval_properties(sample: list[float], seed: int) -> None:
+    got = bootstrap(sample, rng=rng(seed), resamples=50)
+    scale = max(map(abs, sample))
+    assert min(sample) - 1e-9 * scale <= got.low <= got.mean <= got.high <= max(sample) + 1e-9 * scale
+    assert got == bootstrap(sample, rng=rng(seed), resamples=50)
+    wider = bootstrap(sample, rng=rng(seed), resamples=50, level=0.99)
+    assert wider.low <= got.low <= got.high <= wider.high
+    moved = bootstrap(np.array(sample) + 1000, rng=rng(seed), resamples=50)
+    assert moved == pytest.approx([value + 1000 for value in got], abs=1e-9 * (scale + 1000))
+
+
+def covered(make: Callable[[np.random.Generator], np.ndarray], truth: float, trials: int, **options: Any) -> int:
+    """How many of so many 95 % intervals contain the truth."""
+    hits = 0
+    for seed in range(trials):
+        generator = rng(seed)
+        _, low, high = bootstrap(make(generator), rng=generator, resamples=1_000, **options)
+        hits += low <= truth <= high
+    return hits
+
+
+@pytest.mark.parametrize(
+    ("make", "truth"),
+    [
+        (lambda generator: generator.normal(3, 2, size=200), 3.0),
+        (lambda generator: generator.random(200) < 0.4, 0.4),
+        (lambda generator: np.where(generator.random(200) < 0.1, INF, generator.gamma(2, size=200)), 2.0),
+    ],
+    ids=["normal", "success", "skewed, a tenth undefined"],
+)
+def test_intervals_cover(make: Callable[[np.random.Generator], np.ndarray], truth: float) -> None:
+    assert near_rate(covered(make, truth, 400), 400, 0.95)
+
+
+def test_intervals_cover_clusters() -> None:
+    # 80 scans of 1 to 5 episodes that are alike; drawing episodes one by one knows too much.
+    clusters = np.repeat(np.arange(80), np.arange(80) % 5 + 1)
+
+    def make(generator: np.random.Generator) -> np.ndarray:
+        return generator.normal(size=80)[clusters] + 0.3 * generator.normal(size=len(clusters))
+
+    assert near_rate(covered(make, 0.0, 400, clusters=clusters), 400, 0.95)
+    assert covered(make, 0.0, 400) < 0.85 * 400
+
+
+# Paired tests
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_randomization_test_against_scipy(seed: int) -> None:
+    a, b = rng(seed).integers(0, 5, size=(2, 9)).astype(float)
+
+    def statistic(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+        return np.asarray(np.mean(x - y, axis=axis))
+
+    exact = scipy.stats.permutation_test((a, b), statistic, permutation_type="samples", n_resamples=np.inf).pvalue
+    error = 4 * math.sqrt(exact * (1 - exact) / 20_000) + 1e-4
+    assert randomization_test(a, b, rng=rng(), resamples=20_000) == pytest.approx(exact, abs=error)
+
+
+def test_randomization_test_by_hand() -> None:
+    d = np.array([0.1, 0.2, 0.3, -0.1])
+    sums = [abs(np.dot(signs, d)) for signs in itertools.product([-1, 1], repeat=4)]
+    exact = np.mean(np.array(sums) >= 0.5 - 1e-9)
+    assert randomization_test(d, [0] * 4, rng=rng(), resamples=20_000) == pytest.approx(exact, abs=0.01)
+    # The episodes of a cluster trade places together: two clusters leave but four ways, two of them as far out.
+    assert randomization_test(d, [0] * 4, rng=rng(), resamples=20_000, clusters="aabb") == pytest.approx(0.5, abs=0.02)
+    # The +1 keeps p above 0.
+    assert randomization_test([1.0] * 60, [0.0] * 60, rng=rng(), resamples=99) == 0.01
+
+
+def test_paired_bootstrap_by_hand() -> None:
+    a, b = rng(1).random(60), rng(2).random(60)
+    mean, low, high, p = paired_bootstrap(a, b, rng=rng(), clusters=range(60))
+    assert (mean, low, high) == bootstrap(a - b, rng=rng())
+    assert p > 0.05
+    assert (p < 0.05) == (low > 0 or high < 0)
+    better = paired_bootstrap(a + 1, b, rng=rng(), resamples=999)
+    assert better.low > 0
+    assert better.p == 0.002
+    assert paired_bootstrap(a, a, rng=rng()) == Difference(0.0, 0.0, 0.0, 1.0)
+
+
+def test_p_agrees_with_the_interval() -> None:
+    for seed in range(40):
+        generator = rng(seed)
+        difference = generator.normal(0.2, 1, size=100)
+        _, low, high, p = paired_bootstrap(difference, np.zeros(100), rng=generator, resamples=2_000)
+        if abs(p - 0.05) > 0.003:
+            assert (p < 0.05) == (low > 0 or high < 0)
+
+
+@given(pairs, st.integers(0, 2**32))
+def test_paired_tests_are_antisymmetric(sample: list[tuple[float, float]], seed: int) -> None:
+    a, b = zip(*sample, strict=True)
+    forth = paired_bootstrap(a, b, rng=rng(seed), resamples=50)
+    back = paired_bootstrap(b, a, rng=rng(seed), resamples=50)
+    mirrored = -forth.mean, -forth.high, -forth.low
+    assert back[:3] == pytest.approx(mirrored, abs=1e-9 * max(map(abs, a + b)))
+    assert back.p == pytest.approx(forth.p)
+    assert 0 < forth.p <= 1
+    p = randomization_test(a, b, rng=rng(seed), resamples=50)
+    assert 0 < p <= 1
+    assert p == randomization_test(a, b, rng=rng(seed), resamples=50)
+    assert p == randomization_test(b, a, rng=rng(seed), resamples=50)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_false_positives(clustered: bool) -> None:
+    """Runs of two agents who trade places at random differ only by chance."""
+    trials = 400
+    clusters = np.arange(200) // 2 if clustered else None
+    found = {"randomization": 0, "bootstrap": 0}
+    for seed in range(trials):
+        generator = rng(seed)
+        runs = generator.gamma(2, size=(2, 200)) + generator.gamma(1, size=200)  # alike where an episode is hard
+        swap = generator.random(200) < 0.5
+        if clusters is not None:
+            runs, swap = runs[:, clusters], swap[clusters]  # each episode twice
+        a, b = np.where(swap, runs[::-1], runs)
+        options: dict[str, Any] = {"rng": generator, "resamples": 999, "clusters": clusters}
+        found["randomization"] += randomization_test(a, b, **options) <= 0.05
+        found["bootstrap"] += paired_bootstrap(a, b, **options).p <= 0.05
+    assert near_rate(found["randomization"], trials, 0.05)
+    assert near_rate(found["bootstrap"], trials, 0.05)
+
+
+# Several tests, counts, effect sizes
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm({"SR": 0.9, "NE": 0.6}) == {"SR": 1.0, "NE": 1.0}
+    assert holm(np.array([0.0, 1.0])) == [0.0, 1.0]
+    assert holm([0.3]) == [0.3]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_properties(p: list[float]) -> None:
+    adjusted = holm(p)
+    assert all(raw <= new <= 1 for raw, new in zip(p, adjusted, strict=True))
+    assert max(adjusted) <= min(1.0, len(p) * max(p))
+    order = np.argsort(p, kind="stable")
+    assert np.all(np.diff(np.array(adjusted)[order]) >= 0)
+    assert list(holm(dict(enumerate(p))).values()) == adjusted
+    assert holm(p[::-1]) == adjusted[::-1]
+
+
+def test_win_tie_loss() -> None:
+    assert win_tie_loss([1, 2, 3, 4], [4, 2, 1, 1], "up") == (2, 1, 1)
+    assert win_tie_loss([1, 2, 3, 4], [4, 2, 1, 1], "down") == (1, 1, 2)
+    for direction in ("up", "down"):
+        assert win_tie_loss([INF, INF, 1, -INF, 2], [1, INF, -INF, INF, -INF], direction) == (2, 2, 1)
+
+
+@given(small, st.sampled_from(["up", "down"]))
+def test_win_tie_loss_properties(sample: list[tuple[int, int]], direction: Any) -> None:
+    a, b = zip(*sample, strict=True)
+    wins, ties, losses = win_tie_loss(a, b, direction)
+    assert wins + ties + losses == len(a)
+    assert win_tie_loss(b, a, direction) == (losses, ties, wins)
+    chance = probability_of_superiority(a, b, direction)
+    assert chance + probability_of_superiority(b, a, direction) == pytest.approx(1)
+    assert probability_of_superiority(a, a, direction) == 0.5
+    assert effect_size(a, b) == -effect_size(b, a) or effect_size(a, b) == 0
+
+
+def test_effect_size() -> None:
+    assert effect_size([1, 2, 6], [0, 0, 3]) == 2
+    assert effect_size([1, 2], [1, 2]) == 0
+    assert effect_size([0.3, 0.3], [0.1, 0.3]) == pytest.approx(0.5 * math.sqrt(2))
+    assert effect_size([1, 2], [2, 1]) == 0
+    assert effect_size([1.1, 2.1, 3.1], [1, 2, 3]) == INF
+    assert effect_size([1], [3]) == -INF
+    a, b = rng(1).random((2, 50))
+    assert effect_size(a, b) * math.sqrt(50) == pytest.approx(scipy.stats.ttest_rel(a, b).statistic)
+
+
+# Correlations
+
+
+@given(small)
+def test_correlations_against_scipy(sample: list[tuple[int, int]]) -> None:
+    x, y = zip(*sample, strict=True)
+    if len(set(x)) == 1 or len(set(y)) == 1:
+        assert pearson(x, y) == spearman(x, y) == kendall(x, y) == 0
+    else:
+        assert spearman(x, y) == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-12)
+        assert kendall(x, y) == pytest.approx(scipy.stats.kendalltau(x, y).statistic, abs=1e-12)
+        assert pearson(x, y) == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.floats(allow_nan=False), st.floats(allow_nan=False)), min_size=1, max_size=20))
+def test_correlations_stay_in_bounds(sample: list[tuple[float, float]]) -> None:
+    x, y = zip(*sample, strict=True)
+    for correlation in (spearman, kendall):
+        assert -1 <= correlation(x, y) <= 1
+        assert correlation(x, y) == pytest.approx(correlation(y, x), abs=1e-12)
+    if np.isfinite(sample).all():
+        assert -1 <= pearson(x, y) <= 1
+
+
+def test_correlations_by_hand() -> None:
+    # Humans rank five queries; the metric ties two of them.
+    ranking, metric = [1, 2, 3, 4, 5], [0.9, 0.7, 0.7, 0.2, 0.1]
+    assert spearman(ranking, metric) == pytest.approx(-9.5 / math.sqrt(10 * 9.5))
+    assert kendall(ranking, metric) == pytest.approx(-9 / math.sqrt(10 * 9))
+    assert spearman([1, 2, 3], [0, 1, INF]) == kendall([1, 2, 3], [0, 1, INF]) == 1
+    assert pearson([1e308, -1e308, 0], [1, -1, 0]) == pytest.approx(1)
+    assert pearson([1e-320, 0], [0, 1]) == pytest.approx(-1)
+    assert pearson([5], [5]) == spearman([5], [5]) == kendall([5], [5]) == 0
+
+
+# Bad input
+
+ONE_COLUMN: dict[str, Callable[[Any], object]] = {
+    "bootstrap": lambda x: bootstrap(x, rng=rng()),
+    "bootstrap_table": lambda x: bootstrap_table({"NE": x}, rng=rng()),
+    "holm": holm,
+}
+TWO_COLUMNS: dict[str, Callable[[Any, Any], object]] = {
+    "paired_bootstrap": lambda a, b: paired_bootstrap(a, b, rng=rng()),
+    "paired_bootstrap_table": lambda a, b: paired_bootstrap_table({"NE": a}, {"NE": b}, rng=rng()),
+    "randomization_test": lambda a, b: randomization_test(a, b, rng=rng()),
+    "win_tie_loss": lambda a, b: win_tie_loss(a, b, "up"),
+    "probability_of_superiority": lambda a, b: probability_of_superiority(a, b, "up"),
+    "effect_size": effect_size,
+    "pearson": pearson,
+    "spearman": spearman,
+    "kendall": kendall,
+}
+BAD_COLUMNS = [
+    ([], "shape"),
+    (0.5, "shape"),
+    ([[0.1], [0.2]], "shape"),
+    ([0.1, math.nan], "value 1 is NaN"),
+    (["a", "b"], "expected numbers"),
+    ([[1], [1, 2]], "expected numbers"),
+    (None, "NaN|shape"),
+]
+
+
+@pytest.mark.parametrize("name", ONE_COLUMN)
+@pytest.mark.parametrize(("bad", "message"), BAD_COLUMNS)
+def test_bad_column(name: str, bad: Any, message: str) -> None:
+    with pytest.raises(ws.OptionError, match=message):
+        ONE_COLUMN[name](bad)
+
+
+@pytest.mark.parametrize("name", TWO_COLUMNS)
+@pytest.mark.parametrize(("bad", "message"), BAD_COLUMNS)
+def test_bad_pair(name: str, bad: Any, message: str) -> None:
+    for a, b in (bad, [0.1, 0.2]), ([0.1, 0.2], bad):
+        with pytest.raises(ws.OptionError, match=message):
+            TWO_COLUMNS[name](a, b)
+    with pytest.raises(ws.OptionError, match=r"numbers differ: .*first values': 2, .*second values': 3"):
+        TWO_COLUMNS[name]([1, 2], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resamples": 0}, "resamples is a whole number, 1 or more, not 0"),
+        ({"resamples": 1e4}, "resamples is a whole number"),
+        ({"resamples": None}, "resamples is a whole number"),
+        ({"level": 0}, "level lies between 0 and 1"),
+        ({"level": 1.0}, "level lies between 0 and 1"),
+        ({"level": 95}, "level lies between 0 and 1, such as 0.95, not 95"),
+        ({"level": math.nan}, "level lies between 0 and 1"),
+        ({"level": "0.95"}, "level lies between 0 and 1"),
+        ({"rng": 7}, "rng is a numpy.random.Generator"),
+        ({"rng": None}, "rng is a numpy.random.Generator"),
+        ({"clusters": ["a"]}, "clusters has 1 labels for 2 episodes"),
+        ({"clusters": [["a"], ["b"]]}, "clusters is a label for each episode"),
+        ({"clusters": np.zeros((2, 2))}, "clusters is a label for each episode"),
+        ({"clusters": 3}, "clusters is a label for each episode"),
+        ({"clusters": [1.0, math.nan]}, "clusters has NaN"),
+    ],
+)
+def test_bad_settings(options: dict[str, Any], message: str) -> None:
+    given_options = {"rng": rng(), **options}
+    with pytest.raises(ws.OptionError, match=message):
+        bootstrap([1, 2], **given_options)
+    with pytest.raises(ws.OptionError, match=message):
+        paired_bootstrap([1, 2], [1, 2], **given_options)
+    if "level" not in options:
+        with pytest.raises(ws.OptionError, match=message):
+            randomization_test([1, 2], [1, 2], **given_options)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: bootstrap_table({}, rng=rng()), "no metric"),
+        (lambda: paired_bootstrap_table({"SR": [1]}, {"NE": [1]}, rng=rng()), "no metric"),
+        (lambda: bootstrap_table({"SR": [1], "NE": [1, 2]}, rng=rng()), "differ: {'SR': 1, 'NE': 2}"),
+        (lambda: sign_test(-1, 3), "positive is a whole number, 0 or more, not -1"),
+        (lambda: sign_test(1, 2.5), "negative is a whole number, 0 or more, not 2.5"),  # type: ignore[arg-type]
+        (lambda: holm({}), "shape"),
+        (lambda: holm([0.5, 1.5]), "between 0 and 1"),
+        (lambda: holm({"SR": -0.1}), "between 0 and 1"),
+        (lambda: win_tie_loss([1], [2], None), "direction is 'up' or 'down', not None"),  # type: ignore[arg-type]
+        (lambda: probability_of_superiority([1], [2], "left"), "'left'"),  # type: ignore[arg-type]
+        (lambda: pearson([1, INF], [1, 2]), "finite"),
+    ],
+)
+def test_bad_calls(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ws.OptionError, match=message):
+        call()
+
+
+def test_scipy_waits_until_it_is_needed() -> None:
+    code = "import sys, wayscore.statistics; print('scipy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
