@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
+    "convention": ("Convention", "conventions"),
     "distances": ("Distance", "Euclidean", "Function", "Graph", "Grid", "Table", "load_graphs"),
     "errors": (
         "DistanceError",
@@ -23,10 +24,13 @@ _HOMES = {
         "UnknownNodeError",
         "WayscoreError",
     ),
+    "episodes": ("join",),
+    "formats": ("load_references", "load_run"),
     "metrics": ("METRICS", "Metric"),
     "paths": ("PathBatch",),
     "running": ("RunningBatch", "RunningDTW"),
     "scoring": ("score",),
+    "signature": ("Signature",),
     "table": ("ScoreTable",),
     "worlds": ("World",),
 }
@@ -35,6 +39,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "METRICS",
     "Alignment",
+    "Convention",
     "Distance",
     "DistanceError",
     "Euclidean",
@@ -50,14 +55,19 @@ __all__ = [
     "RunningBatch",
     "RunningDTW",
     "ScoreTable",
+    "Signature",
     "Table",
     "UnknownNodeError",
     "WayscoreError",
     "World",
     "align",
+    "conventions",
     "dtw",
     "fast_dtw",
+    "join",
     "load_graphs",
+    "load_references",
+    "load_run",
     "ndtw",
     "score",
     "sdtw",
@@ -65,7 +75,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     from wayscore.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw
+    from wayscore.convention import Convention, conventions
     from wayscore.distances import Distance, Euclidean, Function, Graph, Grid, Table, load_graphs
+    from wayscore.episodes import join
     from wayscore.errors import (
         DistanceError,
         FormatError,
@@ -75,10 +87,12 @@ if TYPE_CHECKING:
         UnknownNodeError,
         WayscoreError,
     )
+    from wayscore.formats import load_references, load_run
     from wayscore.metrics import METRICS, Metric
     from wayscore.paths import PathBatch
     from wayscore.running import RunningBatch, RunningDTW
     from wayscore.scoring import score
+    from wayscore.signature import Signature
     from wayscore.table import ScoreTable
     from wayscore.worlds import World
 

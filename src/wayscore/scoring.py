@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.alignment import check_threshold
+from wayscore.convention import Convention, find_convention
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
+from wayscore.distances.graph import Graph
 from wayscore.distances.labels import encode_in_scenes
+from wayscore.episodes import Joined
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.metrics import METRICS, Measurements, Metric, find_metrics
 from wayscore.paths import Offsets, PathBatch, Paths, Role
@@ -33,9 +37,9 @@ def score(
     references: Paths,
     queries: Paths,
     distance: Distance | Mapping[str, Distance] | None = None,
-    threshold: float = 3.0,
+    threshold: float | None = None,
     metrics: Iterable[str | Metric] | str | None = None,
-    convention: str = "paper",
+    convention: str | Path | Convention = "paper",
     scenes: Sequence[str] | None = None,
     pairing: Sequence[int] | NDArray[np.int64] | None = None,
     episodes: Sequence[Any] | None = None,
@@ -47,9 +51,9 @@ def score(
         references: the instructed paths: labels for graphs and tables, (n, k) coordinates otherwise.
         queries: the agent's paths, one for each reference.
         distance: the metric on places; None is Euclidean. A mapping from scene to distance needs `scenes`.
-        threshold: d_th, the success threshold, in the units of the distance.
-        metrics: which metrics, as symbols or values; all of the paper's by default.
-        convention: the set of choices; "paper" is the one there is.
+        threshold: d_th, the success threshold, in the units of the distance; the convention's (3 m) by default.
+        metrics: which metrics, as symbols or values; by default those that the convention names, or all.
+        convention: the set of choices, by name, as a TOML file or as a value (see `wayscore.convention`).
         scenes: the scene of each query, where `distance` is a mapping.
         pairing: the number of the reference that each query answers, where several share one.
         episodes: names for the rows; 0, 1, 2, ... by default.
@@ -59,12 +63,13 @@ def score(
     >>> table.means()
     {'NE': 1.0, 'nDTW': 0.8464817248906141}
     """
+    rules = find_convention(convention)
+    threshold = rules.threshold if threshold is None else threshold
     check_threshold(threshold)
-    if convention != "paper":
-        raise OptionError(f"there is no convention {convention!r}{did_you_mean(convention, ['paper'])} Known: paper")
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise OptionError(f"threads must be a whole number, 1 or more, or None for all cores, got {threads!r}")
-    chosen = find_metrics(metrics, METRICS)
+    chosen = find_metrics(metrics if metrics is not None else rules.metrics or None, METRICS)
+    distance = _as_convention(distance, rules)
     pairs = _check_pairing(references, queries, pairing)
     names: Sequence[Any] = range(len(queries)) if episodes is None else list(episodes)
     if len(names) != len(queries):
@@ -75,9 +80,9 @@ def score(
         parts = _parts_by_scene(references, queries, pairs, distance, scenes, names)
     else:
         parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
-    _run(parts, chosen, threshold, scores, threads)
+    _run(parts, chosen, threshold, rules, scores, threads)
     settings: dict[str, Any] = {
-        "convention": convention,
+        "convention": rules.name,
         "threshold": float(threshold),
         "distance": sorted({part.space.fingerprint for part in parts}),
         "version": _version(),
@@ -87,6 +92,69 @@ def score(
         settings["largest snap"] = moved
     columns = {metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}
     return ScoreTable(columns, settings, episodes=names, scenes=None if scenes is None else list(scenes))
+
+
+def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] | None, **options: Any) -> ScoreTable:
+    """Score a run that was joined with its references; the table has the references' order.
+
+    Args:
+        joined: what `wayscore.join` returned. Its `worst` episodes get the worst value of every metric.
+        distance: the metric on places, or one for each scene.
+        **options: threshold, metrics, convention and threads, as for `score`.
+    """
+    rows = joined.pairs
+    table = score(
+        references=[reference.path for reference, _ in rows],
+        queries=[query.path for _, query in rows],
+        distance=distance,
+        scenes=[reference.scene for reference, _ in rows],
+        episodes=joined.episodes,
+        **options,
+    )
+    if not joined.worst:
+        return table
+    names = [*joined.episodes, *(reference.episode for reference in joined.worst)]
+    places = np.argsort([joined.order[name] for name in names])
+    columns = {}
+    for symbol, values in table.columns.items():
+        metric = find_metrics([symbol], METRICS)[0]
+        worst = metric.bounds[0] if metric.direction == "up" else metric.bounds[1]
+        columns[symbol] = np.concatenate((values, np.full(len(joined.worst), worst)))[places]
+    scenes = [reference.scene for reference, _ in rows] + [reference.scene for reference in joined.worst]
+    return ScoreTable(
+        columns,
+        table.settings,
+        episodes=[names[place] for place in places],
+        scenes=[scenes[place] for place in places],
+    )
+
+
+def _as_convention(distance: Any, rules: Convention) -> Any:
+    """Return the distance, or distances by scene, as the convention takes them."""
+    if rules.distance == "given":
+        return distance
+    if isinstance(distance, Mapping):
+        return _Hops(distance)
+    if not isinstance(distance, Graph):
+        raise OptionError(f"the convention {rules.name} counts hops, which needs a Graph; got {distance!r}")
+    return distance.hops
+
+
+class _Hops(Mapping[str, Distance]):
+    """Scene -> graph in hops, counted when first asked for."""
+
+    def __init__(self, graphs: Mapping[str, Any]) -> None:
+        self._graphs = graphs
+
+    def __getitem__(self, scene: str) -> Distance:
+        hops: Distance = self._graphs[scene].hops
+        return hops
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._graphs)
+
+    def __len__(self) -> int:
+        return len(self._graphs)
 
 
 def _check_pairing(references: Paths, queries: Paths, pairing: Any) -> Offsets | None:
@@ -228,7 +296,12 @@ def _parts(
 
 
 def _run(
-    parts: list[_Part], metrics: tuple[Metric, ...], threshold: float, scores: Floats, threads: int | None
+    parts: list[_Part],
+    metrics: tuple[Metric, ...],
+    threshold: float,
+    rules: Convention,
+    scores: Floats,
+    threads: int | None,
 ) -> None:
     """Measure all parts and apply the metrics; small scenes go together, since a metric has a price a call."""
     needs = frozenset().union(*(metric.needs for metric in metrics))
@@ -240,7 +313,7 @@ def _run(
         measured = np.empty((len(MEASURED), firsts[-1]))
         for part, first in zip(group, firsts, strict=False):
             part.measure(scale, reach, measured, first)
-        measurements = Measurements(*measured, threshold)  # type: ignore[call-arg]
+        measurements = Measurements(*measured, threshold, rules)  # type: ignore[call-arg]
         where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
         for row, metric in zip(scores, metrics, strict=True):
             row[where] = metric.compute(measurements)

@@ -14,10 +14,13 @@ import typer
 from typer.core import TyperGroup
 
 from wayscore.cli.bench import bench
+from wayscore.cli.conventions import conventions
 from wayscore.cli.demo import demo
+from wayscore.cli.score import score
+from wayscore.cli.validate import validate
 from wayscore.errors import WayscoreError
 
-VERBS: tuple[Callable[..., Any], ...] = (demo, bench)
+VERBS: tuple[Callable[..., Any], ...] = (demo, score, validate, conventions, bench)
 DEBUG = "--debug"
 
 

@@ -154,9 +154,34 @@ class Graph:
         code = self._code(node)
         return [self.nodes[c] for c in self._targets[self._starts[code] : self._starts[code + 1]]]
 
+    @cached_property
+    def hops(self) -> Graph:
+        """The same graph with every edge of length 1.
+
+        >>> Graph.from_edges([("hall", "stairs"), ("stairs", "attic")], [2.0, 3.5]).hops.distance("hall", "attic")
+        2.0
+        """
+        sources = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self._starts))
+        ones = np.ones(len(sources))
+        # Edges are kept in both directions, so that they may go in as directed ones.
+        counted = Graph(
+            self.nodes, sources, self._targets, ones, directed=True, positions=self.positions, name=self.name
+        )
+        counted.directed = self.directed
+        return counted
+
+    def has_edge(self, a: Hashable, b: Hashable) -> bool:
+        """Say whether an edge leads from `a` to `b`; False where either is unknown."""
+        return (a, b) in self._pairs
+
     def distance(self, a: Hashable, b: Hashable) -> float:
         """Return d(a, b) of two labels."""
         return float(self.between(np.array([self._code(a)]), np.array([self._code(b)]))[0, 0])
+
+    @cached_property
+    def _pairs(self) -> frozenset[tuple[Hashable, Hashable]]:
+        sources = np.repeat(np.arange(len(self)), np.diff(self._starts)).tolist()
+        return frozenset((self.nodes[a], self.nodes[b]) for a, b in zip(sources, self._targets.tolist(), strict=True))
 
     @cached_property
     def table(self) -> Floats | None:

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore.convention import Convention
 from wayscore.errors import OptionError, did_you_mean
 
 Floats = NDArray[np.float64]
@@ -50,11 +51,18 @@ class Measurements:
     """|Q|."""
     threshold: float
     """d_th."""
+    convention: Convention
+    """The choices that formulas look at."""
+
+    def within(self, distances: Floats) -> Floats:
+        """1 where a distance meets the threshold, as the convention compares, else 0."""
+        met = distances < self.threshold if self.convention.comparison == "<" else distances <= self.threshold
+        return met.astype(np.float64)
 
     @cached_property
     def success(self) -> Floats:
         """SR = 1[NE <= d_th], which several metrics are weighted by."""
-        return (self.end <= self.threshold).astype(np.float64)
+        return self.within(self.end)
 
     @cached_property
     def similarity(self) -> Floats:

@@ -26,12 +26,15 @@ def _ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
 
 def oracle_success(m: Measurements) -> Floats:
     """OSR = 1[ONE <= d_th]."""
-    return (m.closest <= m.threshold).astype(np.float64)
+    return m.within(m.closest)
 
 
 def success_by_length(m: Measurements) -> Floats:
-    """SPL = SR d(q_1, goal) / max(PL, d(q_1, goal))."""
-    return m.success * _ratio(m.start, np.maximum(m.query_length, m.start), both_zero=1.0)
+    """SPL = SR L / max(PL, L), L = d(q_1, goal); conventions may take the reference's length, or floor the divisor."""
+    rules = m.convention
+    length = m.start if rules.spl_length == "shortest" else m.reference_length
+    longest = np.maximum(np.maximum(m.query_length, length), rules.spl_floor)
+    return m.success * _ratio(length, longest, both_zero=1.0 if rules.spl_at_goal == "still" else 0.0)
 
 
 def success_by_edits(m: Measurements) -> Floats:

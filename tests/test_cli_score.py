@@ -1,0 +1,186 @@
+"""`wayscore score` and `wayscore validate` as users call them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import wayscore as ws
+from tests.test_distances import connectivity
+from wayscore.cli.app import app
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Two scans on a line, three instructions, an agent that overshoots one goal."""
+    graphs = tmp_path / "connectivity"
+    graphs.mkdir()
+    (graphs / "S_connectivity.json").write_text(json.dumps(connectivity("abcdefgh", "ab bc cd de ef fg gh")))
+    (graphs / "T_connectivity.json").write_text(json.dumps(connectivity("xyz", "xy yz")))
+    paths = [("S", "abcd", 2), ("T", "xy", 1)]
+    references = [
+        {
+            "scan": scan,
+            "path_id": number,
+            "path": list(path),
+            "distance": len(path) - 1.0,
+            "heading": 0.0,
+            "instructions": ["Go."] * count,
+        }
+        for number, (scan, path, count) in enumerate(paths, start=1)
+    ]
+    (tmp_path / "references.json").write_text(json.dumps(references))
+    write_run(tmp_path / "agent.json", {"1_0": "abcd", "1_1": "abcdefgh", "2_0": "xyz"})
+    return tmp_path
+
+
+def write_run(path: Path, walks: dict[str, str]) -> None:
+    run = [{"instr_id": name, "trajectory": [[node, 0.0, 0.0] for node in walk]} for name, walk in walks.items()]
+    path.write_text(json.dumps(run))
+
+
+def call(files: Path, *words: str, verb: str = "score", run: str = "agent.json") -> Result:
+    where = ["--references", str(files / "references.json"), "--graphs", str(files / "connectivity")]
+    return CliRunner().invoke(app, [verb, str(files / run), *where, *words])
+
+
+def scored(files: Path, *words: str) -> dict[str, Any]:
+    result = call(files, "--format", "json", *words)
+    assert result.exit_code == 0, result.stderr
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_means_by_hand(files: Path) -> None:
+    found = scored(files)
+    assert found["run"] == "agent"
+    assert found["episodes"] == 3
+    assert found["metrics"]["NE"]["mean"] == pytest.approx((0 + 4 + 1) / 3)
+    assert found["metrics"]["SR"]["mean"] == pytest.approx(2 / 3)
+    assert found["metrics"]["PL"]["mean"] == pytest.approx((3 + 7 + 2) / 3)
+    assert "convention:paper" in found["signature"]
+    assert scored(files, "--threshold", "4")["metrics"]["SR"]["mean"] == 1.0
+
+
+def test_the_table_and_its_options(files: Path) -> None:
+    result = call(files, "--metrics", "nDTW,SR")
+    assert result.exit_code == 0
+    assert "nDTW" in result.stdout
+    assert "SPL" not in result.stdout
+    assert "wayscore|version:" in result.stdout
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
+def test_a_row_an_episode(files: Path, ending: str) -> None:
+    out = files / f"rows.{ending}"
+    assert call(files, "--episodes", str(out)).exit_code == 0
+    if ending == "parquet":
+        assert list(ws.ScoreTable.load(out).episodes) == ["1_0", "1_1", "2_0"]
+    elif ending == "csv":
+        assert out.read_text().splitlines()[0].startswith('"episode","scene","PL"')
+    else:
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        assert [row["NE"] for row in rows] == [0.0, 4.0, 1.0]
+
+
+def test_two_runs_side_by_side(files: Path) -> None:
+    write_run(files / "other.json", {"1_0": "a", "1_1": "a", "2_0": "x"})
+    result = call(files, str(files / "other.json"), "--episodes", str(files / "rows.csv"))
+    assert result.exit_code == 0
+    assert "agent" in result.stdout
+    assert "other" in result.stdout
+    assert (files / "rows-agent.csv").exists()
+    assert (files / "rows-other.csv").exists()
+
+
+def test_the_same_seed_prints_the_same(files: Path) -> None:
+    assert call(files).stdout == call(files).stdout
+
+
+@pytest.mark.parametrize(
+    ("walks", "words", "message"),
+    [
+        ({"1_0": "abcd"}, (), "2 of the 3 episodes of references.json are not answered: 1_1, 2_0"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x", "9_9": "a"}, (), "does not have: 9_9"),
+        ({"1_0": "b", "1_1": "a", "2_0": "x"}, (), "do not begin where their reference does: 1_0"),
+        ({"1_0": "aq", "1_1": "a", "2_0": "x"}, (), "visit a place that their scene does not have: 1_0"),
+        ({"1_0": "ac", "1_1": "a", "2_0": "x"}, ("--move", "error"), "take a step that is not an edge: 1_0"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--metrics", "nDTV"), "there is no metric 'nDTV'"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--threshold", "0"), "threshold must be a positive distance"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--convention", "papr"), "did you mean 'paper'"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--format", "pdf"), "there is no format 'pdf'"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--missing", "ignore"), "missing episodes may be error, skip, zero"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--episodes", "rows.xls"), "ending must be .parquet, .csv or .jsonl"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--resamples", "0"), "resamples"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    files: Path, walks: dict[str, str], words: tuple[str, ...], message: str
+) -> None:
+    write_run(files / "bad.json", walks)
+    result = call(files, *words, run="bad.json")
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_policies(files: Path) -> None:
+    write_run(files / "agent.json", {"1_0": "abcd"})
+    assert scored(files, "--missing", "skip")["episodes"] == 1
+    zero = scored(files, "--missing", "zero")
+    assert (zero["episodes"], zero["missing"], zero["undefined"]["NE"]) == (3, 2, 2)
+    assert zero["metrics"]["SR"]["mean"] == pytest.approx(1 / 3)
+    assert "missing:zero-2" in zero["signature"]
+
+
+def test_labels_need_graphs(files: Path) -> None:
+    result = CliRunner().invoke(
+        app, ["score", str(files / "agent.json"), "--references", str(files / "references.json")]
+    )
+    assert result.exit_code == 1
+    assert "give the connectivity files with --graphs" in result.stderr
+
+
+def test_validate(files: Path) -> None:
+    good = call(files, verb="validate")
+    assert good.exit_code == 0
+    assert "3 answers to 3 episodes, no problem found" in good.stdout
+    write_run(files / "bad.json", {"1_0": "bq", "9_9": "a"})
+    bad = call(files, verb="validate", run="bad.json")
+    assert bad.exit_code == 1
+    for line in (
+        "2 of the 3 episodes of references.json are not answered: 1_1, 2_0",
+        "1 answers are to episodes that references.json does not have: 9_9",
+        "1 queries do not begin where their reference does: 1_0",
+        "1 queries take a step that is not an edge: 1_0",
+        "1 queries visit a place that their scene does not have: 1_0",
+        "6 problems in 2 answers to 3 episodes",
+    ):
+        assert line in bad.stdout
+
+
+FIGURES = {"TL": "PL", "NE": "NE", "OSR": "OSR", "SR": "SR", "SPL": "SPL"}
+
+
+def test_figures_that_others_published(data: Path) -> None:
+    published = json.loads((data / "published.json").read_text())
+    exact = {
+        file: entry
+        for file, entry in published.items()
+        if entry.get("match") == "exact" and "r2r/val_unseen" in file and "figures" in entry
+    }
+    assert exact
+    words = ["--references", str(data / "r2r/R2R_val_unseen.json.gz"), "--graphs", str(data / "connectivity.tar.gz")]
+    result = CliRunner().invoke(
+        app, ["score", *(str(data / file) for file in exact), *words, "--format", "json", "--resamples", "1"]
+    )
+    assert result.exit_code == 0, result.stderr
+    for line, (file, entry) in zip(result.stdout.splitlines(), exact.items(), strict=True):
+        metrics = json.loads(line)["metrics"]
+        for theirs, ours in FIGURES.items():
+            if theirs in entry["figures"]:
+                assert metrics[ours]["mean"] == pytest.approx(entry["figures"][theirs], abs=5e-5), (file, theirs)

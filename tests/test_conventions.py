@@ -1,0 +1,229 @@
+"""Conventions: what each does differently, by hand, and against other people's scorers on real walks."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import wayscore as ws
+from tests.conftest import read_json
+from tests.test_episodes import references, run
+from wayscore.cli.app import app
+from wayscore.convention import CHOICES, CONVENTIONS, PAPER, Convention, find_convention
+from wayscore.episodes import join
+from wayscore.formats import load_references, load_run
+from wayscore.scoring import score_joined
+
+ROUND = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])
+"""A square of 1, 2, 3 and 4 metres: from a to d it is 4 m direct and 6 m around."""
+
+
+def score(reference: str, query: str, convention: str, metric: str, threshold: float | None = None) -> float:
+    table = ws.score(
+        references=[reference],
+        queries=[query],
+        distance=ROUND,
+        convention=convention,
+        metrics=metric,
+        threshold=threshold,
+    )
+    return float(table[metric][0])
+
+
+@pytest.mark.parametrize(
+    ("convention", "success"),
+    [("paper", 1.0), ("r4r", 1.0), ("r2r", 0.0), ("envdrop", 0.0), ("duet", 0.0), ("valan", 0.0)],
+)
+def test_at_exactly_the_threshold(convention: str, success: float) -> None:
+    # b is 3 m from d: a success only where the threshold itself counts.
+    found = [score("abcd", "abcdcb", convention, metric, threshold=5.0) for metric in ("SR", "OSR")]
+    assert found == [success, 1.0] if success else found[1] == 1.0
+    assert score("abcd", "ab", convention, "SR", threshold=5.0) == success
+
+
+def test_spl_by_the_references_length() -> None:
+    # Goal d is 4 m from a; the reference takes 6 m, and so does the agent.
+    assert score("abcd", "abcd", "paper", "SPL") == pytest.approx(4 / 6)
+    assert score("abcd", "abcd", "envdrop", "SPL") == pytest.approx(4 / 6)
+    assert score("abcd", "abcd", "duet", "SPL") == 1.0
+    assert score("abcd", "ad", "duet", "SPL") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("convention", "stayed", "left"),
+    [("paper", 1.0, 0.0), ("envdrop", 0.0, 0.0), ("valan", 0.0, 0.0), ("duet", 1.0, 1.0)],
+)
+def test_a_start_at_the_goal(convention: str, stayed: float, left: float) -> None:
+    assert score("aba", "a", convention, "SPL") == stayed
+    assert score("aba", "aba", convention, "SPL") == left
+
+
+def test_hops_in_place_of_metres() -> None:
+    assert score("abcd", "abc", "r4r", "DTW") == 3.0
+    assert score("abcd", "abc", "r4r-hops", "DTW") == 1.0
+    assert ROUND.hops.distance("a", "d") == 1.0
+    assert not ROUND.hops.directed
+    table = ws.score(references=["ad"], queries=["a"], distance={"s": ROUND}, scenes=["s"], convention="r4r-hops")
+    assert table["DTW"].tolist() == [1.0]
+    with pytest.raises(ws.OptionError, match="counts hops, which needs a Graph"):
+        ws.score(references=[[[0.0]]], queries=[[[0.0]]], convention="r4r-hops")
+
+
+def test_what_an_evaluator_prints() -> None:
+    table = ws.score(references=["ab"], queries=["ab"], distance=ROUND, convention="r2r")
+    assert table.metrics == ["PL", "NE", "ONE", "SR", "OSR", "SPL"]
+    assert table.settings["convention"] == "r2r"
+
+
+def test_three_instructions_a_path() -> None:
+    asked = references(**{"7_0": "ab", "7_1": "ab", "7_2": "ab", "7_3": "ab"})
+    agent = run(**{"7_0": "ab", "7_1": "ab", "7_2": "ab", "7_3": "ab"})
+    assert join(agent, asked).episodes == ("7_0", "7_1", "7_2", "7_3")
+    official = join(agent, asked, convention="r2r")
+    assert official.episodes == ("7_0", "7_1", "7_2")
+    assert official.problems["unknown"] == ("7_3",)
+    assert official.policies["unknown"] == "skip"
+
+
+def test_absent_answers_as_each_evaluator_takes_them() -> None:
+    asked, agent = references(e1="ab", e2="ab"), run(e1="ab")
+    assert join(agent, asked, convention="duet").episodes == ("e1",)
+    with pytest.raises(ws.FormatError, match="not answered"):
+        join(agent, asked, convention="envdrop")
+    with pytest.raises(ws.FormatError, match="not answered"):
+        join(agent, asked, convention="duet", missing="error")
+
+
+def test_every_preset_is_sound_and_different() -> None:
+    assert len({convention.about for convention in CONVENTIONS.values()}) == len(CONVENTIONS)
+    for name, convention in CONVENTIONS.items():
+        assert convention.name == name
+        assert find_convention(name) is convention
+        for choice, values in CHOICES.items():
+            assert getattr(convention, choice) in values
+        assert set(convention.metrics) <= set(ws.METRICS)
+        others = [other for other in CONVENTIONS.values() if other.name != name]
+        assert all(convention.differences(other) for other in others)
+    assert set(CHOICES) <= {field.name for field in fields(Convention)}
+
+
+def test_a_convention_of_ones_own(tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text('base = "duet"\ncomparison = "<="\nthreshold = 5\nmetrics = ["SR"]\n')
+    found = find_convention(own)
+    assert (found.name, found.comparison, found.threshold, found.spl_length) == ("mine", "<=", 5.0, "reference")
+    table = ws.score(references=["abcd"], queries=["ab"], distance=ROUND, convention=str(own))
+    assert table.columns.keys() == {"SR"}
+    assert table["SR"].tolist() == [1.0]
+    assert table.settings["threshold"] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("comparison = ", "not TOML"),
+        ('comparson = "<"', "there is no choice 'comparson'; did you mean 'comparison'"),
+        ('comparison = "=="', "comparison must be one of <=, <, got '=='"),
+        ('threshold = "3"', "threshold must be a float, got '3'"),
+        ("instructions = 1.5", "instructions must be a int, got 1.5"),
+        ('base = "dute"', "there is no convention 'dute'; did you mean 'duet'"),
+    ],
+)
+def test_damaged_conventions(text: str, match: str, tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text(text)
+    with pytest.raises(ws.WayscoreError, match=match):
+        find_convention(own)
+    with pytest.raises(ws.FormatError, match="cannot be read"):
+        find_convention(tmp_path / "nowhere.toml")
+
+
+def test_the_command() -> None:
+    listed = CliRunner().invoke(app, ["conventions"])
+    assert all(name in listed.stdout for name in CONVENTIONS)
+    one = CliRunner().invoke(app, ["conventions", "duet"])
+    assert "spl_length: reference" in one.stdout
+    diff = CliRunner().invoke(app, ["conventions", "--diff", "duet", "paper"])
+    assert "comparison: duet <, paper <=" in diff.stdout.splitlines()
+    wrong = CliRunner().invoke(app, ["conventions", "papr"])
+    assert wrong.exit_code == 1
+    assert "did you mean 'paper'" in wrong.stderr
+
+
+WALKERS = ["stop", "shortest", "oracle", "random", "noisy", "detour", "turning"]
+OFFICIAL = {"length": "PL", "nav_error": "NE", "oracle success_rate": "OSR", "success_rate": "SR", "spl": "SPL"}
+SETS = {"r2r_val_seen": 1021, "r4r_val_seen": 115}
+
+
+@pytest.mark.parametrize("walker", WALKERS)
+@pytest.mark.parametrize("which", SETS)
+def test_duet_and_the_official_evaluator_on_real_walks(which: str, walker: str, data: Path, golden: Path) -> None:
+    folder = golden / which
+    source = data / "r2r/R2R_val_seen.json.gz" if which.startswith("r2r") else folder / "references.json.gz"
+    asked, agent = load_references(source), load_run(folder / f"{walker}.predictions.json.gz")
+    graphs = ws.load_graphs(data / "connectivity.tar.gz")
+    table = score_joined(join(agent, asked, graphs=graphs, convention="duet"), distance=graphs, convention="duet")
+    with gzip.open(folder / f"{walker}.expected.csv.gz", "rt") as stream:
+        expected = {row["instr_id"]: row for row in csv.DictReader(stream)}
+    assert len(table) == SETS[which]
+    for column, metric in {
+        "duet_sr": "SR",
+        "duet_spl": "SPL",
+        "duet_ndtw": "nDTW",
+        "duet_sdtw": "SDTW",
+        "duet_cls": "CLS",
+    }.items():
+        values = [float(expected[name][column]) for name in table.episodes]
+        np.testing.assert_allclose(table[metric], values, rtol=1e-9, atol=1e-13, err_msg=column)
+
+    official = json.loads((folder / "summary.json").read_text())[walker].get("r2r_official")
+    if official is None:
+        return
+    table = score_joined(join(agent, asked, graphs=graphs, convention="r2r"), distance=graphs, convention="r2r")
+    means = table.means()
+    names = {
+        "length": "PL",
+        "nav_error": "NE",
+        "oracle_error": "ONE",
+        "oracle success_rate": "OSR",
+        "success_rate": "SR",
+        "spl": "SPL",
+    }
+    compared = [(figure, names[key]) for key, figure in official.items() if key in names]
+    assert len(compared) >= 4
+    for figure, metric in compared:
+        assert means[metric] == pytest.approx(figure, rel=1e-9), metric
+
+
+def test_another_repositorys_figures_for_each_episode(data: Path) -> None:
+    folder = data / "predictions/r2r"
+    asked, agent = (
+        load_references(data / "r2r/R2R_val_seen.json.gz"),
+        load_run(folder / "val_seen_navillm_run1.json.gz"),
+    )
+    theirs = read_json(folder / "val_seen_navillm_run1.item_metrics.json.gz")
+    graphs = ws.load_graphs(data / "connectivity.tar.gz")
+    table = score_joined(join(agent, asked, graphs=graphs), distance=graphs, convention="envdrop")
+    names = {
+        "nav_error": "NE",
+        "oracle_error": "ONE",
+        "trajectory_length": "PL",
+        "success": "SR",
+        "oracle_success": "OSR",
+        "spl": "SPL",
+    }
+    for key, metric in names.items():
+        values = [float(theirs[name][key]) for name in table.episodes]
+        np.testing.assert_allclose(table[metric], values, rtol=1e-9, atol=1e-12, err_msg=key)
+
+
+def test_paper_is_the_default() -> None:
+    assert find_convention("paper") is PAPER
+    assert ws.score(references=["ab"], queries=["ab"], distance=ROUND).settings["convention"] == "paper"

@@ -1,0 +1,93 @@
+"""Summaries, their signatures, and every form they are printed in."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import wayscore as ws
+from tests.test_episodes import ASKED, GRAPHS, run
+from wayscore.episodes import join
+from wayscore.report import RENDERERS, Summary, render, summarize
+from wayscore.scoring import score_joined
+from wayscore.signature import SHORT, Signature
+
+
+def summary(name: str = "agent", threshold: float = 3.0, **policies: str) -> Summary:
+    paths = {"e1": "abcd", "e2": "x", "e3": "ab"} if not policies else {"e1": "abc"}
+    agent = run(**paths)
+    joined = join(agent, ASKED, graphs=GRAPHS, **policies)  # type: ignore[arg-type]
+    table = score_joined(joined, distance=GRAPHS, threshold=threshold)
+    found = summarize(table, joined, rng=np.random.default_rng(0), resamples=200)
+    return Summary(name, *(getattr(found, field) for field in Summary.__slots__[1:]))
+
+
+def test_the_json_object() -> None:
+    printed = render([summary()], "json")
+    found = json.loads(printed)
+    assert list(found) == "run signature convention threshold episodes missing unknown undefined metrics".split()
+    assert (found["run"], found["convention"], found["threshold"]) == ("agent", "paper", 3.0)
+    assert (found["episodes"], found["missing"], found["unknown"], found["undefined"]) == (3, 0, 0, {})
+    assert found["metrics"]["NE"]["mean"] == 3.0
+    assert found["metrics"]["NE"]["low"] <= 3.0 <= found["metrics"]["NE"]["high"]
+    assert list(found["metrics"]) == list(ws.METRICS)
+
+
+def test_what_was_wrong_is_signed() -> None:
+    found = summary(missing="zero")
+    assert found.missing == 2
+    assert found.undefined["NE"] == 2
+    assert "|missing:zero-2|undefined:2" in str(found.signature)
+    assert Signature.parse(str(found.signature)) == found.signature
+    assert Signature.parse(found.signature.short()) == found.signature
+
+
+def test_the_signature_changes_with_every_setting() -> None:
+    first = summary().signature
+    assert first.differences(summary(threshold=2.0).signature) == {"threshold": ("3", "2")}
+    assert set(first.differences(summary(missing="skip").signature)) == {"episodes", "missing", "distance"}
+    assert set(first.fields) <= set(SHORT)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "sacrebleu|v:1", "wayscore|threshold", "wayscore|th:3|threshold:3", "wayscore|x:1"]
+)
+def test_bad_signatures(text: str) -> None:
+    with pytest.raises(ws.FormatError, match="signature"):
+        Signature.parse(text)
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_every_form_names_runs_and_signature(form: str) -> None:
+    printed = render([summary("one"), summary("two")], form)
+    assert "one" in printed
+    assert "two" in printed
+    assert printed.count("convention:paper") == (2 if form == "json" else 1)
+    assert "nan" not in printed.lower().replace("nano", "")
+
+
+def test_different_signatures_are_pointed_out() -> None:
+    printed = render([summary("one"), summary("two", threshold=2.0)], "text")
+    assert "warning: one and two differ in threshold (3, 2)" in printed
+
+
+def test_latex_has_the_best_in_bold_and_escapes_names() -> None:
+    printed = render([summary("a_1"), summary("b", threshold=5.0)], "latex")
+    assert r"a\_1 & " in printed
+    assert r"\toprule" in printed
+    assert r"\textbf{100.0}" in printed  # SR: 66.7 within 3 m, all within 5 m
+    assert printed.count("% ") == 3  # two signatures and one warning, as comments
+    assert r"\textbf" not in render([summary()], "latex")
+
+
+def test_markdown_is_a_table() -> None:
+    lines = render([summary()], "markdown").splitlines()
+    assert lines[0].startswith("| run | PL | NE ↓ |")
+    assert len({line.count("|") for line in lines[:3]}) == 1
+
+
+def test_an_unknown_form() -> None:
+    with pytest.raises(ws.OptionError, match="there is no format 'jsn'; did you mean 'json'"):
+        render([summary()], "jsn")
