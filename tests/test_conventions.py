@@ -19,6 +19,7 @@ from wayscore.cli.app import app
 from wayscore.convention import CHOICES, CONVENTIONS, PAPER, Convention, find_convention
 from wayscore.episodes import join
 from wayscore.formats import load_references, load_run
+from wayscore.metrics import find_metrics
 from wayscore.scoring import score_joined
 
 ROUND = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])
@@ -108,7 +109,7 @@ def test_every_preset_is_sound_and_different() -> None:
         assert find_convention(name) is convention
         for choice, values in CHOICES.items():
             assert getattr(convention, choice) in values
-        assert set(convention.metrics) <= set(ws.METRICS)
+        find_metrics(convention.metrics or None, ws.METRICS)  # raises where there is no such metric
         others = [other for other in CONVENTIONS.values() if other.name != name]
         assert all(convention.differences(other) for other in others)
     assert set(CHOICES) <= {field.name for field in fields(Convention)}
@@ -227,3 +228,41 @@ def test_another_repositorys_figures_for_each_episode(data: Path) -> None:
 def test_paper_is_the_default() -> None:
     assert find_convention("paper") is PAPER
     assert ws.score(references=["ab"], queries=["ab"], distance=ROUND).settings["convention"] == "paper"
+
+
+def test_goal_progress_by_hand() -> None:
+    # From a, goal c is 3 m and goal d 4 m away; from b they are 2 m and 5 m away.
+    table = ws.score(
+        references=["abcd", "abcd", "abcd"],
+        queries=["ab", "abcd", "ab"],
+        goals=["cd", "d", ""],
+        distance=ROUND,
+        metrics="GP,NE,steps,PC",
+    )
+    assert table["GP"].tolist() == [1.0, 4.0, -1.0]  # none named: the reference's end, from 4 m to 5 m
+    assert table["NE"].tolist() == [5.0, 0.0, 5.0]
+    assert table["steps"].tolist() == [1.0, 3.0, 1.0]
+    assert table["PC"][1] == 1.0
+    with pytest.raises(ws.PathError, match="1 queries but 2 sets of goals"):
+        ws.score(references=["a"], queries=["a"], goals=["a", "a"], distance=ROUND)
+    with pytest.raises(ws.UnknownNodeError, match="episode 0, goals, step 0: node 'q'"):
+        ws.score(references=["a"], queries=["a"], goals=["q"], distance=ROUND, metrics="GP")
+
+
+def test_goal_progress_where_no_way_exists() -> None:
+    islands = ws.Graph.from_edges([("a", "b"), ("x", "y")])
+    table = ws.score(references=["ab", "ab"], queries=["ab", "xy"], goals=["x", "b"], distance=islands, metrics="GP")
+    assert table.undefined() == {"GP": 2}
+    assert not np.isnan(table["GP"]).any()
+
+
+@pytest.mark.parametrize("split", ["val_seen", "val_unseen"])
+def test_goal_progress_of_a_real_agent(split: str, data: Path) -> None:
+    with (data / "predictions/ndh/seq2seq_iter00100_log.csv").open() as stream:
+        logged = next(csv.DictReader(stream))
+    column = next(key for key in logged if key.startswith(split) and "dist_to_end_reduction" in key)
+    asked = load_references(data / f"ndh/NDH_{split}.json.gz")
+    agent = load_run(data / f"predictions/ndh/{split}_seq2seq_iter00100.json.gz")
+    graphs = ws.load_graphs(data / "connectivity.tar.gz")
+    table = score_joined(join(agent, asked, graphs=graphs, convention="cvdn"), distance=graphs, convention="cvdn")
+    assert table.means()["GP"] == pytest.approx(float(logged[column]), abs=5e-5)

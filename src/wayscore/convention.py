@@ -123,6 +123,12 @@ _PRESETS = (
         spl_length="reference",
         missing="skip",
     ),
+    Convention(
+        name="cvdn",
+        about="the official NDH evaluator: goal progress towards any of the end panoramas",
+        comparison="<",
+        metrics=(*R2R_METRICS, "GP"),
+    ),
     Convention(name="valan", about="VALAN (R2R and R4R), on the graphs given", comparison="<", spl_at_goal="zero"),
 )
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType({preset.name: preset for preset in _PRESETS})

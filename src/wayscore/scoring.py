@@ -26,8 +26,8 @@ from wayscore.metrics import METRICS, Measurements, Metric, find_metrics
 from wayscore.paths import Offsets, PathBatch, Paths, Role
 from wayscore.table import ScoreTable
 
-MEASURED = tuple(field.name for field in fields(Measurements))[:12]
-"""What a kernel writes, row by row; the threshold is known without it."""
+MEASURED = [field.name for field in fields(Measurements)][:14]
+"""What is measured, row by row: all but the last two, which are about goals, by a kernel."""
 EPISODES_AT_ONCE = 10_000
 """Few enough that a chunk's measurements stay in the cache, enough that threads have little to say."""
 
@@ -41,6 +41,7 @@ def score(
     metrics: Iterable[str | Metric] | str | None = None,
     convention: str | Path | Convention = "paper",
     scenes: Sequence[str] | None = None,
+    goals: Sequence[Sequence[Any]] | None = None,
     pairing: Sequence[int] | NDArray[np.int64] | None = None,
     episodes: Sequence[Any] | None = None,
     threads: int | None = None,
@@ -55,6 +56,7 @@ def score(
         metrics: which metrics, as symbols or values; by default those that the convention names, or all.
         convention: the set of choices, by name, as a TOML file or as a value (see `wayscore.convention`).
         scenes: the scene of each query, where `distance` is a mapping.
+        goals: the places any of which ends each query rightly; the reference's last place where none are named.
         pairing: the number of the reference that each query answers, where several share one.
         episodes: names for the rows; 0, 1, 2, ... by default.
         threads: how many cores to use; by default all of them for large batches.
@@ -76,11 +78,14 @@ def score(
         raise PathError(f"{len(queries)} queries but {len(names)} episode names; give one for each")
 
     scores = np.empty((len(chosen), len(queries)))
+    if goals is not None and len(goals) != len(queries):
+        raise PathError(f"{len(queries)} queries but {len(goals)} sets of goals; give one for each query")
     if isinstance(distance, Mapping):
         parts = _parts_by_scene(references, queries, pairs, distance, scenes, names)
     else:
         parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
-    _run(parts, chosen, threshold, rules, scores, threads)
+    targets = None if goals is None else _Goals(goals, names)
+    _run(parts, chosen, threshold, rules, targets, scores, threads)
     settings: dict[str, Any] = {
         "convention": rules.name,
         "threshold": float(threshold),
@@ -108,6 +113,7 @@ def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] 
         queries=[query.path for _, query in rows],
         distance=distance,
         scenes=[reference.scene for reference, _ in rows],
+        goals=[reference.goals for reference, _ in rows] if any(reference.goals for reference, _ in rows) else None,
         episodes=joined.episodes,
         **options,
     )
@@ -275,6 +281,25 @@ class _Part:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Goals:
+    """The goals of every query, as users name them."""
+
+    goals: Sequence[Sequence[Any]]
+    names: Sequence[Any]
+
+    def measure(self, part: _Part, out: Floats) -> None:
+        """Write the distances of a part's starts and ends to their nearest goals, where goals are named."""
+        rows = range(*part.where.indices(len(self.goals))) if isinstance(part.where, slice) else part.where.tolist()
+        for column, row in enumerate(rows):
+            if len(self.goals[row]):
+                name = self.names[row]
+                goals = part.space.encode([list(self.goals[row])], role=lambda _: f"episode {name}, goals").places  # noqa: B023
+                query = part.queries[column]
+                ends = np.concatenate((query[:1], query[-1:]))
+                out[:, column] = part.space.between(goals, ends).min(axis=0)
+
+
 def _parts(
     space: Distance, r: PathBatch, q: PathBatch, pairing: Offsets | None, rows: range | Offsets
 ) -> Iterable[_Part]:
@@ -300,6 +325,7 @@ def _run(
     metrics: tuple[Metric, ...],
     threshold: float,
     rules: Convention,
+    goals: _Goals | None,
     scores: Floats,
     threads: int | None,
 ) -> None:
@@ -312,7 +338,11 @@ def _run(
         firsts = np.cumsum([0, *(len(part.queries) for part in group)]).tolist()
         measured = np.empty((len(MEASURED), firsts[-1]))
         for part, first in zip(group, firsts, strict=False):
-            part.measure(scale, reach, measured, first)
+            part.measure(scale, reach, measured[:-2], first)
+        measured[-2:] = measured[[MEASURED.index("start"), MEASURED.index("end")]]
+        if goals is not None:
+            for part, first in zip(group, firsts, strict=False):
+                goals.measure(part, measured[-2:, first:])
         measurements = Measurements(*measured, threshold, rules)  # type: ignore[call-arg]
         where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
         for row, metric in zip(scores, metrics, strict=True):

@@ -49,6 +49,10 @@ class Measurements:
     """|R|."""
     query_count: Floats
     """|Q|."""
+    goal_start: Floats
+    """min over goals g of d(q_1, g); one goal, r_|R|, where an episode names no others."""
+    goal_end: Floats
+    """min over goals g of d(q_|Q|, g)."""
     threshold: float
     """d_th."""
     convention: Convention
@@ -102,7 +106,7 @@ class Metric:
 def find_metrics(names: Iterable[str | Metric] | str | None, known: Mapping[str, Metric]) -> tuple[Metric, ...]:
     """Return metrics by symbol, in the order given; None means all of `known`.
 
-    Symbols that `known` lacks are looked for among installed plug-ins before they are refused.
+    Symbols that `known` lacks are looked for among the extra metrics and installed plug-ins before they are refused.
     """
     if names is None:
         return tuple(known.values())
@@ -110,9 +114,9 @@ def find_metrics(names: Iterable[str | Metric] | str | None, known: Mapping[str,
         names = names.split(",")
     found: dict[str, Metric] = {}
     for name in names:
-        metric = name if isinstance(name, Metric) else known.get(name.strip()) or _installed().get(name.strip())
+        metric = name if isinstance(name, Metric) else known.get(name.strip()) or _others().get(name.strip())
         if metric is None:
-            everything = [*known, *_installed()]
+            everything = [*known, *_others()]
             raise OptionError(
                 f"there is no metric {name!r}{did_you_mean(name, everything)} Known: {', '.join(everything)}"
             )
@@ -122,7 +126,9 @@ def find_metrics(names: Iterable[str | Metric] | str | None, known: Mapping[str,
     return tuple(found.values())
 
 
-def _installed() -> dict[str, Metric]:
+def _others() -> dict[str, Metric]:
     from importlib.metadata import entry_points
 
-    return {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
+    from wayscore.metrics.extra import EXTRA
+
+    return {**EXTRA, **{entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}}
