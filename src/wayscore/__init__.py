@@ -14,7 +14,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
     "convention": ("Convention", "conventions"),
-    "distances": ("Distance", "Euclidean", "Function", "Graph", "Grid", "Table", "load_graphs"),
+    "distances": ("Distance", "Euclidean", "Function", "Graph", "Grid", "Table"),
+    "distances.matterport": ("load_graphs",),
     "errors": (
         "DistanceError",
         "FormatError",
@@ -76,7 +77,8 @@ __all__ = [
 if TYPE_CHECKING:
     from wayscore.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw
     from wayscore.convention import Convention, conventions
-    from wayscore.distances import Distance, Euclidean, Function, Graph, Grid, Table, load_graphs
+    from wayscore.distances import Distance, Euclidean, Function, Graph, Grid, Table
+    from wayscore.distances.matterport import load_graphs
     from wayscore.episodes import join
     from wayscore.errors import (
         DistanceError,

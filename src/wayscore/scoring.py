@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from itertools import chain, pairwise
 from pathlib import Path
@@ -26,8 +25,8 @@ from wayscore.metrics import METRICS, Measurements, Metric, find_metrics
 from wayscore.paths import Offsets, PathBatch, Paths, Role
 from wayscore.table import ScoreTable
 
-MEASURED = [field.name for field in fields(Measurements)][:14]
-"""What is measured, row by row: all but the last two, which are about goals, by a kernel."""
+MEASURED = [field.name for field in fields(Measurements)][:12]
+"""What a kernel writes, row by row."""
 EPISODES_AT_ONCE = 10_000
 """Few enough that a chunk's measurements stay in the cache, enough that threads have little to say."""
 
@@ -288,16 +287,16 @@ class _Goals:
     goals: Sequence[Sequence[Any]]
     names: Sequence[Any]
 
-    def measure(self, part: _Part, out: Floats) -> None:
+    def measure(self, part: _Part, from_start: Floats, from_end: Floats, first: int) -> None:
         """Write the distances of a part's starts and ends to their nearest goals, where goals are named."""
         rows = range(*part.where.indices(len(self.goals))) if isinstance(part.where, slice) else part.where.tolist()
-        for column, row in enumerate(rows):
+        for number, row in enumerate(rows):
             if len(self.goals[row]):
                 name = self.names[row]
                 goals = part.space.encode([list(self.goals[row])], role=lambda _: f"episode {name}, goals").places  # noqa: B023
-                query = part.queries[column]
-                ends = np.concatenate((query[:1], query[-1:]))
-                out[:, column] = part.space.between(goals, ends).min(axis=0)
+                query = part.queries[number]
+                nearest = part.space.between(goals, np.concatenate((query[:1], query[-1:]))).min(axis=0)
+                from_start[first + number], from_end[first + number] = nearest
 
 
 def _parts(
@@ -338,12 +337,13 @@ def _run(
         firsts = np.cumsum([0, *(len(part.queries) for part in group)]).tolist()
         measured = np.empty((len(MEASURED), firsts[-1]))
         for part, first in zip(group, firsts, strict=False):
-            part.measure(scale, reach, measured[:-2], first)
-        measured[-2:] = measured[[MEASURED.index("start"), MEASURED.index("end")]]
+            part.measure(scale, reach, measured, first)
+        to_goals = measured[MEASURED.index("start")], measured[MEASURED.index("end")]
         if goals is not None:
+            to_goals = to_goals[0].copy(), to_goals[1].copy()
             for part, first in zip(group, firsts, strict=False):
-                goals.measure(part, measured[-2:, first:])
-        measurements = Measurements(*measured, threshold, rules)  # type: ignore[call-arg]
+                goals.measure(part, *to_goals, first)
+        measurements = Measurements(*measured, *to_goals, threshold, rules)  # type: ignore[call-arg]
         where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
         for row, metric in zip(scores, metrics, strict=True):
             row[where] = metric.compute(measurements)
@@ -361,6 +361,8 @@ def _run(
         for group in groups:
             run(group)
         return
+    from concurrent.futures import ThreadPoolExecutor  # slow to import, and small batches do without
+
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(run, groups):
             pass

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.distances import Graph, load_graphs
+from wayscore.distances import Graph
+from wayscore.distances.matterport import load_graphs
 from wayscore.errors import FormatError
 from wayscore.paths import PathBatch
 

@@ -5,7 +5,6 @@ from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.function import Function
 from wayscore.distances.graph import Graph
 from wayscore.distances.grid import Grid
-from wayscore.distances.matterport import load_graphs
 from wayscore.distances.table import Table
 
-__all__ = ["Distance", "Euclidean", "Function", "Graph", "Grid", "Table", "load_graphs"]
+__all__ = ["Distance", "Euclidean", "Function", "Graph", "Grid", "Table"]
