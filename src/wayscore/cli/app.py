@@ -14,13 +14,14 @@ import typer
 from typer.core import TyperGroup
 
 from wayscore.cli.bench import bench
+from wayscore.cli.compare import compare
 from wayscore.cli.conventions import conventions
 from wayscore.cli.demo import demo
 from wayscore.cli.score import score
 from wayscore.cli.validate import validate
 from wayscore.errors import WayscoreError
 
-VERBS: tuple[Callable[..., Any], ...] = (demo, score, validate, conventions, bench)
+VERBS: tuple[Callable[..., Any], ...] = (demo, score, compare, validate, conventions, bench)
 DEBUG = "--debug"
 
 

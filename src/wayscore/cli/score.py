@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
-    from wayscore.episodes import References
     from wayscore.table import ScoreTable
 
 ReferencesOption = Annotated[
@@ -19,27 +20,42 @@ ReferencesOption = Annotated[
 GraphsOption = Annotated[
     Path | None, typer.Option("--graphs", "-g", help="Connectivity files: a folder or a tar of them.")
 ]
+ConventionOption = Annotated[str, typer.Option(help="The choices to score by: a name, or your own .toml file.")]
+ThresholdOption = Annotated[float | None, typer.Option(help="Success threshold; the convention's by default.")]
+MetricsOption = Annotated[
+    str | None, typer.Option(help="Which metrics, for example nDTW,SDTW; by default the convention's.")
+]
+MissingOption = Annotated[str | None, typer.Option(help="References without an answer: error, skip or zero.")]
+UnknownOption = Annotated[str | None, typer.Option(help="Answers to no reference: error or skip.")]
+DuplicateOption = Annotated[str | None, typer.Option(help="Episodes answered twice: error, or keep the first.")]
+StartOption = Annotated[str | None, typer.Option(help="Queries that begin elsewhere: error, keep, skip or zero.")]
+MoveOption = Annotated[str | None, typer.Option(help="Steps that are no edges: keep, error, skip or zero.")]
+NodeOption = Annotated[str | None, typer.Option(help="Unknown places: error, skip or zero.")]
+ClusterOption = Annotated[str, typer.Option(help="Resample single episodes (none), or all of a path or a scan.")]
+FormatOption = Annotated[str, typer.Option("--format", "-f", help="text, json, markdown or latex.")]
+SeedOption = Annotated[int, typer.Option(help="Of all resampling.")]
+ResamplesOption = Annotated[int, typer.Option(help="How often to resample.")]
 
 
 def score(
     runs: Annotated[list[Path], typer.Argument(help="Result files, one for each agent.", show_default=False)],
     references: ReferencesOption,
     graphs: GraphsOption = None,
-    convention: Annotated[str, typer.Option(help="The choices to score by: a name, or your own .toml file.")] = "paper",
-    threshold: Annotated[float | None, typer.Option(help="Success threshold; the convention's by default.")] = None,
-    metrics: Annotated[
-        str | None, typer.Option(help="Which metrics, for example nDTW,SDTW; by default the convention's.")
-    ] = None,
-    missing: Annotated[str | None, typer.Option(help="References without an answer: error, skip or zero.")] = None,
-    unknown: Annotated[str | None, typer.Option(help="Answers to no reference: error or skip.")] = None,
-    duplicate: Annotated[str | None, typer.Option(help="Episodes answered twice: error, or keep the first.")] = None,
-    start: Annotated[str | None, typer.Option(help="Queries that begin elsewhere: error, keep, skip or zero.")] = None,
-    move: Annotated[str | None, typer.Option(help="Steps that are no edges: keep, error, skip or zero.")] = None,
-    node: Annotated[str | None, typer.Option(help="Unknown places: error, skip or zero.")] = None,
-    form: Annotated[str, typer.Option("--format", "-f", help="text, json, markdown or latex.")] = "text",
+    convention: ConventionOption = "paper",
+    threshold: ThresholdOption = None,
+    metrics: MetricsOption = None,
+    missing: MissingOption = None,
+    unknown: UnknownOption = None,
+    duplicate: DuplicateOption = None,
+    start: StartOption = None,
+    move: MoveOption = None,
+    node: NodeOption = None,
+    split_by: Annotated[str | None, typer.Option(help="Means of groups too: by scan, length or path.")] = None,
+    cluster: ClusterOption = "none",
+    form: FormatOption = "text",
     episodes: Annotated[Path | None, typer.Option(help="Write a row an episode: .parquet, .csv or .jsonl.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
-    resamples: Annotated[int, typer.Option(help="Of the bootstrap.")] = 10_000,
+    seed: SeedOption = 0,
+    resamples: ResamplesOption = 10_000,
 ) -> None:
     """Score runs against references and print means with 95 % intervals and a signature.
 
@@ -60,23 +76,26 @@ def score(
         start: what to do with queries that begin elsewhere than their reference.
         move: what to do with queries that take a step that is no edge.
         node: what to do with queries that visit a place which their scene does not have.
+        split_by: scan, length (the number of nodes of the reference) or path: means of each group are printed too.
+        cluster: what the bootstrap draws: single episodes, or all those of a path or a scan together.
         form: text, json, markdown or latex.
         episodes: where to write a row an episode; with several runs the run's name is added.
         seed: of the bootstrap.
         resamples: of the bootstrap.
     """
-    import sys
-
     import numpy as np
 
-    from wayscore.episodes import join
-    from wayscore.formats import load_references, load_run
-    from wayscore.report import render, summarize
-    from wayscore.scoring import score_joined
+    from wayscore.formats import load_references
+    from wayscore.report import differences, partition, render, score_runs, summarize
+    from wayscore.report.comparison import few_clusters
+    from wayscore.report.partition import clusters_of
+    from wayscore.report.render import check_form
 
+    check_form(form)
     asked = load_references(references)
-    distance = distances_for(asked, graphs)
-    policies: dict[str, Any] = {
+    groups = None if split_by is None else partition(asked.episodes.values(), split_by)
+    clusters = clusters_of(asked.episodes.values(), cluster)
+    policies = {
         "missing": missing,
         "unknown": unknown,
         "duplicate": duplicate,
@@ -84,29 +103,70 @@ def score(
         "move": move,
         "node": node,
     }
-    summaries = []
-    for path in runs:
-        joined = join(load_run(path), asked, graphs=distance, convention=convention, **policies)
-        table = score_joined(joined, distance=distance, threshold=threshold, metrics=metrics, convention=convention)
-        summaries.append(summarize(table, joined, rng=np.random.default_rng(seed), resamples=resamples))
-        if episodes is not None:
-            write_episodes(table, episodes if len(runs) == 1 else episodes.with_stem(f"{episodes.stem}-{joined.run}"))
-    width = None if sys.stdout.isatty() else 120
-    typer.echo(render(summaries, form, width=width), nl=False)
-
-
-def distances_for(references: References, graphs: Path | None) -> Any:
-    """Return scene -> graph where paths are labels, None (Euclidean) where they are coordinates."""
-    from wayscore.distances.matterport import load_graphs
-
-    first = next(iter(references.episodes.values()), None)
-    labels = first is not None and isinstance(first.path, list)
-    if labels and graphs is None:
-        raise OptionError(
-            f"{references.name}: paths are node names, so distances need the graphs; give the connectivity files with "
-            "--graphs FOLDER or TAR"
+    with progress_bar(2 * len(runs) if len(runs) > 1 else 0) as progress:
+        scored = score_runs(
+            runs,
+            asked,
+            graphs=graphs,
+            convention=convention,
+            threshold=threshold,
+            metrics=metrics,
+            policies=policies,
+            progress=progress,
         )
-    return load_graphs(graphs) if labels and graphs is not None else None
+    summaries = []
+    warnings: list[str] = []
+    for run in scored:
+        rng = np.random.default_rng(seed)
+        summary = summarize(
+            run.table, run.joined, rng=rng, resamples=resamples, name=run.name, clusters=clusters, groups=groups
+        )
+        summaries.append(summary)
+        if clusters is not None:
+            warnings += few_clusters(cluster, clusters.of(run.table))
+        if episodes is not None:
+            name = run.name.replace("/", "-")
+            write_episodes(run.table, episodes if len(runs) == 1 else episodes.with_stem(f"{episodes.stem}-{name}"))
+    show(lambda width, color: render(summaries, form, width=width, color=color))
+    if form == "json":  # the other forms say so themselves
+        warnings += differences(summaries)
+    warn(warnings)
+
+
+def show(render: Callable[[int, bool], str]) -> None:
+    """Print a result as wide as the terminal, and in colours if it is one."""
+    import shutil
+    import sys
+
+    width = shutil.get_terminal_size(fallback=(100, 24)).columns
+    typer.echo(render(width, sys.stdout.isatty()), nl=False, color=True if sys.stdout.isatty() else None)
+
+
+def warn(warnings: Sequence[str]) -> None:
+    """Print warnings on standard error, each once."""
+    for warning in dict.fromkeys(warnings):
+        typer.echo(f"wayscore: {warning}", err=True)
+
+
+@contextmanager
+def progress_bar(steps: int) -> Iterator[Callable[[str], None] | None]:
+    """Show a bar on standard error while work goes on, if that is a terminal and there are steps to tell of."""
+    import sys
+
+    if not steps or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=steps, completed=-1)
+
+        def advance(what: str) -> None:
+            bar.update(task, advance=1, description=what)
+
+        yield advance
 
 
 def write_episodes(table: ScoreTable, path: Path) -> None:

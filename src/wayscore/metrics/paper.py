@@ -33,7 +33,9 @@ def success_by_length(m: Measurements) -> Floats:
     """SPL = SR L / max(PL, L), L = d(q_1, goal); conventions may take the reference's length, or floor the divisor."""
     rules = m.convention
     length = m.start if rules.spl_length == "shortest" else m.reference_length
-    longest = np.maximum(np.maximum(m.query_length, length), rules.spl_floor)
+    longest = np.maximum(m.query_length, length)
+    if rules.spl_floor:
+        longest = np.maximum(longest, rules.spl_floor)
     return m.success * _ratio(length, longest, both_zero=1.0 if rules.spl_at_goal == "still" else 0.0)
 
 

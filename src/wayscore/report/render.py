@@ -3,48 +3,71 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from wayscore.errors import OptionError, did_you_mean
 from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.report.layout import (
+    ARROWS,
+    LATEX_ARROWS,
+    best,
+    console_for,
+    counted,
+    fits,
+    head,
+    interval,
+    latex_name,
+    legend,
+    markdown_name,
+    number,
+    plain_table,
+    printed,
+    short_names,
+)
+from wayscore.report.summary import differences
 
 if TYPE_CHECKING:
-    from wayscore.report.summary import Summary
-    from wayscore.statistics import Interval
-
-ARROWS = {"up": "↑", "down": "↓", None: ""}
-LATEX_ARROWS = {"up": r"$\uparrow$", "down": r"$\downarrow$", None: ""}
-
-
-def render(summaries: Sequence[Summary], form: str, *, width: int | None = None) -> str:
-    """Return summaries of several runs in one of the forms of `RENDERERS`."""
-    if form not in RENDERERS:
-        raise OptionError(f"there is no format {form!r}{did_you_mean(form, RENDERERS)} Known: {', '.join(RENDERERS)}")
-    if form == "text":
-        return text(summaries, width=width)
-    return RENDERERS[form](summaries)
-
-
-def text(summaries: Sequence[Summary], *, width: int | None = None) -> str:
-    """Return a table for a terminal: a row for each metric, a column for each run, and the signatures below."""
-    from io import StringIO
-
-    from rich.box import SIMPLE
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=SIMPLE, pad_edge=False)
-    table.add_column("")
+    from wayscore.report.summary import Summary
+
+Item = TypeVar("Item")
+NAME_ROOM = 20
+"""Longer names of runs are shortened in tables for a terminal, and given in full below."""
+
+
+def render(summaries: Sequence[Summary], form: str, *, width: int | None = None, color: bool = False) -> str:
+    """Return summaries of several runs in one of the forms of `RENDERERS`; width and colour concern text only."""
+    check_form(form)
+    if form == "text":
+        return text(summaries, width=width, color=color)
+    return RENDERERS[form](summaries)
+
+
+def check_form(form: str) -> None:
+    """Refuse a form that there is not."""
+    if form not in RENDERERS:
+        raise OptionError(f"there is no format {form!r}{did_you_mean(form, RENDERERS)} Known: {', '.join(RENDERERS)}")
+
+
+def text(summaries: Sequence[Summary], *, width: int | None = None, color: bool = False) -> str:
+    """Return a table for a terminal: a row for each metric, a column for each run, and the signatures below."""
+    console = console_for(width, color)
+    counts = {summary.episodes for summary in summaries}
+    over = f" over {counted(counts.pop())}" if len(counts) == 1 else ""
+    clusters = summaries[0].signature.fields.get("cluster")
+    by = f", resampled by {clusters}" if clusters else ""
+    console.print(f"Means{over} with 95 % bootstrap intervals{by}\n", markup=False)
+    names = print_means(console, summaries)
     for summary in summaries:
-        table.add_column(summary.run, justify="right")
-    for metric in _metrics(summaries):
-        cells = [_cell(metric, summary.metrics[metric.symbol]) for summary in summaries]
-        table.add_row(f"{metric.symbol} {_unit(metric)} {ARROWS[metric.direction]}".rstrip(), *cells)
-    console = Console(file=StringIO(), width=width or 100, highlight=False)
-    console.print(table)
-    assert isinstance(console.file, StringIO)
-    return console.file.getvalue() + "\n".join(_notes(summaries)) + "\n"
+        if summary.split_by:
+            whose = f" of {summary.run}" if len(summaries) > 1 else ""
+            console.print(f"\nMeans{whose} by {_split(summary)}\n", markup=False)
+            _print_groups(console, summary)
+    notes = [*legend(names, [summary.run for summary in summaries]), *signatures(summaries)]
+    return printed(console) + "\n" + "\n".join(notes) + "\n"
 
 
 def as_json(summaries: Sequence[Summary]) -> str:
@@ -53,34 +76,58 @@ def as_json(summaries: Sequence[Summary]) -> str:
 
 
 def markdown(summaries: Sequence[Summary]) -> str:
-    """Return a Markdown table: a row for each run."""
-    metrics = _metrics(summaries)
-    lines = [
-        "| run | " + " | ".join(f"{m.symbol} {ARROWS[m.direction]}".rstrip() for m in metrics) + " |",
-        "|---|" + "---:|" * len(metrics),
+    """Return a Markdown table: a row for each run, and where they are split a table of groups for each run."""
+    metrics = metrics_of(summaries)
+    heads = [f"{m.symbol} {ARROWS[m.direction]}".rstrip() for m in metrics]
+    rows = [
+        [markdown_name(summary.run), *(number(metric, summary.metrics[metric.symbol].mean) for metric in metrics)]
+        for summary in summaries
     ]
+    lines = [*markdown_table(["run", *heads], rows), ""]
     for summary in summaries:
-        means = (_number(metric, summary.metrics[metric.symbol].mean) for metric in metrics)
-        lines.append(f"| {summary.run} | " + " | ".join(means) + " |")
-    return "\n".join([*lines, "", *(f"`{note}`" for note in _notes(summaries))]) + "\n"
+        if summary.split_by:
+            groups = [
+                [markdown_name(g.name), str(g.episodes), *(number(m, g.means[m.symbol]) for m in metrics)]
+                for g in summary.groups
+            ]
+            title = f"{markdown_name(summary.run)} by {_split(summary)}:"
+            lines += [title, "", *markdown_table([summary.split_by, "n", *heads], groups), ""]
+    return "\n".join([*lines, *(f"`{note}`" for note in signatures(summaries))]) + "\n"
+
+
+def markdown_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Return the lines of a Markdown table whose first `left` columns are words and the others numbers."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in (heads, *rows)]
+    return [lines[0], "|" + "---|" * left + "---:|" * (len(heads) - left), *lines[1:]]
 
 
 def latex(summaries: Sequence[Summary]) -> str:
     """Return a booktabs table, a row for each run, the best of each column in bold, signatures as comments."""
-    metrics = _metrics(summaries)
-    heads = " & ".join(f"{m.symbol} {LATEX_ARROWS[m.direction]}".rstrip() for m in metrics)
-    lines = [r"\begin{tabular}{l" + "r" * len(metrics) + "}", r"\toprule", rf"run & {heads} \\", r"\midrule"]
-    best = {metric.symbol: _best(metric, summaries) for metric in metrics}
+    metrics = metrics_of(summaries)
+    heads = [f"{m.symbol} {LATEX_ARROWS[m.direction]}".rstrip() for m in metrics]
+    tops = best_of(metrics, summaries)
+    rows = []
     for summary in summaries:
-        cells = []
-        for metric in metrics:
-            number = _number(metric, summary.metrics[metric.symbol].mean)
-            cells.append(rf"\textbf{{{number}}}" if len(summaries) > 1 and number == best[metric.symbol] else number)
-        name = (
-            summary.run.replace("\\", r"\textbackslash{}").replace("_", r"\_").replace("%", r"\%").replace("&", r"\&")
-        )
-        lines.append(f"{name} & {' & '.join(cells)} " + r"\\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in _notes(summaries))]) + "\n"
+        shown = {metric.symbol: number(metric, summary.metrics[metric.symbol].mean) for metric in metrics}
+        cells = (rf"\textbf{{{mean}}}" if mean == tops[symbol] else mean for symbol, mean in shown.items())
+        rows.append([latex_name(summary.run), *cells])
+    lines = latex_table(["run", *heads], rows)
+    for summary in summaries:
+        if summary.split_by:
+            groups = [
+                [latex_name(g.name), str(g.episodes), *(number(m, g.means[m.symbol]) for m in metrics)]
+                for g in summary.groups
+            ]
+            title = f"% {summary.run} by {_split(summary)}"
+            lines += ["", title, *latex_table([summary.split_by, "n", *heads], groups)]
+    return "\n".join([*lines, *(f"% {note}" for note in signatures(summaries))]) + "\n"
+
+
+def latex_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a booktabs table, the first column left, the others right."""
+    lines = [" & ".join(cells) + r" \\" for cells in (heads, *rows)]
+    begin = r"\begin{tabular}{l" + "r" * (len(heads) - 1) + "}"
+    return [begin, r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"]
 
 
 RENDERERS: dict[str, Callable[[Sequence[Summary]], str]] = {
@@ -91,39 +138,113 @@ RENDERERS: dict[str, Callable[[Sequence[Summary]], str]] = {
 }
 
 
-def _metrics(summaries: Sequence[Summary]) -> tuple[Metric, ...]:
+def metrics_of(summaries: Sequence[Summary]) -> tuple[Metric, ...]:
+    """Return the metrics that the runs were scored by."""
     return find_metrics(list(summaries[0].metrics), METRICS)
 
 
-def _unit(metric: Metric) -> str:
-    return metric.unit or "%"
+def best_of(metrics: Sequence[Metric], summaries: Sequence[Summary]) -> dict[str, str | None]:
+    """Return the best mean of each metric as printed: what is equal as printed is equal."""
+    return {m.symbol: best(m, [summary.metrics[m.symbol].mean for summary in summaries]) for m in metrics}
 
 
-def _number(metric: Metric, value: float) -> str:
-    return f"{value:.2f}" if metric.unit else f"{100 * value:.1f}"
+def signatures(summaries: Sequence[Summary]) -> list[str]:
+    """Return the signatures, once where all agree, and a warning where they do not."""
+    found = {str(summary.signature) for summary in summaries}
+    if len(found) == 1:
+        return sorted(found)
+    return [*(f"{summary.run}: {summary.signature}" for summary in summaries), *differences(summaries)]
 
 
-def _cell(metric: Metric, found: Interval) -> str:
-    return f"{_number(metric, found.mean)}  [{_number(metric, found.low)}, {_number(metric, found.high)}]"
+def print_means(console: Console, summaries: Sequence[Summary]) -> list[str]:
+    """Print means with intervals beside them, or below where there is less room; return the names as printed.
+
+    Where even that is too wide, the runs are spread over several tables.
+    """
+    room = NAME_ROOM if len(summaries) > 1 else console.width - 20
+    names = short_names([summary.run for summary in summaries], room)
+    tops = best_of(metrics_of(summaries), summaries)
+    columns = list(zip(summaries, names, strict=True))
+    for below in (False, True):
+        table = _means(columns, tops, below)
+        if fits(console, table):
+            console.print(table)
+            return names
+    for count in range(len(columns) - 1, 0, -1):
+        parts = [_means(part, tops, below=False) for part in evenly(columns, count)]
+        if count == 1 or all(fits(console, part) for part in parts):
+            print_apart(console, parts)
+            break
+    return names
 
 
-def _best(metric: Metric, summaries: Iterable[Summary]) -> str | None:
-    if metric.direction is None:
-        return None
-    choose = max if metric.direction == "up" else min
-    return _number(metric, choose(summary.metrics[metric.symbol].mean for summary in summaries))
+def evenly(items: Sequence[Item], most: int) -> list[Sequence[Item]]:
+    """Cut a sequence into as few pieces of at most `most` as can be, of nearly one size.
+
+    >>> evenly("abcde", 4)
+    ['abc', 'de']
+    """
+    size = -(-len(items) // -(-len(items) // most))
+    return [items[first : first + size] for first in range(0, len(items), size)]
 
 
-def _notes(summaries: Sequence[Summary]) -> list[str]:
-    """Signatures, once where all agree, and a warning where they do not."""
-    signatures = {str(summary.signature) for summary in summaries}
-    if len(signatures) == 1:
-        return sorted(signatures)
-    notes = [f"{summary.run}: {summary.signature}" for summary in summaries]
-    first = summaries[0]
-    for summary in summaries[1:]:
-        for key, (here, there) in first.signature.differences(summary.signature).items():
-            notes.append(
-                f"warning: {first.run} and {summary.run} differ in {key} ({here or 'none'}, {there or 'none'})"
-            )
-    return notes
+def print_apart(console: Console, tables: Sequence[Table]) -> None:
+    """Print tables with an empty line between them."""
+    for place, table in enumerate(tables):
+        if place:
+            console.print()
+        console.print(table)
+
+
+def _means(columns: Sequence[tuple[Summary, str]], tops: dict[str, str | None], below: bool) -> Table:
+    from rich.text import Text
+
+    table = plain_table(2)
+    table.add_column("", no_wrap=True)
+    metrics = metrics_of([summary for summary, _ in columns])
+    cells = []
+    for summary, name in columns:
+        table.add_column(Text(name), justify="right", no_wrap=True)
+        found = [(metric, summary.metrics[metric.symbol]) for metric in metrics]
+        means = [number(metric, mean) for metric, (mean, _, _) in found]
+        bounds = [interval(metric, values) for metric, values in found]
+        between, wide = ("\n", 0) if below else ("  ", max(map(len, bounds)))
+        cells.append(
+            [
+                Text(mean, style="bold" if mean == tops[metric.symbol] else "").append(
+                    between + bound.ljust(wide), style="not bold dim"
+                )
+                for metric, mean, bound in zip(metrics, means, bounds, strict=True)
+            ]
+        )
+    for metric, *row in zip(metrics, *cells, strict=True):
+        table.add_row(Text(head(metric)), *row)
+    return table
+
+
+def _print_groups(console: Console, summary: Summary) -> None:
+    metrics = metrics_of([summary])
+    for count in range(len(metrics), 0, -1):
+        tables = [_group_table(summary, part) for part in evenly(metrics, count)]
+        if count == 1 or all(fits(console, table) for table in tables):
+            print_apart(console, tables)
+            return
+
+
+def _group_table(summary: Summary, metrics: Sequence[Metric]) -> Table:
+    from rich.text import Text
+
+    table = plain_table(1)
+    table.add_column(Text(summary.split_by), no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    for metric in metrics:
+        unit = head(metric).partition(" ")[2]
+        table.add_column(Text(f"{metric.symbol}\n{unit}"), justify="right", no_wrap=True)
+    for group in summary.groups:
+        means = (number(metric, group.means[metric.symbol]) for metric in metrics)
+        table.add_row(Text(group.name), f"{group.episodes:,}", *means)
+    return table
+
+
+def _split(summary: Summary) -> str:
+    return "number of reference nodes" if summary.split_by == "length" else summary.split_by

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wayscore.signature import Signature
 from wayscore.statistics import Interval, bootstrap_table
+from wayscore.table import ScoreTable
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from wayscore.episodes import Joined
-    from wayscore.table import ScoreTable
+    from wayscore.report.partition import Partition
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The means over some episodes of a run.
+
+    Attributes:
+        name: what the episodes have in common.
+        episodes: how many they are.
+        undefined: by metric, how many of them left its mean because no way exists.
+        means: by symbol; fractions and metres.
+    """
+
+    name: str
+    episodes: int
+    undefined: dict[str, int]
+    means: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--format json` prints."""
+        metrics = {symbol: {"mean": mean} for symbol, mean in self.means.items()}
+        return {"episodes": self.episodes, "undefined": self.undefined, "metrics": metrics}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +53,8 @@ class Summary:
         undefined: by metric, how many episodes left its mean because no way exists.
         metrics: by symbol, mean and interval; fractions and metres.
         settings: of the table, among them convention and threshold.
+        split_by: what the groups are, "" without groups.
+        groups: the same episodes in groups.
     """
 
     run: str
@@ -39,10 +65,12 @@ class Summary:
     undefined: dict[str, int]
     metrics: dict[str, Interval]
     settings: dict[str, Any]
+    split_by: str = ""
+    groups: tuple[Group, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
-        return {
+        found = {
             "run": self.run,
             "signature": str(self.signature),
             "convention": self.settings["convention"],
@@ -51,28 +79,72 @@ class Summary:
             "missing": self.missing,
             "unknown": self.unknown,
             "undefined": self.undefined,
-            "metrics": {
-                symbol: {"mean": found.mean, "low": found.low, "high": found.high}
-                for symbol, found in self.metrics.items()
-            },
+            "metrics": {symbol: interval._asdict() for symbol, interval in self.metrics.items()},
         }
+        if self.split_by:
+            found["split_by"] = self.split_by
+            found["groups"] = {group.name: group.to_dict() for group in self.groups}
+        return found
 
 
-def summarize(table: ScoreTable, joined: Joined, *, rng: np.random.Generator, resamples: int = 10_000) -> Summary:
-    """Return means, 95 % bootstrap intervals over episodes, and the signature."""
+def summarize(
+    table: ScoreTable,
+    joined: Joined,
+    *,
+    rng: np.random.Generator,
+    resamples: int = 10_000,
+    name: str | None = None,
+    clusters: Partition | None = None,
+    groups: Partition | None = None,
+) -> Summary:
+    """Return means, 95 % bootstrap intervals and the signature.
+
+    Args:
+        table: the scores.
+        joined: what was scored.
+        rng: the random generator of the bootstrap.
+        resamples: how many resamples it draws.
+        name: what to call the run; its own name by default.
+        clusters: what is drawn: all episodes of a cluster together; single episodes by default.
+        groups: means are given for each of these too.
+    """
+    labels = None if clusters is None else clusters.of(table)
     return Summary(
-        joined.run,
-        _signature(table, joined),
+        joined.run if name is None else name,
+        _signature(table, joined, clusters),
         len(table),
         len(joined.problems["missing"]),
         len(joined.problems["unknown"]),
         table.undefined(),
-        bootstrap_table(table.columns, rng=rng, resamples=resamples),
+        bootstrap_table(table.columns, rng=rng, resamples=resamples, clusters=labels),
         table.settings,
+        "" if groups is None else groups.by,
+        () if groups is None else _groups(table, groups),
     )
 
 
-def _signature(table: ScoreTable, joined: Joined) -> Signature:
+def differences(summaries: Sequence[Summary]) -> list[str]:
+    """Return a sentence for every way in which the signatures of several runs differ."""
+    first = summaries[0]
+    return [
+        f"warning: {first.run} and {summary.run} differ in {key} ({here or 'none'}, {there or 'none'})"
+        for summary in summaries[1:]
+        for key, (here, there) in first.signature.differences(summary.signature).items()
+    ]
+
+
+def _groups(table: ScoreTable, groups: Partition) -> tuple[Group, ...]:
+    labels = np.array(groups.of(table), dtype=object)
+    found = []
+    for name in groups.names:
+        rows = np.flatnonzero(labels == name)
+        if len(rows):
+            part = ScoreTable({symbol: values[rows] for symbol, values in table.columns.items()}, {})
+            found.append(Group(name, len(rows), part.undefined(), part.means()))
+    return tuple(found)
+
+
+def _signature(table: ScoreTable, joined: Joined, clusters: Partition | None) -> Signature:
     settings = table.settings
     distances = settings["distance"]
     if len(distances) > 1:  # many scenes: one hash of all their hashes
@@ -92,4 +164,6 @@ def _signature(table: ScoreTable, joined: Joined) -> Signature:
     undefined = max(table.undefined().values(), default=0)
     if undefined:
         fields["undefined"] = str(undefined)
+    if clusters is not None:
+        fields["cluster"] = clusters.by
     return Signature(fields)
