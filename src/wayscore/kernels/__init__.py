@@ -7,6 +7,7 @@ bits either way (exponentials: within 1e-15).
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from wayscore.errors import OptionError
 
@@ -32,30 +33,8 @@ def _choose() -> str:
 name: str = _choose()
 """Which kernels run: "native" or "numpy"."""
 
-if name == "native":
-    from wayscore.kernels._native import (
-        advance_block,
-        advance_cost,
-        advance_point,
-        advance_points,
-        all_finite,
-        all_pairs,
-        dijkstra,
-        encode,
-        euclidean_block,
-        fast_points,
-        fast_table,
-        lanes,
-        march,
-        measure_block,
-        measure_points,
-        measure_table,
-        pruned_points,
-        trace_block,
-        warp_block,
-        warp_points,
-    )
-else:
+lanes = "numpy"
+if TYPE_CHECKING or name == "numpy":
     from wayscore.kernels.plain import (
         advance_block,
         advance_cost,
@@ -77,8 +56,8 @@ else:
         warp_block,
         warp_points,
     )
-
-    lanes = "numpy"
+else:
+    from wayscore.kernels._native import *  # noqa: F403  # the same names, and `lanes`
 
 description: str = f"native, {lanes}" if name == "native" else "numpy"
 """For people: the kernels and, where native, the instruction set."""
