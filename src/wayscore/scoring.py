@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -12,23 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore import kernels
 from wayscore.alignment import check_threshold
 from wayscore.convention import Convention, find_convention
-from wayscore.distances.base import Distance, Floats
+from wayscore.distances.base import Distance
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.graph import Graph
 from wayscore.distances.labels import encode_in_scenes
 from wayscore.episodes import Joined
 from wayscore.errors import OptionError, PathError, did_you_mean
-from wayscore.metrics import METRICS, Measurements, Metric, find_metrics
-from wayscore.paths import Offsets, PathBatch, Paths, Role
+from wayscore.measuring import Goals, Part, cut, run
+from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.paths import Offsets, Paths, Role
 from wayscore.table import ScoreTable
-
-MEASURED = [field.name for field in fields(Measurements)][:12]
-"""What a kernel writes, row by row."""
-EPISODES_AT_ONCE = 10_000
-"""Few enough that a chunk's measurements stay in the cache, enough that threads have little to say."""
 
 
 def score(
@@ -83,8 +76,8 @@ def score(
         parts = _parts_by_scene(references, queries, pairs, distance, scenes, names)
     else:
         parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
-    targets = None if goals is None else _Goals(goals, names)
-    _run(parts, chosen, threshold, rules, targets, scores, threads)
+    targets = None if goals is None else Goals(goals, names)
+    run(parts, chosen, threshold, rules, targets, scores, threads)
     settings: dict[str, Any] = {
         "convention": rules.name,
         "threshold": float(threshold),
@@ -180,11 +173,11 @@ def _check_pairing(references: Paths, queries: Paths, pairing: Any) -> Offsets |
 
 def _parts_of_one(
     references: Paths, queries: Paths, pairs: Offsets | None, space: Distance, names: Sequence[Any]
-) -> list[_Part]:
+) -> list[Part]:
     """Encode the episodes of one scene; errors name the episode."""
     r = space.encode(references, role=lambda n: f"episode {names[n]}, reference" if pairs is None else f"reference {n}")
     q = space.encode(queries, role=lambda n: f"episode {names[n]}, query")
-    return list(_parts(space, r, q, pairs, range(len(q))))
+    return list(cut(space, r, q, pairs, range(len(q))))
 
 
 def _parts_by_scene(
@@ -194,7 +187,7 @@ def _parts_by_scene(
     distance: Mapping[str, Distance],
     scenes: Sequence[str] | None,
     names: Sequence[Any],
-) -> list[_Part]:
+) -> list[Part]:
     """Put the episodes of each scene together and encode them; errors name the episode."""
     if scenes is None:
         raise OptionError("distance is a mapping from scene to distance; say with scenes= where each query was walked")
@@ -216,160 +209,19 @@ def _parts_by_scene(
     def role(kind: str, first: int = 0) -> Role:
         return lambda n: f"episode {names[order[first + n]]}, {kind}"
 
-    parts: list[_Part] = []
+    parts: list[Part] = []
     if all(getattr(space, "table", None) is not None and hasattr(space, "index") for space in spaces):
         each = [space for space, numbers in zip(spaces, groups.values(), strict=True) for _ in numbers]
         r = encode_in_scenes(references, each, role=role("reference"))
         q = encode_in_scenes(queries, each, role=role("query"))
         for space, (start, stop) in zip(spaces, pairwise(ends), strict=True):
-            parts += _parts(space, r.part(start, stop), q.part(start, stop), None, rows[start:stop])
+            parts += cut(space, r.part(start, stop), q.part(start, stop), None, rows[start:stop])
     else:
         for space, (start, stop) in zip(spaces, pairwise(ends), strict=True):
             r = space.encode(references[start:stop], role=role("reference", start))
             q = space.encode(queries[start:stop], role=role("query", start))
-            parts += _parts(space, r, q, None, rows[start:stop])
+            parts += cut(space, r, q, None, rows[start:stop])
     return parts
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Some episodes of one scene, encoded: a piece of work for one thread."""
-
-    space: Distance
-    references: PathBatch
-    queries: PathBatch
-    pairing: Offsets | None
-    where: slice | Offsets
-    """The rows of the table that they are."""
-
-    @property
-    def moved(self) -> float:
-        """How far a place was moved at most to fit its space."""
-        return max((float(b.moved.max()) for b in (self.references, self.queries) if b.moved is not None), default=0.0)
-
-    def measure(self, scale: float, reach: float, out: Floats, first: int) -> None:
-        """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
-        r, q = self.references, self.queries
-        paths = (r.places, r.offsets, q.places, q.offsets)
-        table = getattr(self.space, "table", None)
-        if isinstance(self.space, Euclidean):
-            kernels.measure_points(*paths, self.pairing, scale, reach, out, first)
-        elif table is not None:
-            kernels.measure_table(table, *paths, self.pairing, scale, reach, out, first)
-        else:
-            for number in range(len(q)):
-                reference = r[number if self.pairing is None else int(self.pairing[number])]
-                self._measure_one(reference, q[number], scale, reach, out, first + number)
-
-    def _measure_one(self, reference: Any, query: Any, scale: float, reach: float, out: Floats, column: int) -> None:
-        """Measure an episode whose distances have to be asked for, one block of them."""
-        kernels.measure_block(
-            self.space.between(reference, query).reshape(-1),
-            np.zeros(1, dtype=np.int64),
-            np.append(self.space.pairs(reference[:-1], reference[1:]), 0.0),
-            np.append(self.space.pairs(query[:-1], query[1:]), 0.0),
-            reference,
-            np.array([0, len(reference)]),
-            query,
-            np.array([0, len(query)]),
-            None,
-            scale,
-            reach,
-            out,
-            column,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Goals:
-    """The goals of every query, as users name them."""
-
-    goals: Sequence[Sequence[Any]]
-    names: Sequence[Any]
-
-    def measure(self, part: _Part, from_start: Floats, from_end: Floats, first: int) -> None:
-        """Write the distances of a part's starts and ends to their nearest goals, where goals are named."""
-        rows = range(*part.where.indices(len(self.goals))) if isinstance(part.where, slice) else part.where.tolist()
-        for number, row in enumerate(rows):
-            if len(self.goals[row]):
-                name = self.names[row]
-                goals = part.space.encode([list(self.goals[row])], role=lambda _: f"episode {name}, goals").places  # noqa: B023
-                query = part.queries[number]
-                nearest = part.space.between(goals, np.concatenate((query[:1], query[-1:]))).min(axis=0)
-                from_start[first + number], from_end[first + number] = nearest
-
-
-def _parts(
-    space: Distance, r: PathBatch, q: PathBatch, pairing: Offsets | None, rows: range | Offsets
-) -> Iterable[_Part]:
-    """Cut the episodes of one scene into pieces of work."""
-    if r.places.ndim == 2 and len(r) and len(q) and r.places.shape[1] != q.places.shape[1]:
-        raise PathError(
-            f"references have {r.places.shape[1]}-dimensional points and queries {q.places.shape[1]}-dimensional ones; "
-            "both need the same dimension"
-        )
-    for start in range(0, len(q), EPISODES_AT_ONCE):
-        stop = min(start + EPISODES_AT_ONCE, len(q))
-        yield _Part(
-            space,
-            r.part(start, stop) if pairing is None else r,
-            q.part(start, stop),
-            None if pairing is None else pairing[start:stop],
-            slice(start, stop) if isinstance(rows, range) else rows[start:stop],
-        )
-
-
-def _run(
-    parts: list[_Part],
-    metrics: tuple[Metric, ...],
-    threshold: float,
-    rules: Convention,
-    goals: _Goals | None,
-    scores: Floats,
-    threads: int | None,
-) -> None:
-    """Measure all parts and apply the metrics; small scenes go together, since a metric has a price a call."""
-    needs = frozenset().union(*(metric.needs for metric in metrics))
-    scale = threshold if "coverage" in needs else 0.0
-    reach = threshold if "edits" in needs else -1.0
-
-    def run(group: list[_Part]) -> None:
-        firsts = np.cumsum([0, *(len(part.queries) for part in group)]).tolist()
-        measured = np.empty((len(MEASURED), firsts[-1]))
-        for part, first in zip(group, firsts, strict=False):
-            part.measure(scale, reach, measured, first)
-        to_goals = measured[MEASURED.index("start")], measured[MEASURED.index("end")]
-        if goals is not None:
-            to_goals = to_goals[0].copy(), to_goals[1].copy()
-            for part, first in zip(group, firsts, strict=False):
-                goals.measure(part, *to_goals, first)
-        measurements = Measurements(*measured, *to_goals, threshold, rules)  # type: ignore[call-arg]
-        where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
-        for row, metric in zip(scores, metrics, strict=True):
-            row[where] = metric.compute(measurements)
-
-    groups: list[list[_Part]] = []
-    room = 0
-    for part in parts:
-        if len(part.queries) > room:
-            groups.append([])
-            room = EPISODES_AT_ONCE
-        groups[-1].append(part)
-        room -= len(part.queries)
-    workers = min(len(groups), _cores() if threads is None else threads)
-    if workers <= 1 or kernels.name != "native":
-        for group in groups:
-            run(group)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # slow to import, and small batches do without
-
-    with ThreadPoolExecutor(workers) as pool:
-        for _ in pool.map(run, groups):
-            pass
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _version() -> str:
