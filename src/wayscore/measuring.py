@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -123,11 +124,15 @@ def run(
     scale = threshold if "coverage" in needs else 0.0
     reach = threshold if "edits" in needs else -1.0
 
+    own = threading.local()  # a buffer for each thread, used again for every group
+
     def work(group: list[Part]) -> None:
+        if not hasattr(own, "buffer"):
+            own.buffer = np.empty((len(MEASURED), max(sum(len(part.queries) for part in some) for some in groups)))
         firsts = np.cumsum([0, *(len(part.queries) for part in group)]).tolist()
-        measured = np.empty((len(MEASURED), firsts[-1]))
         for part, first in zip(group, firsts, strict=False):
-            part.measure(scale, reach, measured, first)
+            part.measure(scale, reach, own.buffer, first)
+        measured = own.buffer[:, : firsts[-1]]
         to_goals = measured[MEASURED.index("start")], measured[MEASURED.index("end")]
         if goals is not None:
             to_goals = to_goals[0].copy(), to_goals[1].copy()
