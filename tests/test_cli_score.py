@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from typer.testing import CliRunner, Result
 import wayscore as ws
 from tests.test_distances import connectivity
 from wayscore.cli.app import app
+from wayscore.cli.score import progress_bar
 
 
 @pytest.fixture
@@ -97,6 +100,84 @@ def test_two_runs_side_by_side(files: Path) -> None:
     assert (files / "rows-other.csv").exists()
 
 
+def test_runs_of_one_name_are_told_apart(files: Path) -> None:
+    for agent in ("one", "two"):
+        (files / agent).mkdir()
+        write_run(files / agent / "agent.json", {"1_0": "a", "1_1": "a", "2_0": "x"})
+    more = [str(files / agent / "agent.json") for agent in ("one", "two")]
+    result = call(files, *more, "--format", "json", "--episodes", str(files / "rows.csv"))
+    names = [json.loads(line)["run"] for line in result.stdout.splitlines()]
+    assert names == [f"{files.name}/agent", "one/agent", "two/agent"]
+    assert len(list(files.glob("rows-*.csv"))) == 3  # none is written over
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("scan", {"S": (2, 2.0), "T": (1, 1.0)}),
+        ("length", {"2": (1, 1.0), "4": (2, 2.0)}),
+        ("path", {"1": (2, 2.0), "2": (1, 1.0)}),
+    ],
+)
+def test_split(files: Path, by: str, groups: dict[str, tuple[int, float]]) -> None:
+    found = scored(files, "--split-by", by, "--metrics", "NE,SR")
+    assert found["split_by"] == by
+    assert {
+        name: (group["episodes"], group["metrics"]["NE"]["mean"]) for name, group in found["groups"].items()
+    } == groups
+    assert list(found["groups"]) == list(groups)  # in an order that makes sense
+    whole = scored(files, "--metrics", "NE,SR")
+    assert {key: found[key] for key in whole} == whole  # groups change nothing else
+    for form in ("text", "markdown", "latex"):
+        printed = call(files, "--split-by", by, "--format", form).stdout
+        assert ("number of reference nodes" if by == "length" else f"by {by}") in printed
+
+
+def test_splitting_counts_what_is_undefined(files: Path) -> None:
+    write_run(files / "agent.json", {"1_0": "abcd", "2_0": "xy"})
+    found = scored(files, "--missing", "zero", "--split-by", "scan", "--metrics", "NE")
+    assert found["groups"]["S"] == {"episodes": 2, "undefined": {"NE": 1}, "metrics": {"NE": {"mean": 0.0}}}
+    assert found["groups"]["T"]["undefined"] == {}
+
+
+def test_clusters_widen_intervals(files: Path) -> None:
+    result = call(files, "--format", "json", "--cluster", "path")
+    assert "only 2 clusters (path)" in result.stderr
+    by_path, alone = json.loads(result.stdout), scored(files)
+    assert by_path["metrics"]["PL"]["mean"] == alone["metrics"]["PL"]["mean"]
+    assert by_path["metrics"]["PL"]["high"] == 5.0  # path 1 alone: (3 + 7) / 2
+    assert alone["metrics"]["PL"]["high"] > 5.0
+
+
+def test_different_signatures_are_pointed_out_beside_json(files: Path) -> None:
+    write_run(files / "other.json", {"1_0": "a", "1_1": "a"})
+    result = call(files, str(files / "other.json"), "--format", "json", "--missing", "skip")
+    assert "wayscore: warning: agent and other differ in" in result.stderr
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_progress_is_told_to_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for stream, steps in ((io.StringIO(), 2), (Terminal(), 0), (Terminal(), 2)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with progress_bar(steps) as progress:
+            progress("reading a[1].json")
+            progress("scoring a[1]")
+        assert ("scoring a[1]" in stream.getvalue()) == (stream.isatty() and steps > 0)
+
+
+def test_the_width_of_the_terminal_is_used(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "bcdef":
+        write_run(files / f"{name}.json", {"1_0": "a", "1_1": "a", "2_0": "x"})
+    for width in (80, 100, 140):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = call(files, *(str(files / f"{name}.json") for name in "bcdef")).stdout.splitlines()
+        assert max(len(line) for line in lines if not line.startswith("wayscore|")) <= width
+
+
 def test_the_same_seed_prints_the_same(files: Path) -> None:
     assert call(files).stdout == call(files).stdout
 
@@ -116,6 +197,12 @@ def test_the_same_seed_prints_the_same(files: Path) -> None:
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--missing", "ignore"), "missing episodes may be error, skip, zero"),
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--episodes", "rows.xls"), "ending must be .parquet, .csv or .jsonl"),
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--resamples", "0"), "resamples"),
+        (
+            {"1_0": "a", "1_1": "a", "2_0": "x"},
+            ("--cluster", "scene"),
+            "cannot cluster by 'scene'; did you mean 'scan'",
+        ),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--split-by", "lenght"), "cannot split by 'lenght'; did you mean"),
     ],
 )
 def test_mistakes_are_told_in_one_line(

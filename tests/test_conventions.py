@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,7 @@ from wayscore.convention import CHOICES, CONVENTIONS, PAPER, Convention, find_co
 from wayscore.episodes import join
 from wayscore.formats import load_references, load_run
 from wayscore.metrics import find_metrics
+from wayscore.paths import without_repeats
 from wayscore.scoring import score_joined
 
 ROUND = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])
@@ -228,6 +229,52 @@ def test_another_repositorys_figures_for_each_episode(data: Path) -> None:
 def test_paper_is_the_default() -> None:
     assert find_convention("paper") is PAPER
     assert ws.score(references=["ab"], queries=["ab"], distance=ROUND).settings["convention"] == "paper"
+
+
+def changed(**choices: str) -> Convention:
+    return replace(PAPER, name="changed", **choices)  # type: ignore[arg-type]
+
+
+def test_repeated_places_kept_or_dropped() -> None:
+    # The off-path node d stands three times in the query: each costs 4 m.
+    options = {"references": ["ab"], "queries": ["adddab"], "distance": ROUND, "metrics": "DTW,SED,PL"}
+    kept, dropped = ws.score(**options), ws.score(**options, convention=changed(repeats="drop"))  # type: ignore[arg-type]
+    assert (kept["DTW"][0], dropped["DTW"][0]) == (12.0, 4.0)
+    assert kept["PL"][0] == dropped["PL"][0] == 9.0
+    assert kept["SED"][0] < dropped["SED"][0]
+    points = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    assert without_repeats(points).tolist() == [[0.0, 0.0], [1.0, 0.0]]
+    table = ws.score(references=[[[0.0]]], queries=[[[2.0], [2.0], [2.0]]], convention=changed(repeats="drop"))
+    assert table["DTW"].tolist() == [2.0]
+
+
+def test_exact_or_fast_warping() -> None:
+    rng = np.random.default_rng(3)
+    R, Q = (rng.normal(size=(400, 3)).cumsum(axis=0) for _ in range(2))  # long enough for FastDTW to be off
+    exact = ws.score(references=[R, R], queries=[Q, R], metrics="DTW,nDTW")
+    fast = ws.score(references=[R, R], queries=[Q, R], metrics="DTW,nDTW", convention=changed(warping="fast"))
+    assert fast["DTW"][0] == ws.fast_dtw(reference=R, query=Q, radius=1).cost > exact["DTW"][0]
+    assert fast["nDTW"][0] < exact["nDTW"][0]
+    assert fast["DTW"][1] == 0.0
+    on_graph = ws.score(references=["abcd"], queries=["ad"], distance=ROUND, convention=changed(warping="fast"))
+    assert on_graph["DTW"].tolist() == [ws.fast_dtw(reference="abcd", query="ad", distance=ROUND).cost]
+
+
+def test_the_square_root_of_the_length() -> None:
+    assert score("abcd", "abc", "paper", "nDTW") == pytest.approx(np.exp(-3 / (4 * 3)))
+    table = ws.score(references=["abcd"], queries=["abc"], distance=ROUND, convention=changed(normalizer="sqrt R"))
+    assert table["nDTW"][0] == pytest.approx(np.exp(-3 / (2 * 3)))
+
+
+def test_who_must_say_that_they_stopped() -> None:
+    options = {"references": ["ab"] * 3, "queries": ["ab"] * 3, "distance": ROUND, "stopped": [True, False, None]}
+    assert ws.score(**options)["SR"].tolist() == [1.0, 1.0, 1.0]  # type: ignore[arg-type]
+    required = ws.score(**options, convention=changed(stop="required"))  # type: ignore[arg-type]
+    assert required["SR"].tolist() == [1.0, 0.0, 1.0]
+    assert required["SDTW"].tolist() == [1.0, 0.0, 1.0]
+    assert required["nDTW"].tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(ws.PathError, match="1 queries but 2 stop flags"):
+        ws.score(references=["a"], queries=["a"], distance=ROUND, stopped=[True, True])
 
 
 def test_goal_progress_by_hand() -> None:

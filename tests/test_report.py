@@ -9,8 +9,9 @@ import pytest
 
 import wayscore as ws
 from tests.test_episodes import ASKED, GRAPHS, run
-from wayscore.episodes import join
-from wayscore.report import RENDERERS, Summary, render, summarize
+from wayscore.episodes import Reference, join
+from wayscore.report import RENDERERS, Summary, partition, render, summarize
+from wayscore.report.layout import short_names
 from wayscore.scoring import score_joined
 from wayscore.signature import SHORT, Signature
 
@@ -86,6 +87,56 @@ def test_markdown_is_a_table() -> None:
     lines = render([summary()], "markdown").splitlines()
     assert lines[0].startswith("| run | PL | NE ↓ |")
     assert len({line.count("|") for line in lines[:3]}) == 1
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+@pytest.mark.parametrize("count", [1, 5])
+def test_tables_fit_and_long_names_are_told_below(width: int, count: int) -> None:
+    names = [f"an_agent_with_a_name_that_is_much_too_long_for_a_column_{n}" for n in range(count)]
+    lines = render([summary(name) for name in names], "text", width=width).splitlines()
+    table = lines[: lines.index("", 3)]
+    assert max(map(len, table)) <= width
+    for metric in ws.METRICS:
+        assert any(line.startswith(f"{metric} ") for line in table)
+    shown = "\n".join(lines)
+    for n, name in enumerate(names):
+        assert name in shown
+        assert count == 1 or f"{n} = {name}" in lines
+
+
+def test_names_are_not_markup() -> None:
+    names = ["[bold]a[/bold]", "b | c"]
+    runs = [summary(name) for name in names]
+    assert "[bold]a[/bold]" in render(runs, "text")
+    assert r"| b \| c |" in render(runs, "markdown")
+    assert r"a\#1\_\%\&\$\{\}\textbackslash{} & " in render([summary("a#1_%&${}\\")], "latex")
+
+
+def test_short_names() -> None:
+    assert short_names(["agent", "other"], 5) == ["agent", "other"]
+    assert short_names(["run_of_a", "run_of_b"], 7) == ["a", "b"]
+    assert short_names(["run_of_one", "run_of"], 7) == ["of_one", "of"]  # whole words, never nothing
+    alike = short_names(["x" * 20 + "1" + "y" * 20, "x" * 20 + "2" + "y" * 20], 10)
+    assert alike == ["run 1", "run 2"]
+
+
+def test_bins_of_length() -> None:
+    asked = [Reference(f"e{n}", "S", ["a"] * n, "1") for n in range(4, 8)]
+    assert partition(asked, "length").names == ("4", "5", "6", "7")
+    many = [Reference(f"e{n}", "S", ["a"] * n, "1") for n in (3, 19, 61, 100)]
+    assert partition(many, "length").names == ("0-19", "60-79", "100-119")
+    assert partition([], "length").names == ()
+
+
+def test_paths_of_one_number_in_two_scenes_are_two() -> None:
+    asked = [Reference("e1", "S", ["a"], "1"), Reference("e2", "T", ["x"], "1"), Reference("e3", "T", ["x"], "2")]
+    assert partition(asked, "path").names == ("S/1", "T/1", "2")
+
+
+def test_the_best_is_bold_in_colour() -> None:
+    two = [summary("one"), summary("two", threshold=5.0)]
+    assert "\x1b[1m100.0" in render(two, "text", color=True)
+    assert "\x1b" not in render(two, "text")
 
 
 def test_an_unknown_form() -> None:

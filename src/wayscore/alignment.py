@@ -150,16 +150,25 @@ def fast_dtw(*, reference: Any, query: Any, distance: Distance | None = None, ra
     if not isinstance(radius, int | np.integer) or isinstance(radius, bool) or radius < 0:
         raise OptionError(f"radius must be a whole number of cells, 0 or more, got {radius!r}")
     R, Q, distance = encode_pair(reference, query, distance)
+    return Alignment(*_fast(R, Q, distance, int(radius)), R, Q, distance)
+
+
+def fast_cost(R: Places, Q: Places, distance: Distance) -> float:
+    """Return the cost of FastDTW of radius 1 between two encoded paths."""
+    return _fast(R, Q, distance, 1)[0]
+
+
+def _fast(R: Places, Q: Places, distance: Distance, radius: int) -> tuple[float, NDArray[np.int64]]:
     cells = np.empty((len(R) + len(Q), 2), dtype=np.int64)
     table = getattr(distance, "table", None)
-    radius = int(min(radius, len(R) + len(Q)))
+    radius = min(radius, len(R) + len(Q))
     if isinstance(distance, Euclidean):
         cost, count = kernels.fast_points(R, Q, radius, cells)
     elif table is not None:
         cost, count = kernels.fast_table(table, R, Q, radius, cells)
     else:
         cost, count = fast_warp(R, Q, distance.pairs, radius, cells)
-    return Alignment(cost, cells[:count].copy(), R, Q, distance)
+    return cost, cells[:count].copy()
 
 
 def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[Places, Places, Distance]:

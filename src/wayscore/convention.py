@@ -23,7 +23,11 @@ R4R_METRICS = ("CLS", "DTW", "nDTW", "SDTW")
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "comparison": ("<=", "<"),
+        "stop": ("any", "required"),
         "distance": ("given", "hops"),
+        "repeats": ("keep", "drop"),
+        "warping": ("exact", "fast"),
+        "normalizer": ("R", "sqrt R"),
         "spl_length": ("shortest", "reference"),
         "spl_at_goal": ("still", "zero"),
         "missing": ("error", "skip", "zero"),
@@ -43,7 +47,11 @@ class Convention:
         about: whose evaluator it is.
         threshold: d_th, in the units of the distance.
         comparison: success is NE `<=` or `<` d_th.
+        stop: "required" where a query that never says that it stopped is no success; "any" where it may be.
         distance: "given", or "hops": every edge counts 1, whatever its length.
+        repeats: "drop" takes places of a query that repeat the one before as one; "keep" scores each.
+        warping: "exact", or "fast": FastDTW of radius 1, as the fastdtw package computes it.
+        normalizer: what nDTW divides DTW by beside the threshold: |R|, or its square root.
         spl_length: the length that SPL compares with: the "shortest" way from start to goal, or the "reference"'s own.
         spl_floor: the least denominator of SPL, metres.
         spl_at_goal: SPL of an episode that starts at its goal: "still" is 1 if the agent stayed and 0 if it left,
@@ -59,7 +67,11 @@ class Convention:
     about: str
     threshold: float = 3.0
     comparison: Literal["<=", "<"] = "<="
+    stop: Literal["any", "required"] = "any"
     distance: Literal["given", "hops"] = "given"
+    repeats: Literal["keep", "drop"] = "keep"
+    warping: Literal["exact", "fast"] = "exact"
+    normalizer: Literal["R", "sqrt R"] = "R"
     spl_length: Literal["shortest", "reference"] = "shortest"
     spl_floor: float = 0.0
     spl_at_goal: Literal["still", "zero"] = "still"

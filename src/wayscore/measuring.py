@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wayscore import kernels
+from wayscore.alignment import fast_cost
 from wayscore.convention import Convention
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
@@ -53,6 +54,12 @@ class Part:
             for number in range(len(q)):
                 reference = r[number if self.pairing is None else int(self.pairing[number])]
                 self._measure_one(reference, q[number], scale, reach, out, first + number)
+
+    def warp_fast(self, out: Floats, first: int) -> None:
+        """Write FastDTW's costs in place of the exact ones."""
+        for number, query in enumerate(self.queries):
+            reference = self.references[number if self.pairing is None else int(self.pairing[number])]
+            out[first + number] = fast_cost(reference, query, self.space)
 
     def _measure_one(self, reference: Any, query: Any, scale: float, reach: float, out: Floats, column: int) -> None:
         """Measure an episode whose distances have to be asked for, one block of them."""
@@ -116,6 +123,7 @@ def run(
     threshold: float,
     rules: Convention,
     goals: Goals | None,
+    stopped: Floats,
     scores: Floats,
     threads: int | None,
 ) -> None:
@@ -132,14 +140,16 @@ def run(
         firsts = np.cumsum([0, *(len(part.queries) for part in group)]).tolist()
         for part, first in zip(group, firsts, strict=False):
             part.measure(scale, reach, own.buffer, first)
+            if rules.warping == "fast":
+                part.warp_fast(own.buffer[MEASURED.index("warping")], first)
         measured = own.buffer[:, : firsts[-1]]
         to_goals = measured[MEASURED.index("start")], measured[MEASURED.index("end")]
         if goals is not None:
             to_goals = to_goals[0].copy(), to_goals[1].copy()
             for part, first in zip(group, firsts, strict=False):
                 goals.measure(part, *to_goals, first)
-        measurements = Measurements(*measured, *to_goals, threshold, rules)  # type: ignore[call-arg]
         where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
+        measurements = Measurements(*measured, *to_goals, stopped[where], threshold, rules)  # type: ignore[call-arg]
         for row, metric in zip(scores, metrics, strict=True):
             row[where] = metric.compute(measurements)
 

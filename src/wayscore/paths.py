@@ -146,6 +146,18 @@ class PathBatch:
 Paths: TypeAlias = PathBatch | Sequence[Any]
 
 
+def without_repeats(path: Any) -> Any:
+    """Return a path without the places that repeat the one before them.
+
+    >>> without_repeats(["a", "a", "b", "a"])
+    ['a', 'b', 'a']
+    """
+    if isinstance(path, np.ndarray) and path.ndim == 2:
+        changes = (path[1:] != path[:-1]).any(axis=1)
+        return path[np.concatenate(([True], changes))] if len(path) else path
+    return [place for step, place in enumerate(path) if step == 0 or not np.all(place == path[step - 1])]
+
+
 def path_name(role: Role, number: int) -> str:
     """Return what errors call a path.
 

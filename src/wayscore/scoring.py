@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wayscore.alignment import check_threshold
 from wayscore.convention import Convention, find_convention
-from wayscore.distances.base import Distance
+from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.graph import Graph
 from wayscore.distances.labels import encode_in_scenes
@@ -20,7 +20,7 @@ from wayscore.episodes import Joined
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.measuring import Goals, Part, cut, run
 from wayscore.metrics import METRICS, Metric, find_metrics
-from wayscore.paths import Offsets, Paths, Role
+from wayscore.paths import Offsets, Paths, Role, without_repeats
 from wayscore.table import ScoreTable
 
 
@@ -34,6 +34,7 @@ def score(
     convention: str | Path | Convention = "paper",
     scenes: Sequence[str] | None = None,
     goals: Sequence[Sequence[Any]] | None = None,
+    stopped: Sequence[bool | None] | None = None,
     pairing: Sequence[int] | NDArray[np.int64] | None = None,
     episodes: Sequence[Any] | None = None,
     threads: int | None = None,
@@ -49,6 +50,7 @@ def score(
         convention: the set of choices, by name, as a TOML file or as a value (see `wayscore.convention`).
         scenes: the scene of each query, where `distance` is a mapping.
         goals: the places any of which ends each query rightly; the reference's last place where none are named.
+        stopped: whether each agent said that it stopped (None: not known), for conventions that ask.
         pairing: the number of the reference that each query answers, where several share one.
         episodes: names for the rows; 0, 1, 2, ... by default.
         threads: how many cores to use; by default all of them for large batches.
@@ -69,6 +71,8 @@ def score(
     if len(names) != len(queries):
         raise PathError(f"{len(queries)} queries but {len(names)} episode names; give one for each")
 
+    if rules.repeats == "drop":
+        queries = [without_repeats(query) for query in queries]
     scores = np.empty((len(chosen), len(queries)))
     if goals is not None and len(goals) != len(queries):
         raise PathError(f"{len(queries)} queries but {len(goals)} sets of goals; give one for each query")
@@ -77,7 +81,12 @@ def score(
     else:
         parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
     targets = None if goals is None else Goals(goals, names)
-    run(parts, chosen, threshold, rules, targets, scores, threads)
+    if stopped is not None and len(stopped) != len(queries):
+        raise PathError(f"{len(queries)} queries but {len(stopped)} stop flags; give one for each query")
+    halted: Floats = np.broadcast_to(1.0, len(queries))
+    if stopped is not None and rules.stop == "required":
+        halted = np.array([flag is not False for flag in stopped], dtype=np.float64)
+    run(parts, chosen, threshold, rules, targets, halted, scores, threads)
     settings: dict[str, Any] = {
         "convention": rules.name,
         "threshold": float(threshold),
@@ -105,6 +114,7 @@ def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] 
         queries=[query.path for _, query in rows],
         distance=distance,
         scenes=[reference.scene for reference, _ in rows],
+        stopped=[query.stopped for _, query in rows],
         goals=[reference.goals for reference, _ in rows] if any(reference.goals for reference, _ in rows) else None,
         episodes=joined.episodes,
         **options,

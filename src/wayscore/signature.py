@@ -21,6 +21,7 @@ SHORT = MappingProxyType(
         "distance": "d",
         "references": "r",
         "episodes": "n",
+        "cluster": "cl",
         "missing": "miss",
         "unknown": "unk",
         "duplicate": "dup",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,8 +88,7 @@ def score(
 
     from wayscore.formats import load_references
     from wayscore.report import differences, partition, render, score_runs, summarize
-    from wayscore.report.comparison import few_clusters
-    from wayscore.report.partition import clusters_of
+    from wayscore.report.partition import clusters_of, few_clusters
     from wayscore.report.render import check_form
 
     check_form(form)
@@ -103,7 +103,9 @@ def score(
         "move": move,
         "node": node,
     }
-    with progress_bar(2 * len(runs) if len(runs) > 1 else 0) as progress:
+    summaries = []
+    warnings: list[str] = []
+    with progress_bar(3 * len(runs) if len(runs) > 1 else 0) as progress:
         scored = score_runs(
             runs,
             asked,
@@ -114,17 +116,17 @@ def score(
             policies=policies,
             progress=progress,
         )
-    summaries = []
-    warnings: list[str] = []
-    for run in scored:
-        rng = np.random.default_rng(seed)
-        summary = summarize(
-            run.table, run.joined, rng=rng, resamples=resamples, name=run.name, clusters=clusters, groups=groups
-        )
-        summaries.append(summary)
-        if clusters is not None:
-            warnings += few_clusters(cluster, clusters.of(run.table))
-        if episodes is not None:
+        for run in scored:
+            progress(f"resampling {run.name}")
+            rng = np.random.default_rng(seed)
+            summary = summarize(
+                run.table, run.joined, rng=rng, resamples=resamples, name=run.name, clusters=clusters, groups=groups
+            )
+            summaries.append(summary)
+            if clusters is not None:
+                warnings += few_clusters(cluster, clusters.of(run.table))
+    if episodes is not None:
+        for run in scored:
             name = run.name.replace("/", "-")
             write_episodes(run.table, episodes if len(runs) == 1 else episodes.with_stem(f"{episodes.stem}-{name}"))
     show(lambda width, color: render(summaries, form, width=width, color=color))
@@ -149,22 +151,23 @@ def warn(warnings: Sequence[str]) -> None:
 
 
 @contextmanager
-def progress_bar(steps: int) -> Iterator[Callable[[str], None] | None]:
+def progress_bar(steps: int) -> Iterator[Callable[[str], None]]:
     """Show a bar on standard error while work goes on, if that is a terminal and there are steps to tell of."""
     import sys
 
     if not steps or not sys.stderr.isatty():
-        yield None
+        yield lambda _: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=steps, completed=-1)
+        task = bar.add_task("", total=steps)
+        done = count()
 
         def advance(what: str) -> None:
-            bar.update(task, advance=1, description=what)
+            bar.update(task, completed=next(done), description=what)
 
         yield advance
 

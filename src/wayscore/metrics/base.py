@@ -53,6 +53,8 @@ class Measurements:
     """min over goals g of d(q_1, g); one goal, r_|R|, where an episode names no others."""
     goal_end: Floats
     """min over goals g of d(q_|Q|, g)."""
+    stopped: Floats
+    """1 where the agent said that it stopped, or the file does not tell; else 0."""
     threshold: float
     """d_th."""
     convention: Convention
@@ -66,12 +68,14 @@ class Measurements:
     @cached_property
     def success(self) -> Floats:
         """SR = 1[NE <= d_th], which several metrics are weighted by."""
-        return self.within(self.end)
+        met = self.within(self.end)
+        return met * self.stopped if self.convention.stop == "required" else met
 
     @cached_property
     def similarity(self) -> Floats:
         """Normalized warping, nDTW = exp(-DTW / (|R| d_th))."""
-        result: Floats = np.exp(-self.warping / (self.reference_count * self.threshold))
+        places = self.reference_count if self.convention.normalizer == "R" else np.sqrt(self.reference_count)
+        result: Floats = np.exp(-self.warping / (places * self.threshold))
         return result
 
 

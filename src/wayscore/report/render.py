@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from wayscore.report.summary import Summary
 
 Item = TypeVar("Item")
-NAME_ROOM = 20
-"""Longer names of runs are shortened in tables for a terminal, and given in full below."""
+NAME_ROOM = 20, 40
+"""Names of runs get so many characters in a terminal, more where there is room; shortened ones are told below."""
 
 
 def render(summaries: Sequence[Summary], form: str, *, width: int | None = None, color: bool = False) -> str:
@@ -156,12 +156,12 @@ def signatures(summaries: Sequence[Summary]) -> list[str]:
     return [*(f"{summary.run}: {summary.signature}" for summary in summaries), *differences(summaries)]
 
 
-def print_means(console: Console, summaries: Sequence[Summary]) -> list[str]:
+def print_means(console: Console, summaries: Sequence[Summary], most: int = NAME_ROOM[1]) -> list[str]:
     """Print means with intervals beside them, or below where there is less room; return the names as printed.
 
-    Where even that is too wide, the runs are spread over several tables.
+    Where even that is too wide, the runs are spread over several tables. Names get `most` characters at most.
     """
-    room = NAME_ROOM if len(summaries) > 1 else console.width - 20
+    room = min(max((console.width - 10) // len(summaries) - 3, NAME_ROOM[0]), most)
     names = short_names([summary.run for summary in summaries], room)
     tops = best_of(metrics_of(summaries), summaries)
     columns = list(zip(summaries, names, strict=True))
@@ -202,17 +202,17 @@ def _means(columns: Sequence[tuple[Summary, str]], tops: dict[str, str | None], 
     table = plain_table(2)
     table.add_column("", no_wrap=True)
     metrics = metrics_of([summary for summary, _ in columns])
+    between = "\n" if below else "  "
     cells = []
     for summary, name in columns:
-        table.add_column(Text(name), justify="right", no_wrap=True)
-        found = [(metric, summary.metrics[metric.symbol]) for metric in metrics]
-        means = [number(metric, mean) for metric, (mean, _, _) in found]
-        bounds = [interval(metric, values) for metric, values in found]
-        between, wide = ("\n", 0) if below else ("  ", max(map(len, bounds)))
+        table.add_column(Text(name), justify="right" if below else "left", no_wrap=True)
+        means = [number(metric, summary.metrics[metric.symbol].mean) for metric in metrics]
+        bounds = [interval(metric, summary.metrics[metric.symbol]) for metric in metrics]
+        wide = max(map(len, means))
         cells.append(
             [
-                Text(mean, style="bold" if mean == tops[metric.symbol] else "").append(
-                    between + bound.ljust(wide), style="not bold dim"
+                Text(mean if below else mean.rjust(wide), style="bold" if mean == tops[metric.symbol] else "").append(
+                    f"{between}{bound}", style="not bold dim"
                 )
                 for metric, mean, bound in zip(metrics, means, bounds, strict=True)
             ]
