@@ -17,7 +17,7 @@ from tests.conftest import read_json
 from tests.test_episodes import references, run
 from wayscore.cli.app import app
 from wayscore.convention import CHOICES, CONVENTIONS, PAPER, Convention, find_convention
-from wayscore.episodes import join
+from wayscore.episodes import Query, Reference, References, Run, join
 from wayscore.formats import load_references, load_run
 from wayscore.metrics import find_metrics
 from wayscore.paths import without_repeats
@@ -275,6 +275,66 @@ def test_who_must_say_that_they_stopped() -> None:
     assert required["nDTW"].tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(ws.PathError, match="1 queries but 2 stop flags"):
         ws.score(references=["a"], queries=["a"], distance=ROUND, stopped=[True, True])
+
+
+def continuous(stopped: bool | None = True, dense: bool = True) -> tuple[References, Run]:
+    """Four metres straight ahead; the walk given beside it has a point every quarter; the agent ends 3 m short."""
+    path = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
+    walk = np.linspace(path[0], path[1], 17) if dense else None
+    asked = References("val.json", "vlnce", {"1": Reference("1", "S", path, "1", dense=walk)})
+    steps = np.array([[0.0, 0.0, 0.0]] * 3 + [[0.25, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    return asked, Run("agent", "vlnce", {"1": Query("1", steps, stopped)})
+
+
+@pytest.mark.parametrize(
+    ("convention", "stopped", "success"),
+    [
+        ("etpnav", False, 1.0),
+        ("etpnav", True, 1.0),
+        ("vlnce", True, 0.0),
+        ("vlnce", False, 0.0),
+        ("vlnce-exact", True, 0.0),
+        ("paper", False, 1.0),
+    ],
+)
+def test_continuous_evaluators_at_the_threshold(convention: str, stopped: bool, success: float) -> None:
+    asked, agent = continuous(stopped)
+    table = score_joined(join(agent, asked), distance=None, convention=convention)
+    assert table["SR"].tolist() == [success]
+    nearer = score_joined(join(agent, asked), distance=None, convention=convention, threshold=3.5)
+    assert nearer["SR"].tolist() == [0.0 if convention.startswith("vlnce") and not stopped else 1.0]
+
+
+def test_continuous_evaluators_warp_to_the_dense_walk() -> None:
+    asked, agent = continuous()
+    reference, query = asked.episodes["1"], agent.queries["1"]
+    steps = without_repeats(query.path)
+    assert len(steps) == 4
+    joined = join(agent, asked)
+    fast = score_joined(joined, distance=None, convention="vlnce", threshold=3.5)
+    exact = score_joined(joined, distance=None, convention="vlnce-exact", threshold=3.5)
+    assert fast["DTW"][0] == ws.fast_dtw(reference=reference.dense, query=steps, radius=1).cost
+    assert exact["DTW"][0] == ws.dtw(reference=reference.dense, query=steps)
+    assert exact["nDTW"][0] == pytest.approx(np.exp(-exact["DTW"][0] / (17 * 3.5)))
+    assert exact["SDTW"][0] == exact["nDTW"][0]
+    sparse = score_joined(joined, distance=None, convention="paper", threshold=3.5)
+    assert sparse["DTW"][0] == ws.dtw(reference=reference.path, query=query.path) != exact["DTW"][0]
+    only = score_joined(joined, distance=None, convention="vlnce", metrics="SDTW")
+    assert only.metrics == ["SDTW"]
+    lacking, agent = continuous(dense=False)
+    with pytest.raises(ws.FormatError, match="episode 1 has no dense walk"):
+        score_joined(join(agent, lacking), distance=None, convention="vlnce")
+
+
+def test_a_continuous_agent(data: Path) -> None:
+    asked = load_references(data / "vlnce/R2R_VLNCE_v1-3/val_unseen/val_unseen.json.gz")
+    agent = load_run(data / "vlnce/results/gridmap_agent_val_unseen_3scenes_locations.json.gz")
+    joined = join(agent, asked, missing="skip", start="keep")
+    table = score_joined(joined, distance=None, convention="vlnce")
+    assert len(table) == 420
+    assert 0 < table.means()["nDTW"] < 1
+    sparse = score_joined(joined, distance=None, convention="paper").means()["nDTW"]
+    assert sparse < table.means()["nDTW"]  # a dense query against a sparse reference is charged for its density
 
 
 def test_goal_progress_by_hand() -> None:

@@ -25,6 +25,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "comparison": ("<=", "<"),
         "stop": ("any", "required"),
         "distance": ("given", "hops"),
+        "reference": ("path", "dense"),
         "repeats": ("keep", "drop"),
         "warping": ("exact", "fast"),
         "normalizer": ("R", "sqrt R"),
@@ -49,6 +50,7 @@ class Convention:
         comparison: success is NE `<=` or `<` d_th.
         stop: "required" where a query that never says that it stopped is no success; "any" where it may be.
         distance: "given", or "hops": every edge counts 1, whatever its length.
+        reference: what DTW and its kin warp to: the reference "path", or the "dense" walk that some datasets give.
         repeats: "drop" takes places of a query that repeat the one before as one; "keep" scores each.
         warping: "exact", or "fast": FastDTW of radius 1, as the fastdtw package computes it.
         normalizer: what nDTW divides DTW by beside the threshold: |R|, or its square root.
@@ -69,6 +71,7 @@ class Convention:
     comparison: Literal["<=", "<"] = "<="
     stop: Literal["any", "required"] = "any"
     distance: Literal["given", "hops"] = "given"
+    reference: Literal["path", "dense"] = "path"
     repeats: Literal["keep", "drop"] = "keep"
     warping: Literal["exact", "fast"] = "exact"
     normalizer: Literal["R", "sqrt R"] = "R"
@@ -102,6 +105,16 @@ _ENVDROP = Convention(
     comparison="<",
     spl_floor=0.01,
     spl_at_goal="zero",
+)
+_VLNCE = Convention(
+    name="vlnce",
+    about="VLN-CE, NaVid, NaVILA, JanusVLN: FastDTW to the dense walk; NE by the distance given, not by a navmesh",
+    comparison="<",
+    stop="required",
+    reference="dense",
+    repeats="drop",
+    warping="fast",
+    metrics=(*R2R_METRICS, "DTW", "nDTW", "SDTW"),
 )
 _PRESETS = (
     PAPER,
@@ -140,6 +153,15 @@ _PRESETS = (
         about="the official NDH evaluator: goal progress towards any of the end panoramas",
         comparison="<",
         metrics=(*R2R_METRICS, "GP"),
+    ),
+    _VLNCE,
+    replace(_VLNCE, name="vlnce-exact", about="the same with exact warping (VLN-CE with FDTW off)", warping="exact"),
+    replace(
+        _VLNCE,
+        name="etpnav",
+        about="ETPNav and BEVBert in VLN-CE: the threshold itself is a success, and no stop is asked for",
+        comparison="<=",
+        stop="any",
     ),
     Convention(name="valan", about="VALAN (R2R and R4R), on the graphs given", comparison="<", spl_at_goal="zero"),
 )

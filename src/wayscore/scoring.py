@@ -17,7 +17,7 @@ from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.graph import Graph
 from wayscore.distances.labels import encode_in_scenes
 from wayscore.episodes import Joined
-from wayscore.errors import OptionError, PathError, did_you_mean
+from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
 from wayscore.measuring import Goals, Part, cut, run
 from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.paths import Offsets, Paths, Role, without_repeats
@@ -109,16 +109,17 @@ def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] 
         **options: threshold, metrics, convention and threads, as for `score`.
     """
     rows = joined.pairs
-    table = score(
-        references=[reference.path for reference, _ in rows],
+    options.update(
         queries=[query.path for _, query in rows],
         distance=distance,
         scenes=[reference.scene for reference, _ in rows],
         stopped=[query.stopped for _, query in rows],
         goals=[reference.goals for reference, _ in rows] if any(reference.goals for reference, _ in rows) else None,
         episodes=joined.episodes,
-        **options,
     )
+    table = score(references=[reference.path for reference, _ in rows], **options)
+    if find_convention(options.get("convention", "paper")).reference == "dense":
+        _warp_to_dense(table, joined, options)
     if not joined.worst:
         return table
     names = [*joined.episodes, *(reference.episode for reference in joined.worst)]
@@ -135,6 +136,22 @@ def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] 
         episodes=[names[place] for place in places],
         scenes=[scenes[place] for place in places],
     )
+
+
+def _warp_to_dense(table: ScoreTable, joined: Joined, options: dict[str, Any]) -> None:
+    """Replace DTW, nDTW and SDTW by those to the dense walks; what is asked of the goal stays."""
+    lacking = [reference.episode for reference, _ in joined.pairs if reference.dense is None]
+    if lacking:
+        raise FormatError(
+            f"{joined.references}: episode {lacking[0]} has no dense walk, which this convention warps to; put the "
+            "dataset's _gt file beside the references"
+        )
+    walks = [reference.dense for reference, _ in joined.pairs]
+    warped = score(references=walks, **{**options, "metrics": "DTW,nDTW"})
+    # Success is a matter of the goal, not of where the dense walk ends.
+    reached = score(references=[reference.path for reference, _ in joined.pairs], **{**options, "metrics": "SR"})
+    warped.columns["SDTW"] = reached["SR"] * warped["nDTW"]
+    table.columns.update({symbol: warped[symbol] for symbol in ("DTW", "nDTW", "SDTW") if symbol in table.columns})
 
 
 def _as_convention(distance: Any, rules: Convention) -> Any:
