@@ -197,6 +197,8 @@ def test_the_same_seed_prints_the_same(files: Path) -> None:
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--missing", "ignore"), "missing episodes may be error, skip, zero"),
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--episodes", "rows.xls"), "ending must be .parquet, .csv or .jsonl"),
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--resamples", "0"), "resamples"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--reader", "player"), "--reader takes name=value"),
+        ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--reader", "path_type=player"), "have no option 'path_type'"),
         (
             {"1_0": "a", "1_1": "a", "2_0": "x"},
             ("--cluster", "scene"),

@@ -356,6 +356,63 @@ def test_goal_progress_by_hand() -> None:
         ws.score(references=["a"], queries=["a"], goals=["q"], distance=ROUND, metrics="GP")
 
 
+@pytest.mark.parametrize(
+    ("query", "goals", "hamt", "reverie"),
+    [
+        # From a: b is 1 m, c 3 m and d 4 m away. The reference ends at d.
+        ("ab", "bc", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),  # at a goal, the nearest one; beyond the way to d there is none
+        ("abc", "b", (0.0, 1.0, 0.0), (0.0, 1.0, 0.0)),  # passed the goal and left it
+        ("abc", "c", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
+        ("abcd", "d", (1.0, 1.0, 4 / 6), (1.0, 1.0, 4 / 6)),  # the long way round
+        ("abcba", "a", (1.0, 1.0, 0.0), (1.0, 1.0, 4 / 6)),  # back at a start that is a goal
+        ("ad", "b", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),  # one metre off is off
+    ],
+)
+def test_goals_that_must_be_reached_themselves(
+    query: str, goals: str, hamt: tuple[float, ...], reverie: tuple[float, ...]
+) -> None:
+    for convention, expected in (("cvdn-hamt", hamt), ("reverie", reverie)):
+        table = ws.score(
+            references=["abcd"],
+            queries=[query],
+            goals=[goals],
+            distance=ROUND,
+            convention=convention,
+            metrics="SR,OSR,SPL",
+        )
+        found = [table[metric][0] for metric in ("SR", "OSR", "SPL")]
+        assert found == pytest.approx(list(expected)), convention
+
+
+def test_edits_of_a_success_far_from_the_references_end() -> None:
+    # b is a goal, 5 m from d: one of three edges was walked.
+    table = ws.score(
+        references=["abcd"], queries=["ab"], goals=["b"], distance=ROUND, convention="reverie", metrics="NE,SED"
+    )
+    assert table["NE"].tolist() == [5.0]
+    assert table["SED"][0] == pytest.approx(1 / 3)
+
+
+def test_goals_that_nobody_named() -> None:
+    with pytest.raises(ws.OptionError, match="the convention reverie asks whether a query ends at one of its goals"):
+        ws.score(references=["ab"], queries=["ab"], distance=ROUND, convention="reverie")
+
+
+def test_reverie_through_the_command(data: Path, tmp_path: Path) -> None:
+    references = data / "reverie/REVERIE_val_seen.json.gz"
+    asked = load_references(references, objects=data / "semantics/reverie_bbox.json.gz")
+    walks = [{"instr_id": name, "trajectory": [[p, 0, 0] for p in r.path]} for name, r in asked.episodes.items()]
+    (tmp_path / "oracle.json").write_text(json.dumps(walks))
+    words = ["--references", str(references), "--graphs", str(data / "connectivity.tar.gz"), "--convention", "reverie"]
+    objects = ["--reader", f"objects={data / 'semantics/reverie_bbox.json.gz'}"]
+    result = CliRunner().invoke(app, ["score", str(tmp_path / "oracle.json"), *words, *objects, "--format", "json"])
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["metrics"]["SR"]["mean"] > 0.99  # references end where their object is seen
+    without = CliRunner().invoke(app, ["score", str(tmp_path / "oracle.json"), *words])
+    assert without.exit_code == 1
+    assert "--reader objects=FILE" in without.stderr
+
+
 def test_goal_progress_where_no_way_exists() -> None:
     islands = ws.Graph.from_edges([("a", "b"), ("x", "y")])
     table = ws.score(references=["ab", "ab"], queries=["ab", "xy"], goals=["x", "b"], distance=islands, metrics="GP")

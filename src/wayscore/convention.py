@@ -23,13 +23,14 @@ R4R_METRICS = ("CLS", "DTW", "nDTW", "SDTW")
 CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "comparison": ("<=", "<"),
+        "goal": ("last", "set"),
         "stop": ("any", "required"),
         "distance": ("given", "hops"),
         "reference": ("path", "dense"),
         "repeats": ("keep", "drop"),
         "warping": ("exact", "fast"),
         "normalizer": ("R", "sqrt R"),
-        "spl_length": ("shortest", "reference"),
+        "spl_length": ("shortest", "reference", "goals"),
         "spl_at_goal": ("still", "zero"),
         "missing": ("error", "skip", "zero"),
         "unknown": ("error", "skip"),
@@ -48,13 +49,15 @@ class Convention:
         about: whose evaluator it is.
         threshold: d_th, in the units of the distance.
         comparison: success is NE `<=` or `<` d_th.
+        goal: "last" is the reference's last place, within the threshold; "set" is one of the episode's goals itself.
         stop: "required" where a query that never says that it stopped is no success; "any" where it may be.
         distance: "given", or "hops": every edge counts 1, whatever its length.
         reference: what DTW and its kin warp to: the reference "path", or the "dense" walk that some datasets give.
         repeats: "drop" takes places of a query that repeat the one before as one; "keep" scores each.
         warping: "exact", or "fast": FastDTW of radius 1, as the fastdtw package computes it.
         normalizer: what nDTW divides DTW by beside the threshold: |R|, or its square root.
-        spl_length: the length that SPL compares with: the "shortest" way from start to goal, or the "reference"'s own.
+        spl_length: the length that SPL compares with: the "shortest" way from start to the reference's end, the
+            "reference"'s own, or the shortest to the nearest of the "goals".
         spl_floor: the least denominator of SPL, metres.
         spl_at_goal: SPL of an episode that starts at its goal: "still" is 1 if the agent stayed and 0 if it left,
             "zero" is 0.
@@ -69,13 +72,14 @@ class Convention:
     about: str
     threshold: float = 3.0
     comparison: Literal["<=", "<"] = "<="
+    goal: Literal["last", "set"] = "last"
     stop: Literal["any", "required"] = "any"
     distance: Literal["given", "hops"] = "given"
     reference: Literal["path", "dense"] = "path"
     repeats: Literal["keep", "drop"] = "keep"
     warping: Literal["exact", "fast"] = "exact"
     normalizer: Literal["R", "sqrt R"] = "R"
-    spl_length: Literal["shortest", "reference"] = "shortest"
+    spl_length: Literal["shortest", "reference", "goals"] = "shortest"
     spl_floor: float = 0.0
     spl_at_goal: Literal["still", "zero"] = "still"
     instructions: int = 0
@@ -153,6 +157,22 @@ _PRESETS = (
         about="the official NDH evaluator: goal progress towards any of the end panoramas",
         comparison="<",
         metrics=(*R2R_METRICS, "GP"),
+    ),
+    Convention(
+        name="cvdn-hamt",
+        about="HAMT on NDH: a success ends at one of the end panoramas itself, SPL by the nearest of them",
+        goal="set",
+        spl_length="goals",
+        spl_floor=0.01,
+        spl_at_goal="zero",
+        missing="skip",
+        metrics=("PL", "SR", "OSR", "SPL", "GP"),
+    ),
+    Convention(
+        name="reverie",
+        about="the official REVERIE evaluator: a success ends where the object can be seen",
+        goal="set",
+        metrics=("PL", "SR", "OSR", "SPL"),
     ),
     _VLNCE,
     replace(_VLNCE, name="vlnce-exact", about="the same with exact warping (VLN-CE with FDTW off)", warping="exact"),

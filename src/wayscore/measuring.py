@@ -87,16 +87,16 @@ class Goals:
     goals: Sequence[Sequence[Any]]
     names: Sequence[Any]
 
-    def measure(self, part: Part, from_start: Floats, from_end: Floats, first: int) -> None:
-        """Write the distances of a part's starts and ends to their nearest goals, where goals are named."""
+    def measure(self, part: Part, out: list[Floats], first: int) -> None:
+        """Write how near starts, ends and whole queries of a part are to their goals, where goals are named."""
         rows = range(*part.where.indices(len(self.goals))) if isinstance(part.where, slice) else part.where.tolist()
         for number, row in enumerate(rows):
             if len(self.goals[row]):
                 name = self.names[row]
                 goals = part.space.encode([list(self.goals[row])], role=lambda _: f"episode {name}, goals").places  # noqa: B023
-                query = part.queries[number]
-                nearest = part.space.between(goals, np.concatenate((query[:1], query[-1:]))).min(axis=0)
-                from_start[first + number], from_end[first + number] = nearest
+                nearest = part.space.between(goals, part.queries[number]).min(axis=0)
+                for distances, value in zip(out, (nearest[0], nearest[-1], nearest.min()), strict=True):
+                    distances[first + number] = value
 
 
 def cut(space: Distance, r: PathBatch, q: PathBatch, pairing: Offsets | None, rows: range | Offsets) -> Iterable[Part]:
@@ -130,7 +130,9 @@ def run(
     """Measure all parts and apply the metrics; small scenes go together, since a metric has a price a call."""
     needs = frozenset().union(*(metric.needs for metric in metrics))
     scale = threshold if "coverage" in needs else 0.0
-    reach = threshold if "edits" in needs else -1.0
+    reach = -1.0
+    if "edits" in needs:  # only successes need edit distances, and only near ends can be successes
+        reach = threshold if rules.goal == "last" else np.inf
 
     own = threading.local()  # a buffer for each thread, used again for every group
 
@@ -143,11 +145,11 @@ def run(
             if rules.warping == "fast":
                 part.warp_fast(own.buffer[MEASURED.index("warping")], first)
         measured = own.buffer[:, : firsts[-1]]
-        to_goals = measured[MEASURED.index("start")], measured[MEASURED.index("end")]
+        to_goals = [measured[MEASURED.index(name)] for name in ("start", "end", "closest")]
         if goals is not None:
-            to_goals = to_goals[0].copy(), to_goals[1].copy()
+            to_goals = [distances.copy() for distances in to_goals]
             for part, first in zip(group, firsts, strict=False):
-                goals.measure(part, *to_goals, first)
+                goals.measure(part, to_goals, first)
         where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
         measurements = Measurements(*measured, *to_goals, stopped[where], threshold, rules)  # type: ignore[call-arg]
         for row, metric in zip(scores, metrics, strict=True):

@@ -80,6 +80,11 @@ def score(
         parts = _parts_by_scene(references, queries, pairs, distance, scenes, names)
     else:
         parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
+    if goals is None and rules.goal == "set":
+        raise OptionError(
+            f"the convention {rules.name} asks whether a query ends at one of its goals, and no goals are given; NDH "
+            "references name them, REVERIE's need the file of objects (--reader objects=FILE)"
+        )
     targets = None if goals is None else Goals(goals, names)
     if stopped is not None and len(stopped) != len(queries):
         raise PathError(f"{len(queries)} queries but {len(stopped)} stop flags; give one for each query")

@@ -22,6 +22,10 @@ GraphsOption = Annotated[
     Path | None, typer.Option("--graphs", "-g", help="Connectivity files: a folder or a tar of them.")
 ]
 ConventionOption = Annotated[str, typer.Option(help="The choices to score by: a name, or your own .toml file.")]
+ReaderOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A setting of the references' reader, such as objects=FILE or path_type=player."),
+]
 ThresholdOption = Annotated[float | None, typer.Option(help="Success threshold; the convention's by default.")]
 MetricsOption = Annotated[
     str | None, typer.Option(help="Which metrics, for example nDTW,SDTW; by default the convention's.")
@@ -42,6 +46,7 @@ def score(
     runs: Annotated[list[Path], typer.Argument(help="Result files, one for each agent.", show_default=False)],
     references: ReferencesOption,
     graphs: GraphsOption = None,
+    reader: ReaderOption = None,
     convention: ConventionOption = "paper",
     threshold: ThresholdOption = None,
     metrics: MetricsOption = None,
@@ -68,6 +73,7 @@ def score(
         runs: result files, one for each agent.
         references: what was asked for.
         graphs: connectivity files; not needed for paths of coordinates.
+        reader: settings of the references' reader, each as name=value; can be given several times.
         convention: the set of choices to score by; `wayscore conventions` lists them.
         threshold: success threshold, in the units of the distance.
         metrics: symbols separated by commas.
@@ -92,7 +98,7 @@ def score(
     from wayscore.report.render import check_form
 
     check_form(form)
-    asked = load_references(references)
+    asked = load_references(references, **reader_settings(reader))
     groups = None if split_by is None else partition(asked.episodes.values(), split_by)
     clusters = clusters_of(asked.episodes.values(), cluster)
     policies = {
@@ -133,6 +139,18 @@ def score(
     if form == "json":  # the other forms say so themselves
         warnings += differences(summaries)
     warn(warnings)
+
+
+def reader_settings(given: list[str] | None) -> dict[str, str]:
+    """Return name=value settings by name.
+
+    >>> reader_settings(["path_type=player"])
+    {'path_type': 'player'}
+    """
+    for setting in given or ():
+        if "=" not in setting:
+            raise OptionError(f"--reader takes name=value, such as path_type=player; got {setting!r}")
+    return {name: value for name, _, value in (setting.partition("=") for setting in given or ())}
 
 
 def show(render: Callable[[int, bool], str]) -> None:

@@ -53,6 +53,8 @@ class Measurements:
     """min over goals g of d(q_1, g); one goal, r_|R|, where an episode names no others."""
     goal_end: Floats
     """min over goals g of d(q_|Q|, g)."""
+    goal_closest: Floats
+    """min over q and goals g of d(q, g)."""
     stopped: Floats
     """1 where the agent said that it stopped, or the file does not tell; else 0."""
     threshold: float
@@ -65,10 +67,14 @@ class Measurements:
         met = distances < self.threshold if self.convention.comparison == "<" else distances <= self.threshold
         return met.astype(np.float64)
 
+    def reached(self, last: Floats, goals: Floats) -> Floats:
+        """1 where the convention's kind of goal was reached, given the distances to the last place and to the goals."""
+        return (goals == 0).astype(np.float64) if self.convention.goal == "set" else self.within(last)
+
     @cached_property
     def success(self) -> Floats:
         """SR = 1[NE <= d_th], which several metrics are weighted by."""
-        met = self.within(self.end)
+        met = self.reached(self.end, self.goal_end)
         return met * self.stopped if self.convention.stop == "required" else met
 
     @cached_property

@@ -26,13 +26,13 @@ def _ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
 
 def oracle_success(m: Measurements) -> Floats:
     """OSR = 1[ONE <= d_th]."""
-    return m.within(m.closest)
+    return m.reached(m.closest, m.goal_closest)
 
 
 def success_by_length(m: Measurements) -> Floats:
     """SPL = SR L / max(PL, L), L = d(q_1, goal); conventions may take the reference's length, or floor the divisor."""
     rules = m.convention
-    length = m.start if rules.spl_length == "shortest" else m.reference_length
+    length = {"shortest": m.start, "reference": m.reference_length, "goals": m.goal_start}[rules.spl_length]
     longest = np.maximum(m.query_length, length)
     if rules.spl_floor:
         longest = np.maximum(longest, rules.spl_floor)
