@@ -255,21 +255,27 @@ def test_validate(files: Path) -> None:
 FIGURES = {"TL": "PL", "NE": "NE", "OSR": "OSR", "SR": "SR", "SPL": "SPL"}
 
 
-def test_figures_that_others_published(data: Path) -> None:
+@pytest.mark.parametrize(
+    ("split", "agent", "convention"),
+    [("val_seen", "seq2seq", "r2r"), ("val_unseen", "seq2seq", "r2r"), ("val_seen", "navillm", "envdrop")],
+)
+def test_figures_that_others_published(split: str, agent: str, convention: str, data: Path) -> None:
     published = json.loads((data / "published.json").read_text())
     exact = {
         file: entry
         for file, entry in published.items()
-        if entry.get("match") == "exact" and "r2r/val_unseen" in file and "figures" in entry
+        if entry.get("match") == "exact" and f"r2r/{split}_{agent}" in file
     }
     assert exact
-    words = ["--references", str(data / "r2r/R2R_val_unseen.json.gz"), "--graphs", str(data / "connectivity.tar.gz")]
+    words = ["--references", str(data / f"r2r/R2R_{split}.json.gz"), "--graphs", str(data / "connectivity.tar.gz")]
+    files = [str(data / file) for file in exact]
     result = CliRunner().invoke(
-        app, ["score", *(str(data / file) for file in exact), *words, "--format", "json", "--resamples", "1"]
+        app, ["score", *files, *words, "--convention", convention, "--format", "json", "--resamples", "1"]
     )
     assert result.exit_code == 0, result.stderr
     for line, (file, entry) in zip(result.stdout.splitlines(), exact.items(), strict=True):
         metrics = json.loads(line)["metrics"]
-        for theirs, ours in FIGURES.items():
-            if theirs in entry["figures"]:
-                assert metrics[ours]["mean"] == pytest.approx(entry["figures"][theirs], abs=5e-5), (file, theirs)
+        compared = [(theirs, ours) for theirs, ours in FIGURES.items() if theirs in entry["figures"]]
+        assert len(compared) >= 4
+        for theirs, ours in compared:
+            assert metrics[ours]["mean"] == pytest.approx(entry["figures"][theirs], rel=1e-9), (file, theirs)
