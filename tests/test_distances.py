@@ -131,9 +131,20 @@ def test_bad_nodes() -> None:
         graph.neighbors(["hall"])
     with pytest.raises(ws.DistanceError, match="no position for node 'hall'"):
         ws.Graph.from_edges([("kitchen", "hall")], positions={"kitchen": (0, 0)})
-    unweighted = nx.path_graph(3)
-    with pytest.raises(ws.DistanceError, match="edge 0 - 1 has no attribute 'weight'; name the attribute"):
-        ws.Graph.from_networkx(unweighted)
+    partly = nx.path_graph(3)
+    partly.edges[0, 1]["weight"] = 2.0
+    with pytest.raises(ws.DistanceError, match="edge 1 - 2 has no attribute 'weight', which others have"):
+        ws.Graph.from_networkx(partly)
+    assert ws.Graph.from_networkx(partly, weight=None).distance(0, 2) == 2.0
+    assert ws.Graph.from_networkx(partly, weight="metres").distance(0, 2) == 2.0
+
+
+def test_an_unweighted_networkx_graph_counts_hops() -> None:
+    grid = ws.Graph.from_networkx(nx.grid_2d_graph(4, 3))
+    reference, query = [(0, 0), (1, 0), (2, 1), (3, 2)], [(0, 0), (1, 0), (2, 0), (3, 0)]
+    assert ws.dtw(reference=reference, query=query, distance=grid) == 3.0
+    multi = nx.MultiGraph([("a", "b", {"weight": 3.0}), ("a", "b", {"weight": 1.0})])
+    assert ws.Graph.from_networkx(multi).distance("a", "b") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -230,8 +241,9 @@ def test_matterport_in_every_wrapping(tmp_path: Path) -> None:
         assert graphs["S2"].distance("a", "c") == 2.0
         assert graphs["S1"] is graphs["S1"]
         assert ws.Graph.from_matterport(source, "S1").distance("a", "c") == 2.0
-        with pytest.raises(KeyError):
+        with pytest.raises(ws.UnknownSceneError, match=r"has no scan 'S3'; did you mean 'S.'\?"):
             graphs["S3"]
+        assert graphs.get("S3") is None
     assert ws.Graph.from_matterport(folder / "S1_connectivity.json").name == "scan S1"
     with pytest.raises(ws.FormatError, match="holds 2 scans; say which with scan="):
         ws.Graph.from_matterport(folder)

@@ -23,6 +23,7 @@ _HOMES = {
         "OptionError",
         "PathError",
         "UnknownNodeError",
+        "UnknownSceneError",
         "WayscoreError",
     ),
     "episodes": ("join",),
@@ -59,6 +60,7 @@ __all__ = [
     "Signature",
     "Table",
     "UnknownNodeError",
+    "UnknownSceneError",
     "WayscoreError",
     "World",
     "align",
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
         OptionError,
         PathError,
         UnknownNodeError,
+        UnknownSceneError,
         WayscoreError,
     )
     from wayscore.formats import load_references, load_run

@@ -22,6 +22,12 @@ class UnknownNodeError(PathError):
     """A path visits a place that its scene does not have."""
 
 
+class UnknownSceneError(WayscoreError, KeyError):
+    """There is no graph of that scene."""
+
+    __str__ = Exception.__str__  # a KeyError would print its message in quotes
+
+
 class DistanceError(WayscoreError, ValueError):
     """A graph, table, grid or function cannot serve as a distance."""
 

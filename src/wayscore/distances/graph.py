@@ -103,24 +103,25 @@ class Graph:
         return cls(tuple(index), codes[:, 0], codes[:, 1], lengths, directed=directed, positions=places, name=name)
 
     @classmethod
-    def from_networkx(cls, graph: Any, weight: str = "weight") -> Graph:
-        """Take a networkx graph; every edge must carry `weight` (a length >= 0).
+    def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
+        """Take a networkx graph whose edges carry lengths >= 0 as the attribute `weight`.
+
+        A graph none of whose edges carries it is counted in hops, as networkx does; one where only some do is refused.
 
         >>> import networkx as nx
-        >>> Graph.from_networkx(nx.path_graph(3), weight=None).distance(0, 2)
+        >>> Graph.from_networkx(nx.path_graph(3)).distance(0, 2)
         2.0
         """
-        weights: list[float] | None = None
-        if weight is not None:
-            weights = []
-            for a, b, data in graph.edges(data=True):
-                if weight not in data:
-                    raise DistanceError(
-                        f"edge {a!r} - {b!r} has no attribute {weight!r}; name the attribute that holds lengths, "
-                        "or weight=None to count hops"
-                    )
-                weights.append(data[weight])
-        return cls.from_edges(graph.edges(), weights, nodes=graph.nodes(), directed=graph.is_directed())
+        weights = [data.get(weight) for _, _, data in graph.edges(data=True)]
+        lacking = [edge for edge, length in zip(graph.edges(), weights, strict=True) if length is None]
+        if lacking and len(lacking) < len(weights):
+            a, b = lacking[0]
+            raise DistanceError(
+                f"edge {a!r} - {b!r} has no attribute {weight!r}, which others have; give every edge a length, or say "
+                "weight=None to count hops"
+            )
+        lengths = None if lacking else weights
+        return cls.from_edges(graph.edges(), lengths, nodes=graph.nodes(), directed=graph.is_directed())
 
     @classmethod
     def from_matterport(cls, path: str | Path, scan: str | None = None) -> Graph:

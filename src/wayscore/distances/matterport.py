@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from wayscore.distances.graph import Graph
-from wayscore.errors import DistanceError, FormatError, did_you_mean
+from wayscore.errors import DistanceError, FormatError, UnknownSceneError, did_you_mean
 
 SUFFIXES = ("_connectivity.json", "_connectivity.json.gz")
 
@@ -36,7 +36,7 @@ class Graphs(Mapping[str, Graph]):
     def __getitem__(self, scan: str) -> Graph:
         if scan not in self._graphs:
             if scan not in self._files:
-                raise KeyError(scan)
+                raise UnknownSceneError(f"{self._source}: has no scan {scan!r}{did_you_mean(scan, self._files)}")
             content = self._files[scan]
             where = f"{self._source}: {scan}"
             self._graphs[scan] = parse(_read(content) if isinstance(content, Path) else content, scan, where)
