@@ -241,7 +241,7 @@ def test_matterport_in_every_wrapping(tmp_path: Path) -> None:
         assert graphs["S2"].distance("a", "c") == 2.0
         assert graphs["S1"] is graphs["S1"]
         assert ws.Graph.from_matterport(source, "S1").distance("a", "c") == 2.0
-        with pytest.raises(ws.UnknownSceneError, match=r"has no scan 'S3'; did you mean 'S.'\?"):
+        with pytest.raises(ws.UnknownSceneError, match="has no scan 'S3'"):
             graphs["S3"]
         assert graphs.get("S3") is None
     assert ws.Graph.from_matterport(folder / "S1_connectivity.json").name == "scan S1"

@@ -146,6 +146,32 @@ def test_batches_that_do_not_fit() -> None:
         ws.score(references=["a"], queries=["a"], distance=LINE, convention="papre")
 
 
+@pytest.mark.parametrize("distance", ["graph", 3, LINE.table, {"line": "graph"}])
+def test_what_is_no_distance(distance: object) -> None:
+    scenes = ["line"] if isinstance(distance, dict) else None
+    with pytest.raises(ws.OptionError, match="distance must be a Graph, Euclidean, Grid, Table or Function"):
+        ws.score(references=["a"], queries=["a"], distance=distance, scenes=scenes)  # type: ignore[arg-type]
+    if not isinstance(distance, dict):
+        for call in (ws.dtw, ws.align, ws.fast_dtw):
+            with pytest.raises(ws.OptionError, match="distance must be"):
+                call(reference="a", query="a", distance=distance)
+        with pytest.raises(ws.OptionError, match="distance must be"):
+            ws.RunningDTW(reference="a", distance=distance)  # type: ignore[arg-type]
+        with pytest.raises(ws.OptionError, match="distance must be"):
+            ws.RunningBatch(references=["a"], distance=[distance])  # type: ignore[list-item]
+
+
+def test_arguments_of_the_wrong_kind() -> None:
+    with pytest.raises(ws.PathError, match="references must be a list of paths or a PathBatch, got None"):
+        ws.score(references=None, queries=[])  # type: ignore[arg-type]
+    with pytest.raises(ws.OptionError, match="metrics must be symbols"):
+        ws.score(references=["a"], queries=["a"], distance=LINE, metrics=5)  # type: ignore[arg-type]
+    with pytest.raises(ws.DistanceError, match="must be pairs of node labels, got None"):
+        ws.Graph.from_edges(None)  # type: ignore[arg-type]
+    with pytest.raises(ws.DistanceError, match="a table needs a list of names"):
+        ws.Table([[0]], [["a"]])  # type: ignore[list-item]
+
+
 def test_no_episodes_at_all() -> None:
     table = ws.score(references=[], queries=[], distance=LINE)
     assert len(table) == 0

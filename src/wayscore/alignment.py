@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places
+from wayscore.distances.base import Distance, Floats, Places, check_distance
 from wayscore.distances.euclidean import Euclidean
 from wayscore.errors import OptionError, PathError
 from wayscore.kernels.plain.fast import fast_warp
@@ -180,6 +180,7 @@ def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[
         and reference.shape[1] == query.shape[1]
     ):
         return reference, query, distance
+    check_distance(distance)
     R = distance.encode([reference], role=lambda _: "the reference").places
     Q = distance.encode([query], role=lambda _: "the query").places
     if R.ndim == 2 and R.shape[1] != Q.shape[1]:

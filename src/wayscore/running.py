@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.alignment import check_threshold, is_plain_points
-from wayscore.distances.base import Distance, Floats
+from wayscore.distances.base import Distance, Floats, check_distance
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.labels import scene_name, unknown_node
 from wayscore.errors import OptionError, PathError, UnknownNodeError
@@ -58,6 +58,7 @@ class RunningDTW:
         if is_plain_points(reference, self._distance):
             self._reference = reference.copy()
         else:
+            check_distance(self._distance)
             self._reference = self._distance.encode([reference], role=lambda _: "the reference").places
         self._points = isinstance(self._distance, Euclidean)
         self._panel = None if self._points else _panel(self._distance, self._reference)
@@ -159,6 +160,7 @@ class RunningBatch:
         if distance is not None:
             self._distances[slot] = distance
         if reference is not None:
+            check_distance(self._distances[slot])
             places = self._distances[slot].encode([reference], role=lambda _: f"the reference of slot {slot}").places
             self._check_dimension(slot, places)
             self._places[slot] = places

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wayscore.alignment import check_threshold
 from wayscore.convention import Convention, find_convention
-from wayscore.distances.base import Distance, Floats
+from wayscore.distances.base import Distance, Floats, check_distance
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.graph import Graph
 from wayscore.distances.labels import encode_in_scenes
@@ -64,6 +64,9 @@ def score(
     check_threshold(threshold)
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise OptionError(f"threads must be a whole number, 1 or more, or None for all cores, got {threads!r}")
+    for kind, paths in (("references", references), ("queries", queries)):
+        if not hasattr(paths, "__len__"):
+            raise PathError(f"{kind} must be a list of paths or a PathBatch, got {paths!r}")
     chosen = find_metrics(metrics if metrics is not None else rules.metrics or None, METRICS)
     distance = _as_convention(distance, rules)
     pairs = _check_pairing(references, queries, pairing)
@@ -207,6 +210,7 @@ def _parts_of_one(
     references: Paths, queries: Paths, pairs: Offsets | None, space: Distance, names: Sequence[Any]
 ) -> list[Part]:
     """Encode the episodes of one scene; errors name the episode."""
+    check_distance(space)
     r = space.encode(references, role=lambda n: f"episode {names[n]}, reference" if pairs is None else f"reference {n}")
     q = space.encode(queries, role=lambda n: f"episode {names[n]}, query")
     return list(cut(space, r, q, pairs, range(len(q))))
@@ -235,6 +239,8 @@ def _parts_by_scene(
     references = [references[i] for i in (order if pairs is None else pairs[order].tolist())]
     queries = [queries[i] for i in order]
     spaces = [distance[scene] for scene in groups]
+    for space in spaces:
+        check_distance(space)
     ends = np.cumsum([0, *map(len, groups.values())]).tolist()
     rows = np.array(order, dtype=np.int64)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore.errors import OptionError
+
 if TYPE_CHECKING:
     from wayscore.paths import PathBatch, Paths, Role
 
@@ -39,3 +41,12 @@ class Distance(Protocol):
     def pairs(self, a: Places, b: Places) -> Floats:
         """Return the (len(a),) distances from each place of `a` to its partner in `b`."""
         ...
+
+
+def check_distance(distance: Any) -> None:
+    """Refuse what cannot serve as a distance."""
+    if not isinstance(distance, Distance):
+        raise OptionError(
+            "distance must be a Graph, Euclidean, Grid, Table or Function, or an object with their methods; got a "
+            f"{type(distance).__name__}"
+        )

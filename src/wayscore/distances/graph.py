@@ -87,6 +87,8 @@ class Graph:
             positions: coordinates of every node, for drawing.
             name: what errors call the graph.
         """
+        if not isinstance(edges, Iterable):
+            raise DistanceError(f"the edges of the {name} must be pairs of node labels, got {edges!r}")
         pairs = [_pair(edge, number, name) for number, edge in enumerate(edges)]
         index: dict[Hashable, int] = {}
         for label in nodes or ():

@@ -27,8 +27,11 @@ class Table:
     """
 
     def __init__(self, matrix: Any, nodes: Iterable[Hashable], *, symmetric: bool = True) -> None:
-        self.nodes = tuple(nodes)
-        self.index: dict[Any, int] = {node: code for code, node in enumerate(self.nodes)}
+        try:
+            self.nodes = tuple(nodes)
+            self.index: dict[Any, int] = {node: code for code, node in enumerate(self.nodes)}
+        except TypeError:
+            raise DistanceError("a table needs a list of names, hashable ones such as strings or tuples") from None
         try:
             table = np.array(matrix, dtype=np.float64, order="C")
         except (TypeError, ValueError):

@@ -122,6 +122,8 @@ def find_metrics(names: Iterable[str | Metric] | str | None, known: Mapping[str,
         return tuple(known.values())
     if isinstance(names, str):
         names = names.split(",")
+    if not isinstance(names, Iterable):
+        raise OptionError(f"metrics must be symbols such as 'nDTW,SDTW' or a list of them, got {names!r}")
     found: dict[str, Metric] = {}
     for name in names:
         metric = name if isinstance(name, Metric) else known.get(name.strip()) or _others().get(name.strip())
