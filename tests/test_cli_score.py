@@ -24,21 +24,25 @@ def files(tmp_path: Path) -> Path:
     graphs.mkdir()
     (graphs / "S_connectivity.json").write_text(json.dumps(connectivity("abcdefgh", "ab bc cd de ef fg gh")))
     (graphs / "T_connectivity.json").write_text(json.dumps(connectivity("xyz", "xy yz")))
-    paths = [("S", "abcd", 2), ("T", "xy", 1)]
+    write_references(tmp_path / "references.json", [("S", "abcd", 2), ("T", "xy", 1)])
+    write_run(tmp_path / "agent.json", {"1_0": "abcd", "1_1": "abcdefgh", "2_0": "xyz"})
+    return tmp_path
+
+
+def write_references(path: Path, walks: list[tuple[str, str, int]]) -> None:
+    """Each walk is a scan, its nodes and how many instructions it has."""
     references = [
         {
             "scan": scan,
             "path_id": number,
-            "path": list(path),
-            "distance": len(path) - 1.0,
+            "path": list(nodes),
+            "distance": len(nodes) - 1.0,
             "heading": 0.0,
             "instructions": ["Go."] * count,
         }
-        for number, (scan, path, count) in enumerate(paths, start=1)
+        for number, (scan, nodes, count) in enumerate(walks, start=1)
     ]
-    (tmp_path / "references.json").write_text(json.dumps(references))
-    write_run(tmp_path / "agent.json", {"1_0": "abcd", "1_1": "abcdefgh", "2_0": "xyz"})
-    return tmp_path
+    path.write_text(json.dumps(references))
 
 
 def write_run(path: Path, walks: dict[str, str]) -> None:

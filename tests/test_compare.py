@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import wayscore as ws
-from tests.test_cli_score import write_run
+from tests.test_cli_score import write_references, write_run
 from tests.test_distances import connectivity
 from wayscore.cli.app import app
 from wayscore.report import RENDERERS, Comparison, compare_runs, render_comparison
@@ -30,19 +30,7 @@ def folder(tmp_path: Path) -> Path:
     graphs.mkdir()
     (graphs / "S_connectivity.json").write_text(json.dumps(connectivity("abcd", "ab bc cd")))
     (graphs / "T_connectivity.json").write_text(json.dumps(connectivity("xy", "xy")))
-    paths = [("S", "abcd", 2)] * 6 + [("T", "xy", 1)]
-    references = [
-        {
-            "scan": scan,
-            "path_id": number,
-            "path": list(path),
-            "distance": len(path) - 1.0,
-            "heading": 0.0,
-            "instructions": ["Go."] * count,
-        }
-        for number, (scan, path, count) in enumerate(paths, start=1)
-    ]
-    (tmp_path / "references.json").write_text(json.dumps(references))
+    write_references(tmp_path / "references.json", [("S", "abcd", 2)] * 6 + [("T", "xy", 1)])
     for name, walks in (("stay", STAY), ("perfect", PERFECT), ("half", HALF)):
         write_run(tmp_path / f"{name}.json", walks)
     return tmp_path

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -135,6 +136,7 @@ def test_a_convention_of_ones_own(tmp_path: Path) -> None:
         ('comparison = "=="', "comparison must be one of <=, <, got '=='"),
         ('threshold = "3"', "threshold must be a float, got '3'"),
         ("instructions = 1.5", "instructions must be a int, got 1.5"),
+        ('metrics = "SR"', "metrics must be a list"),
         ('base = "dute"', "there is no convention 'dute'; did you mean 'duet'"),
     ],
 )
@@ -243,9 +245,31 @@ def test_repeated_places_kept_or_dropped() -> None:
     assert kept["PL"][0] == dropped["PL"][0] == 9.0
     assert kept["SED"][0] < dropped["SED"][0]
     points = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
-    assert without_repeats(points).tolist() == [[0.0, 0.0], [1.0, 0.0]]
+    assert without_repeats([points])[0].tolist() == [[0.0, 0.0], [1.0, 0.0]]
     table = ws.score(references=[[[0.0]]], queries=[[[2.0], [2.0], [2.0]]], convention=changed(repeats="drop"))
     assert table["DTW"].tolist() == [2.0]
+
+
+def test_repeats_are_dropped_from_batches_too() -> None:
+    paths = ["aab", "b", "bba"]
+    lists = ws.score(references=["ab"] * 3, queries=paths, distance=ROUND, convention=changed(repeats="drop"))
+    for batch in (
+        ROUND.encode(paths),
+        ws.PathBatch.from_labels(paths),
+        ws.PathBatch.from_arrow(pa.array([list(path) for path in paths])),
+    ):
+        assert len(without_repeats(batch)) == 3
+        table = ws.score(references=["ab"] * 3, queries=batch, distance=ROUND, convention=changed(repeats="drop"))
+        assert table["DTW"].tolist() == lists["DTW"].tolist()
+    assert ROUND.encode(without_repeats(ROUND.encode(paths))).lengths.tolist() == [2, 1, 2]
+
+
+def test_a_convention_of_ones_own_signs_its_choices(tmp_path: Path) -> None:
+    own = tmp_path / "paper.toml"  # named like one that ships, and not the same
+    own.write_text('comparison = "<"\nmetrics = ["SR"]\n')
+    options = {"references": ["ab"], "queries": ["ab"], "distance": ROUND}
+    assert ws.score(**options, convention=own).settings["convention"] == "paper(comparison=<)"  # type: ignore[arg-type]
+    assert ws.score(**options, convention="duet").settings["convention"] == "duet"  # type: ignore[arg-type]
 
 
 def test_exact_or_fast_warping() -> None:
@@ -308,7 +332,7 @@ def test_continuous_evaluators_at_the_threshold(convention: str, stopped: bool, 
 def test_continuous_evaluators_warp_to_the_dense_walk() -> None:
     asked, agent = continuous()
     reference, query = asked.episodes["1"], agent.queries["1"]
-    steps = without_repeats(query.path)
+    (steps,) = without_repeats([query.path])
     assert len(steps) == 4
     joined = join(agent, asked)
     fast = score_joined(joined, distance=None, convention="vlnce", threshold=3.5)

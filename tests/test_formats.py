@@ -353,7 +353,7 @@ def test_plugins_are_asked_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             return ("run",) if beginning.has("walked") else ()
 
         def references(self, source: Any) -> Any:
-            raise NotImplementedError
+            raise AssertionError("only a run is read here")
 
         def run(self, source: Any) -> Any:
             return base.make_run(source, self, [])
@@ -486,3 +486,9 @@ def test_real_reverie_goals(data: Path) -> None:
     )
     seen = [found.path[-1] in found.goals for found in references.episodes.values()]
     assert np.mean(seen) > 0.95, "paths end where the object is seen"
+
+
+def test_settings_of_the_reader_are_signed(data: Path) -> None:
+    file = data / "ndh/NDH_val_seen.json.gz"
+    assert load_references(file).name == "NDH_val_seen.json.gz"
+    assert load_references(file, path_type="player").name == "NDH_val_seen.json.gz(path_type=player)"

@@ -46,6 +46,8 @@ def test_what_was_wrong_is_signed() -> None:
 
 
 def test_the_signature_changes_with_every_setting() -> None:
+    close = summary(threshold=1.4071234567).signature
+    assert close.fields["threshold"] == "1.4071234567"
     first = summary().signature
     assert first.differences(summary(threshold=2.0).signature) == {"threshold": ("3", "2")}
     assert set(first.differences(summary(missing="skip").signature)) == {"episodes", "missing", "distance"}

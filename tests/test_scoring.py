@@ -80,6 +80,16 @@ def test_scenes() -> None:
     assert paired["NE"].tolist() == [4.0, 1.0, 1.0]
 
 
+def test_arrow_batches_in_several_scenes() -> None:
+    graphs, scenes = {"line": LINE, "triangle": TRIANGLE}, ["line", "triangle", "line"]
+    references, queries = [["a", "b"], ["x", "y"], ["c"]], [["a"], ["z"], ["c", "d"]]
+    batches = [ws.PathBatch.from_arrow(pa.array(paths)) for paths in (references, queries)]
+    table = ws.score(references=batches[0], queries=batches[1], distance=graphs, scenes=scenes)
+    assert table["NE"].tolist() == [1.0, 1.0, 4.0]
+    with pytest.raises(ws.PathError, match="a batch of codes belongs to one scene"):
+        ws.score(references=LINE.encode([["a"]]), queries=[["a"]], distance=graphs, scenes=["line"])
+
+
 def test_undefined_values_leave_the_mean_and_are_counted() -> None:
     table = ws.score(references=["ab", "ab", "zz"], queries=["ab", "az", "ab"], distance=LINE)
     assert table.undefined() == {"PL": 1, "NE": 2, "ONE": 1, "AD": 2, "MD": 2, "DTW": 2}

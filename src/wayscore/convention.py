@@ -88,6 +88,21 @@ class Convention:
     move: Literal["keep", "error", "skip", "zero"] = "keep"
     metrics: tuple[str, ...] = ()
 
+    @property
+    def signed(self) -> str:
+        """The name, and for a convention of one's own every choice in which it departs from the paper's.
+
+        >>> find_convention("duet").signed
+        'duet'
+        >>> replace(PAPER, name="mine", comparison="<", repeats="drop").signed
+        'mine(comparison=<,repeats=drop)'
+        """
+        if self == CONVENTIONS.get(self.name):
+            return self.name
+        departures = self.differences(PAPER)
+        departures.pop("metrics", None)  # which numbers are printed changes none of them
+        return f"{self.name}({','.join(f'{choice}={mine}' for choice, (mine, _) in departures.items())})"
+
     def differences(self, other: Convention) -> dict[str, tuple[Any, Any]]:
         """Return the choices in which two conventions differ, with both values.
 
@@ -238,6 +253,8 @@ def _checked(path: Path, name: str, value: Any) -> Any:
     if name in CHOICES and value not in CHOICES[name]:
         raise FormatError(f"{path}: {name} must be one of {', '.join(CHOICES[name])}, got {value!r}")
     if kinds[name] is tuple:
+        if not isinstance(value, list):
+            raise FormatError(f'{path}: {name} must be a list such as ["SR", "nDTW"], got {value!r}')
         return tuple(value)
     if kinds[name] is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)

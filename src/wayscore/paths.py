@@ -146,16 +146,44 @@ class PathBatch:
 Paths: TypeAlias = PathBatch | Sequence[Any]
 
 
-def without_repeats(path: Any) -> Any:
-    """Return a path without the places that repeat the one before them.
+def as_lists(paths: Paths) -> Sequence[Any]:
+    """Return paths one by one, as users write them: lists of labels, or arrays of coordinates.
 
-    >>> without_repeats(["a", "a", "b", "a"])
-    ['a', 'b', 'a']
+    >>> as_lists(PathBatch.from_labels([["a", "b"], ["c"]]))
+    [['a', 'b'], ['c']]
     """
+    if not isinstance(paths, PathBatch):
+        return paths
+    if isinstance(paths.places, np.ndarray) and paths.places.dtype == np.int32:
+        raise PathError("a batch of codes belongs to one scene; where distances differ by scene give labels")
+    if isinstance(paths.places, np.ndarray) and paths.places.ndim == 2:
+        return list(paths)
+    return [path.tolist() for path in paths]
+
+
+def without_repeats(paths: Paths) -> Paths:
+    """Return paths without the places that repeat the one before them.
+
+    >>> without_repeats([["a", "a", "b", "a"], ["a"]])
+    [['a', 'b', 'a'], ['a']]
+    """
+    if isinstance(paths, PathBatch) and isinstance(paths.places, np.ndarray):
+        kept = np.ones(len(paths.places), dtype=bool)
+        kept[1:] = _differ(paths.places[1:], paths.places[:-1])
+        kept[paths.offsets[:-1]] = True
+        before = np.concatenate(([0], np.cumsum(kept)))
+        return PathBatch(paths.places[kept], before[paths.offsets], None if paths.moved is None else paths.moved[kept])
+    return [_changing(path) for path in as_lists(paths)]
+
+
+def _changing(path: Any) -> Any:
     if isinstance(path, np.ndarray) and path.ndim == 2:
-        changes = (path[1:] != path[:-1]).any(axis=1)
-        return path[np.concatenate(([True], changes))] if len(path) else path
+        return path[np.append(True, _differ(path[1:], path[:-1]))] if len(path) else path
     return [place for step, place in enumerate(path) if step == 0 or not np.all(place == path[step - 1])]
+
+
+def _differ(a: Any, b: Any) -> Any:
+    return (a != b).any(axis=1) if a.ndim == 2 else a != b
 
 
 def path_name(role: Role, number: int) -> str:

@@ -20,7 +20,7 @@ from wayscore.episodes import Joined
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
 from wayscore.measuring import Goals, Part, cut, run
 from wayscore.metrics import METRICS, Metric, find_metrics
-from wayscore.paths import Offsets, Paths, Role, without_repeats
+from wayscore.paths import Offsets, Paths, Role, as_lists, without_repeats
 from wayscore.table import ScoreTable
 
 
@@ -70,33 +70,35 @@ def score(
     chosen = find_metrics(metrics if metrics is not None else rules.metrics or None, METRICS)
     distance = _as_convention(distance, rules)
     pairs = _check_pairing(references, queries, pairing)
-    names: Sequence[Any] = range(len(queries)) if episodes is None else list(episodes)
-    if len(names) != len(queries):
-        raise PathError(f"{len(queries)} queries but {len(names)} episode names; give one for each")
-
-    if rules.repeats == "drop":
-        queries = [without_repeats(query) for query in queries]
-    scores = np.empty((len(chosen), len(queries)))
-    if goals is not None and len(goals) != len(queries):
-        raise PathError(f"{len(queries)} queries but {len(goals)} sets of goals; give one for each query")
-    if isinstance(distance, Mapping):
-        parts = _parts_by_scene(references, queries, pairs, distance, scenes, names)
-    else:
-        parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
+    for what, given in (
+        ("episode names", episodes),
+        ("sets of goals", goals),
+        ("stop flags", stopped),
+        ("scenes", scenes),
+    ):
+        if given is not None and len(given) != len(queries):
+            raise PathError(f"{len(queries)} queries but {len(given)} {what}; give one for each query")
     if goals is None and rules.goal == "set":
         raise OptionError(
             f"the convention {rules.name} asks whether a query ends at one of its goals, and no goals are given; NDH "
             "references name them, REVERIE's need the file of objects (--reader objects=FILE)"
         )
-    targets = None if goals is None else Goals(goals, names)
-    if stopped is not None and len(stopped) != len(queries):
-        raise PathError(f"{len(queries)} queries but {len(stopped)} stop flags; give one for each query")
+    names: Sequence[Any] = range(len(queries)) if episodes is None else list(episodes)
     halted: Floats = np.broadcast_to(1.0, len(queries))
     if stopped is not None and rules.stop == "required":
         halted = np.array([flag is not False for flag in stopped], dtype=np.float64)
+
+    if rules.repeats == "drop":
+        queries = without_repeats(queries)
+    if isinstance(distance, Mapping):
+        parts = _parts_by_scene(references, queries, pairs, distance, scenes, names)
+    else:
+        parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
+    scores = np.empty((len(chosen), len(queries)))
+    targets = None if goals is None else Goals(goals, names)
     run(parts, chosen, threshold, rules, targets, halted, scores, threads)
     settings: dict[str, Any] = {
-        "convention": rules.name,
+        "convention": rules.signed,
         "threshold": float(threshold),
         "distance": sorted({part.space.fingerprint for part in parts}),
         "version": _version(),
@@ -156,10 +158,11 @@ def _warp_to_dense(table: ScoreTable, joined: Joined, options: dict[str, Any]) -
         )
     walks = [reference.dense for reference, _ in joined.pairs]
     warped = score(references=walks, **{**options, "metrics": "DTW,nDTW"})
-    # Success is a matter of the goal, not of where the dense walk ends.
-    reached = score(references=[reference.path for reference, _ in joined.pairs], **{**options, "metrics": "SR"})
-    warped.columns["SDTW"] = reached["SR"] * warped["nDTW"]
-    table.columns.update({symbol: warped[symbol] for symbol in ("DTW", "nDTW", "SDTW") if symbol in table.columns})
+    if "SDTW" in table.columns:  # success is a matter of the goal, not of where the dense walk ends
+        paths = [reference.path for reference, _ in joined.pairs]
+        reached = table if "SR" in table.columns else score(references=paths, **{**options, "metrics": "SR"})
+        warped.columns["SDTW"] = reached["SR"] * warped["nDTW"]
+    table.columns.update({symbol: values for symbol, values in warped.columns.items() if symbol in table.columns})
 
 
 def _as_convention(distance: Any, rules: Convention) -> Any:
@@ -227,14 +230,13 @@ def _parts_by_scene(
     """Put the episodes of each scene together and encode them; errors name the episode."""
     if scenes is None:
         raise OptionError("distance is a mapping from scene to distance; say with scenes= where each query was walked")
-    if len(scenes) != len(queries):
-        raise PathError(f"{len(queries)} queries but {len(scenes)} scenes; give one for each query")
     groups: dict[str, list[int]] = {}
     for number, scene in enumerate(scenes):
         groups.setdefault(scene, []).append(number)
     for scene, numbers in groups.items():
         if scene not in distance:
             raise PathError(f"episode {names[numbers[0]]}: there is no scene {scene!r}{did_you_mean(scene, distance)}")
+    references, queries = as_lists(references), as_lists(queries)
     order = list(chain.from_iterable(groups.values()))
     references = [references[i] for i in (order if pairs is None else pairs[order].tolist())]
     queries = [queries[i] for i in order]

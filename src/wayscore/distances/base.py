@@ -45,7 +45,8 @@ class Distance(Protocol):
 
 def check_distance(distance: Any) -> None:
     """Refuse what cannot serve as a distance."""
-    if not isinstance(distance, Distance):
+    # By its methods: isinstance would look at the fingerprint too, and a large table is slow to hash.
+    if not all(callable(getattr(distance, method, None)) for method in ("encode", "between", "pairs")):
         raise OptionError(
             "distance must be a Graph, Euclidean, Grid, Table or Function, or an object with their methods; got a "
             f"{type(distance).__name__}"

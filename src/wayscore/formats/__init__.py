@@ -8,6 +8,8 @@ run = load_run("submissions.tar.gz::agents/a.json")
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from wayscore.episodes import References, Run
@@ -72,6 +74,9 @@ def load_references(
     form = choose(source, "references", format, FORMATS)
     references = read_with(form, source, "references", options, FORMATS)
     assert isinstance(references, References)
+    if options:  # they change numbers, so they go into the name that signatures print; of files the name will do
+        told = (f"{name}={Path(v).name if isinstance(v, os.PathLike | str) else v}" for name, v in options.items())
+        references = replace(references, name=f"{references.name}({','.join(told)})")
     return references
 
 

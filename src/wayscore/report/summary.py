@@ -153,7 +153,7 @@ def _signature(table: ScoreTable, joined: Joined, clusters: Partition | None) ->
     fields = {
         "version": settings["version"],
         "convention": settings["convention"],
-        "threshold": f"{settings['threshold']:g}",
+        "threshold": repr(settings["threshold"]).removesuffix(".0"),
         "distance": distances[0] if distances else "none",
         "references": joined.references.replace("|", "_").replace(":", "_"),
         "episodes": str(len(table)),
