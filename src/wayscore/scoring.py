@@ -19,7 +19,7 @@ from wayscore.distances.labels import encode_in_scenes
 from wayscore.episodes import Joined
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
 from wayscore.measuring import Goals, Part, cut, run
-from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import Offsets, Paths, Role, as_lists, without_repeats
 from wayscore.table import ScoreTable
 
@@ -67,7 +67,7 @@ def score(
     for kind, paths in (("references", references), ("queries", queries)):
         if not hasattr(paths, "__len__"):
             raise PathError(f"{kind} must be a list of paths or a PathBatch, got {paths!r}")
-    chosen = find_metrics(metrics if metrics is not None else rules.metrics or None, METRICS)
+    chosen = find_metrics(metrics if metrics is not None else rules.metrics or None)
     distance = _as_convention(distance, rules)
     pairs = _check_pairing(references, queries, pairing)
     for what, given in (
@@ -136,7 +136,7 @@ def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] 
     places = np.argsort([joined.order[name] for name in names])
     columns = {}
     for symbol, values in table.columns.items():
-        metric = find_metrics([symbol], METRICS)[0]
+        metric = find_metrics([symbol])[0]
         worst = metric.bounds[0] if metric.direction == "up" else metric.bounds[1]
         columns[symbol] = np.concatenate((values, np.full(len(joined.worst), worst)))[places]
     scenes = [reference.scene for reference, _ in rows] + [reference.scene for reference in joined.worst]

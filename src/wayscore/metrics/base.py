@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -11,11 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.convention import Convention
-from wayscore.errors import OptionError, did_you_mean
 
 Floats = NDArray[np.float64]
-ENTRY_POINTS = "wayscore.metrics"
-"""The entry-point group in which installed packages offer metrics."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,36 +108,3 @@ class Metric:
 
     def __str__(self) -> str:
         return self.symbol
-
-
-def find_metrics(names: Iterable[str | Metric] | str | None, known: Mapping[str, Metric]) -> tuple[Metric, ...]:
-    """Return metrics by symbol, in the order given; None means all of `known`.
-
-    Symbols that `known` lacks are looked for among the extra metrics and installed plug-ins before they are refused.
-    """
-    if names is None:
-        return tuple(known.values())
-    if isinstance(names, str):
-        names = names.split(",")
-    if not isinstance(names, Iterable):
-        raise OptionError(f"metrics must be symbols such as 'nDTW,SDTW' or a list of them, got {names!r}")
-    found: dict[str, Metric] = {}
-    for name in names:
-        metric = name if isinstance(name, Metric) else known.get(name.strip()) or _others().get(name.strip())
-        if metric is None:
-            everything = [*known, *_others()]
-            raise OptionError(
-                f"there is no metric {name!r}{did_you_mean(name, everything)} Known: {', '.join(everything)}"
-            )
-        found[metric.symbol] = metric
-    if not found:
-        raise OptionError("name at least one metric, or leave the choice out for all of them")
-    return tuple(found.values())
-
-
-def _others() -> dict[str, Metric]:
-    from importlib.metadata import entry_points
-
-    from wayscore.metrics.extra import EXTRA
-
-    return {**EXTRA, **{entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}}

@@ -12,7 +12,7 @@ import numpy as np
 
 from wayscore.episodes import Run
 from wayscore.errors import OptionError, did_you_mean
-from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.metrics import Metric, find_metrics
 from wayscore.report.partition import CLUSTERS, check_choice, clusters_of, few_clusters
 from wayscore.report.runs import Progress, ReferencesLike, RunLike, ScoredRun, score_runs
 from wayscore.report.summary import Summary, differences, summarize
@@ -247,7 +247,7 @@ def _contrasts(one: ScoredRun, base: ScoredRun, labels: list[str] | None, seed: 
     a, b = one.table.columns, base.table.columns
     means = paired_bootstrap_table(a, b, rng=np.random.default_rng(seed), resamples=resamples, clusters=labels)
     found = []
-    for metric in find_metrics(list(a), METRICS):
+    for metric in find_metrics(list(a)):
         x, y = a[metric.symbol], b[metric.symbol]
         rng = np.random.default_rng(seed)
         p = randomization_test(x, y, rng=rng, resamples=resamples, clusters=labels)
@@ -270,7 +270,7 @@ def _leading(metrics: Any, base: ScoredRun) -> Metric:
     """Return the metric that ranks episodes: the first named, else nDTW where it was scored."""
     scored = base.table.metrics
     symbol = FIRST_METRIC if metrics is None and FIRST_METRIC in scored else scored[0]
-    return find_metrics([symbol], METRICS)[0]
+    return find_metrics([symbol])[0]
 
 
 def _examples(

@@ -45,7 +45,7 @@ def effects(
     """Score a run by both conventions, and by every single choice in which they differ."""
     if metrics is None and first.metrics and second.metrics:
         metrics = [symbol for symbol in METRICS if symbol in {*first.metrics, *second.metrics}]
-    wanted = find_metrics(metrics, METRICS)
+    wanted = find_metrics(metrics)
     asked = references if isinstance(references, References) else load_references(references)
     distance = graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from wayscore.errors import OptionError, did_you_mean
-from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.metrics import Metric, find_metrics
 from wayscore.report.layout import (
     ARROWS,
     LATEX_ARROWS,
@@ -140,7 +140,7 @@ RENDERERS: dict[str, Callable[[Sequence[Summary]], str]] = {
 
 def metrics_of(summaries: Sequence[Summary]) -> tuple[Metric, ...]:
     """Return the metrics that the runs were scored by."""
-    return find_metrics(list(summaries[0].metrics), METRICS)
+    return find_metrics(list(summaries[0].metrics))
 
 
 def best_of(metrics: Sequence[Metric], summaries: Sequence[Summary]) -> dict[str, str | None]:

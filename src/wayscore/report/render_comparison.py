@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.metrics import Metric, find_metrics
 from wayscore.report.layout import (
     ARROWS,
     LATEX_ARROWS,
@@ -193,7 +193,7 @@ def _tests_table(comparison: Comparison, run: str, space: int) -> Table:
         left = place in (0, 4)
         table.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
     for symbol, contrast in comparison.of(run).items():
-        cells = [Text(cell) for cell in _test_cells(find_metrics([symbol], METRICS)[0], contrast)]
+        cells = [Text(cell) for cell in _test_cells(find_metrics([symbol])[0], contrast)]
         if _mark(contrast):
             cells[1].stylize("bold")
         cells[2].stylize("dim")
@@ -207,7 +207,7 @@ def _escaped(text: str) -> str:
 
 
 def _sides(comparison: Comparison, run: str) -> list[tuple[str, tuple[Example, ...]]]:
-    directed = find_metrics([comparison.metric], METRICS)[0].direction
+    directed = find_metrics([comparison.metric])[0].direction
     names = ("gains most", "loses most") if directed else ("is most above", "is most below")
     return list(zip(names, (comparison.better[run], comparison.worse[run]), strict=True))
 
@@ -220,7 +220,7 @@ def _example_cells(metric: Metric, example: Example) -> list[str]:
 def _print_examples(console: Console, comparison: Comparison, run: str, short: dict[str, str]) -> None:
     from rich.text import Text
 
-    metric = find_metrics([comparison.metric], METRICS)[0]
+    metric = find_metrics([comparison.metric])[0]
     for side, examples in _sides(comparison, run):
         if not examples:
             continue
@@ -235,7 +235,7 @@ def _print_examples(console: Console, comparison: Comparison, run: str, short: d
 
 
 def _markdown_examples(comparison: Comparison, run: str) -> list[str]:
-    metric = find_metrics([comparison.metric], METRICS)[0]
+    metric = find_metrics([comparison.metric])[0]
     heads = ["episode", "scan", markdown_name(comparison.baseline), markdown_name(run), "difference"]
     lines = []
     for side, examples in _sides(comparison, run):
