@@ -17,11 +17,12 @@ import wayscore as ws
 from tests.conftest import read_json
 from tests.test_episodes import references, run
 from wayscore.cli.app import app
-from wayscore.convention import CHOICES, CONVENTIONS, PAPER, Convention, find_convention
+from wayscore.convention import CHOICES, PAPER, Convention
 from wayscore.episodes import Query, Reference, References, Run, join
 from wayscore.formats import load_references, load_run
 from wayscore.metrics import find_metrics
 from wayscore.paths import without_repeats
+from wayscore.presets import CONVENTIONS, find_convention
 from wayscore.scoring import score_joined
 
 ROUND = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])
@@ -305,7 +306,7 @@ def continuous(stopped: bool | None = True, dense: bool = True) -> tuple[Referen
     """Four metres straight ahead; the walk given beside it has a point every quarter; the agent ends 3 m short."""
     path = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
     walk = np.linspace(path[0], path[1], 17) if dense else None
-    asked = References("val.json", "vlnce", {"1": Reference("1", "S", path, "1", dense=walk)})
+    asked = References("val.json", "vlnce", {"1": Reference("1", "S", path, "1", start_distance=4.0, dense=walk)})
     steps = np.array([[0.0, 0.0, 0.0]] * 3 + [[0.25, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
     return asked, Run("agent", "vlnce", {"1": Query("1", steps, stopped)})
 

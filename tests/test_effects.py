@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tests.test_episodes import ASKED, GRAPHS, run
 from wayscore.cli.app import app
-from wayscore.convention import find_convention
+from wayscore.presets import find_convention
 from wayscore.report.effects import effects, rows
 
 

@@ -13,7 +13,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
-    "convention": ("Convention", "conventions"),
+    "convention": ("Convention",),
+    "presets": ("conventions",),
     "distances": ("Distance", "Euclidean", "Function", "Graph", "Grid", "Table"),
     "distances.matterport": ("load_graphs",),
     "errors": (
@@ -78,7 +79,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from wayscore.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw
-    from wayscore.convention import Convention, conventions
+    from wayscore.convention import Convention
     from wayscore.distances import Distance, Euclidean, Function, Graph, Grid, Table
     from wayscore.distances.matterport import load_graphs
     from wayscore.episodes import join
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from wayscore.formats import load_references, load_run
     from wayscore.metrics import METRICS, Metric
     from wayscore.paths import PathBatch
+    from wayscore.presets import conventions
     from wayscore.running import RunningBatch, RunningDTW
     from wayscore.scoring import score
     from wayscore.signature import Signature

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from wayscore.convention import Convention, find_convention
+from wayscore.convention import Convention
 from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.presets import find_convention
 
 if TYPE_CHECKING:
     from wayscore.distances.graph import Graph

@@ -17,10 +17,13 @@ from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
 from wayscore.errors import PathError
 from wayscore.metrics import Measurements, Metric
-from wayscore.paths import Offsets, PathBatch
+from wayscore.one_by_one import Episode, asked_for
+from wayscore.paths import Offsets, PathBatch, Role
 
 MEASURED = [field.name for field in fields(Measurements)][:12]
 """What a kernel writes, row by row."""
+UNMEASURED = np.empty(0)
+"""In place of what no metric said that it needs."""
 EPISODES_AT_ONCE = 10_000
 """Few enough that a chunk's measurements stay in the cache, enough that threads have little to say."""
 
@@ -51,15 +54,20 @@ class Part:
         elif table is not None:
             kernels.measure_table(table, *paths, self.pairing, scale, reach, out, first)
         else:
-            for number in range(len(q)):
-                reference = r[number if self.pairing is None else int(self.pairing[number])]
-                self._measure_one(reference, q[number], scale, reach, out, first + number)
+            for column, episode in enumerate(self.episodes(), start=first):
+                self._measure_one(episode.reference, episode.query, scale, reach, out, column)
+
+    def episodes(self) -> Iterable[Episode]:
+        """Go through the episodes one by one."""
+        for number, query in enumerate(self.queries):
+            yield Episode(
+                self.space, self.references[number if self.pairing is None else int(self.pairing[number])], query
+            )
 
     def warp_fast(self, out: Floats, first: int) -> None:
         """Write FastDTW's costs in place of the exact ones."""
-        for number, query in enumerate(self.queries):
-            reference = self.references[number if self.pairing is None else int(self.pairing[number])]
-            out[first + number] = fast_cost(reference, query, self.space)
+        for column, episode in enumerate(self.episodes(), start=first):
+            out[column] = fast_cost(episode.reference, episode.query, self.space)
 
     def _measure_one(self, reference: Any, query: Any, scale: float, reach: float, out: Floats, column: int) -> None:
         """Measure an episode whose distances have to be asked for, one block of them."""
@@ -81,22 +89,31 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Goals:
-    """The goals of every query, as users name them."""
+class Given:
+    """What is known of every query beside its path, by its row; None where nothing is.
 
-    goals: Sequence[Sequence[Any]]
+    Attributes:
+        goals: places any of which ends it rightly, as users name them.
+        names: of the episodes, for errors.
+        start_distance: from start to goal, as the dataset has it.
+        stopped: 1 where the agent said that it stopped, or may have, else 0.
+    """
+
+    goals: Sequence[Sequence[Any]] | None
     names: Sequence[Any]
+    start_distance: Floats
+    stopped: Floats
 
-    def measure(self, part: Part, out: list[Floats], first: int) -> None:
+    def to_goals(self, part: Part, out: list[Floats], first: int) -> None:
         """Write how near starts, ends and whole queries of a part are to their goals, where goals are named."""
+        assert self.goals is not None
         rows = range(*part.where.indices(len(self.goals))) if isinstance(part.where, slice) else part.where.tolist()
-        for number, row in enumerate(rows):
+        for column, (row, episode) in enumerate(zip(rows, part.episodes(), strict=True), start=first):
             if len(self.goals[row]):
-                name = self.names[row]
-                goals = part.space.encode([list(self.goals[row])], role=lambda _: f"episode {name}, goals").places  # noqa: B023
-                nearest = part.space.between(goals, part.queries[number]).min(axis=0)
-                for distances, value in zip(out, (nearest[0], nearest[-1], nearest.min()), strict=True):
-                    distances[first + number] = value
+                role = _always(f"episode {self.names[row]}, goals")
+                goals = part.space.encode([list(self.goals[row])], role=role).places
+                for distances, value in zip(out, episode.to_goals(goals), strict=True):
+                    distances[column] = value
 
 
 def cut(space: Distance, r: PathBatch, q: PathBatch, pairing: Offsets | None, rows: range | Offsets) -> Iterable[Part]:
@@ -122,36 +139,49 @@ def run(
     metrics: tuple[Metric, ...],
     threshold: float,
     rules: Convention,
-    goals: Goals | None,
-    stopped: Floats,
+    given: Given,
     scores: Floats,
     threads: int | None,
 ) -> None:
     """Measure all parts and apply the metrics; small scenes go together, since a metric has a price a call."""
     needs = frozenset().union(*(metric.needs for metric in metrics))
-    scale = threshold if "coverage" in needs else 0.0
+    scale = (1.0 if rules.cls == "places" else threshold) if "coverage" in needs else 0.0
     reach = -1.0
-    if "edits" in needs:  # only successes need edit distances, and only near ends can be successes
-        reach = threshold if rules.goal == "last" else np.inf
-
+    if "edits" in needs and rules.sed == "edges":  # only successes need edit distances, and only near ends can be those
+        reach = threshold if rules.goal == "last" and rules.plane != "goal" else np.inf
+    singly = asked_for(rules, needs, threshold)
     own = threading.local()  # a buffer for each thread, used again for every group
 
     def work(group: list[Part]) -> None:
         if not hasattr(own, "buffer"):
             own.buffer = np.empty((len(MEASURED), max(sum(len(part.queries) for part in some) for some in groups)))
         firsts = np.cumsum([0, *(len(part.queries) for part in group)]).tolist()
+        rows: dict[str, Floats] = dict(zip(MEASURED, own.buffer[:, : firsts[-1]], strict=True))
+        rows |= {name: np.empty(firsts[-1]) for name in ("reach", "proximity") if name in needs}
         for part, first in zip(group, firsts, strict=False):
             part.measure(scale, reach, own.buffer, first)
             if rules.warping == "fast":
-                part.warp_fast(own.buffer[MEASURED.index("warping")], first)
-        measured = own.buffer[:, : firsts[-1]]
-        to_goals = [measured[MEASURED.index(name)] for name in ("start", "end", "closest")]
-        if goals is not None:
+                part.warp_fast(rows["warping"], first)
+            for column, episode in enumerate(part.episodes() if singly else (), start=first):
+                for names, measure in singly.items():
+                    for name, value in zip(names, measure(episode), strict=True):
+                        rows[name][column] = value
+        to_goals = [rows[name] for name in ("start", "end", "closest")]
+        if given.goals is not None:
             to_goals = [distances.copy() for distances in to_goals]
             for part, first in zip(group, firsts, strict=False):
-                goals.measure(part, to_goals, first)
+                given.to_goals(part, to_goals, first)
         where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
-        measurements = Measurements(*measured, *to_goals, stopped[where], threshold, rules)  # type: ignore[call-arg]
+        measurements = Measurements(
+            **{"reach": UNMEASURED, "proximity": UNMEASURED, **rows},
+            goal_start=to_goals[0],
+            goal_end=to_goals[1],
+            goal_closest=to_goals[2],
+            given_start=given.start_distance[where],
+            stopped=given.stopped[where],
+            threshold=threshold,
+            convention=rules,
+        )
         for row, metric in zip(scores, metrics, strict=True):
             row[where] = metric.compute(measurements)
 
@@ -173,6 +203,11 @@ def run(
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(work, groups):
             pass
+
+
+def _always(name: str) -> Role:
+    """Return the role of a path that has no number."""
+    return lambda _: name
 
 
 def _cores() -> int:

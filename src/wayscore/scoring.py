@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.alignment import check_threshold
-from wayscore.convention import Convention, find_convention
-from wayscore.distances.base import Distance, Floats, check_distance
+from wayscore.convention import Convention
+from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
-from wayscore.distances.graph import Graph
-from wayscore.distances.labels import encode_in_scenes
+from wayscore.encoding import check_pairing, parts_by_scene, parts_of_one
 from wayscore.episodes import Joined
-from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
-from wayscore.measuring import Goals, Part, cut, run
+from wayscore.errors import FormatError, OptionError, PathError
+from wayscore.measuring import Given, Part, run
 from wayscore.metrics import Metric, find_metrics
-from wayscore.paths import Offsets, Paths, Role, as_lists, without_repeats
+from wayscore.paths import Paths, without_repeats
+from wayscore.presets import find_convention
+from wayscore.resampling import flatten, resample
+from wayscore.rules import distance_by, halted, start_lengths, without_undefined
 from wayscore.table import ScoreTable
+
+WARPED = frozenset({"DTW", "nDTW", "SDTW"})
+"""What is measured on dense or resampled walks where a convention says so."""
 
 
 def score(
@@ -35,6 +39,8 @@ def score(
     scenes: Sequence[str] | None = None,
     goals: Sequence[Sequence[Any]] | None = None,
     stopped: Sequence[bool | None] | None = None,
+    start_distances: Sequence[float | None] | None = None,
+    dense: Paths | None = None,
     pairing: Sequence[int] | NDArray[np.int64] | None = None,
     episodes: Sequence[Any] | None = None,
     threads: int | None = None,
@@ -51,6 +57,8 @@ def score(
         scenes: the scene of each query, where `distance` is a mapping.
         goals: the places any of which ends each query rightly; the reference's last place where none are named.
         stopped: whether each agent said that it stopped (None: not known), for conventions that ask.
+        start_distances: from start to goal as the dataset has them, for conventions whose SPL takes those.
+        dense: finely sampled references, for conventions that warp to those; the references themselves by default.
         pairing: the number of the reference that each query answers, where several share one.
         episodes: names for the rows; 0, 1, 2, ... by default.
         threads: how many cores to use; by default all of them for large batches.
@@ -68,35 +76,52 @@ def score(
         if not hasattr(paths, "__len__"):
             raise PathError(f"{kind} must be a list of paths or a PathBatch, got {paths!r}")
     chosen = find_metrics(metrics if metrics is not None else rules.metrics or None)
-    distance = _as_convention(distance, rules)
-    pairs = _check_pairing(references, queries, pairing)
-    for what, given in (
+    distance = distance_by(distance, rules)
+    pairs = check_pairing(references, queries, pairing)
+    for what, values in (
         ("episode names", episodes),
         ("sets of goals", goals),
         ("stop flags", stopped),
+        ("start distances", start_distances),
         ("scenes", scenes),
     ):
-        if given is not None and len(given) != len(queries):
-            raise PathError(f"{len(queries)} queries but {len(given)} {what}; give one for each query")
+        if values is not None and len(values) != len(queries):
+            raise PathError(f"{len(queries)} queries but {len(values)} {what}; give one for each query")
     if goals is None and rules.goal == "set":
         raise OptionError(
             f"the convention {rules.name} asks whether a query ends at one of its goals, and no goals are given; NDH "
             "references name them, REVERIE's need the file of objects (--reader objects=FILE)"
         )
     names: Sequence[Any] = range(len(queries)) if episodes is None else list(episodes)
-    halted: Floats = np.broadcast_to(1.0, len(queries))
-    if stopped is not None and rules.stop == "required":
-        halted = np.array([flag is not False for flag in stopped], dtype=np.float64)
-
+    given = Given(goals, names, start_lengths(start_distances, chosen, rules, names), halted(stopped, queries, rules))
     if rules.repeats == "drop":
         queries = without_repeats(queries)
-    if isinstance(distance, Mapping):
-        parts = _parts_by_scene(references, queries, pairs, distance, scenes, names)
-    else:
-        parts = _parts_of_one(references, queries, pairs, Euclidean() if distance is None else distance, names)
-    scores = np.empty((len(chosen), len(queries)))
-    targets = None if goals is None else Goals(goals, names)
-    run(parts, chosen, threshold, rules, targets, halted, scores, threads)
+    if rules.plane == "all":
+        references, queries = flatten(references), flatten(queries)
+
+    def measure(asked: Paths, done: Paths, wanted: tuple[Metric, ...]) -> tuple[list[Part], Floats]:
+        if isinstance(distance, Mapping):
+            parts = parts_by_scene(asked, done, pairs, distance, scenes, names)
+        else:
+            parts = parts_of_one(asked, done, pairs, Euclidean() if distance is None else distance, names)
+        scores = np.empty((len(wanted), len(queries)))
+        run(parts, wanted, threshold, rules, given, scores, threads)
+        return parts, scores
+
+    parts, scores = measure(references, queries, chosen)
+    columns = {metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}
+    if (rules.resample or (rules.reference == "dense" and dense is not None)) and WARPED & columns.keys():
+        walks: Any = dense if rules.reference == "dense" and dense is not None else references
+        if rules.plane == "all":
+            walks = flatten(walks)
+        if rules.resample:
+            walks, queries = (resample(p, rules.resample, moves=rules.resampling == "moves") for p in (walks, queries))
+        _, (warping, similarity) = measure(walks, queries, find_metrics("DTW,nDTW"))
+        # Success is a matter of the goal, not of where the walk ends.
+        success = columns["SR"] if "SR" in columns else measure(references, queries, find_metrics("SR"))[1][0]
+        warped = {"DTW": warping, "nDTW": similarity, "SDTW": success * similarity}
+        columns.update({symbol: values for symbol, values in warped.items() if symbol in columns})
+    zeroed = without_undefined(columns, rules, names)
     settings: dict[str, Any] = {
         "convention": rules.signed,
         "threshold": float(threshold),
@@ -106,7 +131,8 @@ def score(
     moved = max((part.moved for part in parts), default=0.0)
     if moved:
         settings["largest snap"] = moved
-    columns = {metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}
+    if zeroed:
+        settings["zeroed"] = zeroed
     return ScoreTable(columns, settings, episodes=names, scenes=None if scenes is None else list(scenes))
 
 
@@ -119,17 +145,21 @@ def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] 
         **options: threshold, metrics, convention and threads, as for `score`.
     """
     rows = joined.pairs
-    options.update(
+    rules = find_convention(options.get("convention", "paper"))
+    chosen = find_metrics(options.get("metrics") or rules.metrics or None)
+    to_dense = rules.reference == "dense" and not WARPED.isdisjoint(metric.symbol for metric in chosen)
+    table = score(
+        references=[reference.path for reference, _ in rows],
         queries=[query.path for _, query in rows],
         distance=distance,
         scenes=[reference.scene for reference, _ in rows],
         stopped=[query.stopped for _, query in rows],
         goals=[reference.goals for reference, _ in rows] if any(reference.goals for reference, _ in rows) else None,
+        start_distances=[reference.start_distance for reference, _ in rows],
+        dense=_dense_walks(joined) if to_dense else None,
         episodes=joined.episodes,
+        **options,
     )
-    table = score(references=[reference.path for reference, _ in rows], **options)
-    if find_convention(options.get("convention", "paper")).reference == "dense":
-        _warp_to_dense(table, joined, options)
     if not joined.worst:
         return table
     names = [*joined.episodes, *(reference.episode for reference in joined.worst)]
@@ -148,120 +178,14 @@ def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] 
     )
 
 
-def _warp_to_dense(table: ScoreTable, joined: Joined, options: dict[str, Any]) -> None:
-    """Replace DTW, nDTW and SDTW by those to the dense walks; what is asked of the goal stays."""
+def _dense_walks(joined: Joined) -> list[Any]:
     lacking = [reference.episode for reference, _ in joined.pairs if reference.dense is None]
     if lacking:
         raise FormatError(
             f"{joined.references}: episode {lacking[0]} has no dense walk, which this convention warps to; put the "
             "dataset's _gt file beside the references"
         )
-    walks = [reference.dense for reference, _ in joined.pairs]
-    warped = score(references=walks, **{**options, "metrics": "DTW,nDTW"})
-    if "SDTW" in table.columns:  # success is a matter of the goal, not of where the dense walk ends
-        paths = [reference.path for reference, _ in joined.pairs]
-        reached = table if "SR" in table.columns else score(references=paths, **{**options, "metrics": "SR"})
-        warped.columns["SDTW"] = reached["SR"] * warped["nDTW"]
-    table.columns.update({symbol: values for symbol, values in warped.columns.items() if symbol in table.columns})
-
-
-def _as_convention(distance: Any, rules: Convention) -> Any:
-    """Return the distance, or distances by scene, as the convention takes them."""
-    if rules.distance == "given":
-        return distance
-    if isinstance(distance, Mapping):
-        return _Hops(distance)
-    if not isinstance(distance, Graph):
-        raise OptionError(f"the convention {rules.name} counts hops, which needs a Graph; got {distance!r}")
-    return distance.hops
-
-
-class _Hops(Mapping[str, Distance]):
-    """Scene -> graph in hops, counted when first asked for."""
-
-    def __init__(self, graphs: Mapping[str, Any]) -> None:
-        self._graphs = graphs
-
-    def __getitem__(self, scene: str) -> Distance:
-        hops: Distance = self._graphs[scene].hops
-        return hops
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._graphs)
-
-    def __len__(self) -> int:
-        return len(self._graphs)
-
-
-def _check_pairing(references: Paths, queries: Paths, pairing: Any) -> Offsets | None:
-    if pairing is None:
-        if len(references) != len(queries):
-            raise PathError(
-                f"{len(references)} references but {len(queries)} queries; give one query for each reference, "
-                "or say with pairing= which reference each query answers"
-            )
-        return None
-    pairs = np.asarray(pairing, dtype=np.int64)
-    if pairs.shape != (len(queries),):
-        raise PathError(f"{len(queries)} queries but a pairing of shape {pairs.shape}; give one number for each query")
-    if pairs.size and not (0 <= pairs.min() and pairs.max() < len(references)):
-        raise PathError(f"the pairing names reference {pairs.max()}, but there are {len(references)}")
-    return pairs
-
-
-def _parts_of_one(
-    references: Paths, queries: Paths, pairs: Offsets | None, space: Distance, names: Sequence[Any]
-) -> list[Part]:
-    """Encode the episodes of one scene; errors name the episode."""
-    check_distance(space)
-    r = space.encode(references, role=lambda n: f"episode {names[n]}, reference" if pairs is None else f"reference {n}")
-    q = space.encode(queries, role=lambda n: f"episode {names[n]}, query")
-    return list(cut(space, r, q, pairs, range(len(q))))
-
-
-def _parts_by_scene(
-    references: Any,
-    queries: Any,
-    pairs: Offsets | None,
-    distance: Mapping[str, Distance],
-    scenes: Sequence[str] | None,
-    names: Sequence[Any],
-) -> list[Part]:
-    """Put the episodes of each scene together and encode them; errors name the episode."""
-    if scenes is None:
-        raise OptionError("distance is a mapping from scene to distance; say with scenes= where each query was walked")
-    groups: dict[str, list[int]] = {}
-    for number, scene in enumerate(scenes):
-        groups.setdefault(scene, []).append(number)
-    for scene, numbers in groups.items():
-        if scene not in distance:
-            raise PathError(f"episode {names[numbers[0]]}: there is no scene {scene!r}{did_you_mean(scene, distance)}")
-    references, queries = as_lists(references), as_lists(queries)
-    order = list(chain.from_iterable(groups.values()))
-    references = [references[i] for i in (order if pairs is None else pairs[order].tolist())]
-    queries = [queries[i] for i in order]
-    spaces = [distance[scene] for scene in groups]
-    for space in spaces:
-        check_distance(space)
-    ends = np.cumsum([0, *map(len, groups.values())]).tolist()
-    rows = np.array(order, dtype=np.int64)
-
-    def role(kind: str, first: int = 0) -> Role:
-        return lambda n: f"episode {names[order[first + n]]}, {kind}"
-
-    parts: list[Part] = []
-    if all(getattr(space, "table", None) is not None and hasattr(space, "index") for space in spaces):
-        each = [space for space, numbers in zip(spaces, groups.values(), strict=True) for _ in numbers]
-        r = encode_in_scenes(references, each, role=role("reference"))
-        q = encode_in_scenes(queries, each, role=role("query"))
-        for space, (start, stop) in zip(spaces, pairwise(ends), strict=True):
-            parts += cut(space, r.part(start, stop), q.part(start, stop), None, rows[start:stop])
-    else:
-        for space, (start, stop) in zip(spaces, pairwise(ends), strict=True):
-            r = space.encode(references[start:stop], role=role("reference", start))
-            q = space.encode(queries[start:stop], role=role("query", start))
-            parts += cut(space, r, q, None, rows[start:stop])
-    return parts
+    return [reference.dense for reference, _ in joined.pairs]
 
 
 def _version() -> str:

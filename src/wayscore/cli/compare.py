@@ -18,12 +18,14 @@ from wayscore.cli.score import (
     MoveOption,
     NodeOption,
     ReferencesOption,
+    ResampleOption,
     ResamplesOption,
     SeedOption,
     StartOption,
     ThresholdOption,
     UnknownOption,
     progress_bar,
+    sampled,
     show,
     warn,
 )
@@ -35,6 +37,7 @@ def compare(
     graphs: GraphsOption = None,
     convention: ConventionOption = "paper",
     threshold: ThresholdOption = None,
+    resample: ResampleOption = None,
     metrics: MetricsOption = None,
     baseline: Annotated[
         str | None, typer.Option(help="What the others are tested against: a run's name or number; the first.")
@@ -64,6 +67,7 @@ def compare(
         graphs: connectivity files; not needed for paths of coordinates.
         convention: the set of choices to score by; `wayscore conventions` lists them.
         threshold: success threshold, in the units of the distance.
+        resample: DTW, nDTW and SDTW warp paths of coordinates sampled anew at this step: nDTW depends on density.
         metrics: symbols separated by commas; the first ranks the episodes that differ (nDTW by default).
         baseline: the run that the others are tested against: its name, its file or its number from 1 on.
         missing: what to do with references that a run does not answer.
@@ -87,7 +91,7 @@ def compare(
             runs,
             references,
             graphs=graphs,
-            convention=convention,
+            convention=sampled(convention, resample),
             threshold=threshold,
             metrics=metrics,
             baseline=baseline,

@@ -35,7 +35,7 @@ def conventions(
     """
     from dataclasses import asdict
 
-    from wayscore.convention import CONVENTIONS, find_convention
+    from wayscore.presets import CONVENTIONS, find_convention
 
     if run is not None and (diff is None or references is None):
         raise OptionError("--run needs --diff A B and --references FILE")

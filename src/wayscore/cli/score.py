@@ -13,6 +13,7 @@ import typer
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
+    from wayscore.convention import Convention
     from wayscore.table import ScoreTable
 
 ReferencesOption = Annotated[
@@ -27,6 +28,9 @@ ReaderOption = Annotated[
     typer.Option(help="A setting of the references' reader, such as objects=FILE or path_type=player."),
 ]
 ThresholdOption = Annotated[float | None, typer.Option(help="Success threshold; the convention's by default.")]
+ResampleOption = Annotated[
+    float | None, typer.Option(help="Warp coordinates sampled anew, a place every so many metres, such as 0.25.")
+]
 MetricsOption = Annotated[
     str | None, typer.Option(help="Which metrics, for example nDTW,SDTW; by default the convention's.")
 ]
@@ -49,6 +53,7 @@ def score(
     reader: ReaderOption = None,
     convention: ConventionOption = "paper",
     threshold: ThresholdOption = None,
+    resample: ResampleOption = None,
     metrics: MetricsOption = None,
     missing: MissingOption = None,
     unknown: UnknownOption = None,
@@ -76,6 +81,7 @@ def score(
         reader: settings of the references' reader, each as name=value; can be given several times.
         convention: the set of choices to score by; `wayscore conventions` lists them.
         threshold: success threshold, in the units of the distance.
+        resample: DTW, nDTW and SDTW warp paths of coordinates sampled anew at this step: nDTW depends on density.
         metrics: symbols separated by commas.
         missing: what to do with references that a run does not answer.
         unknown: what to do with answers to no reference.
@@ -116,7 +122,7 @@ def score(
             runs,
             asked,
             graphs=graphs,
-            convention=convention,
+            convention=sampled(convention, resample),
             threshold=threshold,
             metrics=metrics,
             policies=policies,
@@ -139,6 +145,15 @@ def score(
     if form == "json":  # the other forms say so themselves
         warnings += differences(summaries)
     warn(warnings)
+
+
+def sampled(convention: str, step: float | None) -> str | Convention:
+    """Return the convention with the step at which paths are sampled anew, if one is given."""
+    from dataclasses import replace
+
+    from wayscore.presets import find_convention
+
+    return convention if step is None else replace(find_convention(convention), resample=step)
 
 
 def reader_settings(given: list[str] | None) -> dict[str, str]:

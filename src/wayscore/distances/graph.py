@@ -173,6 +173,18 @@ class Graph:
         counted.directed = self.directed
         return counted
 
+    @cached_property
+    def both_ways(self) -> Graph:
+        """The same graph with every edge leading both ways.
+
+        >>> Graph.from_edges([("gate", "exit")], [2.0], directed=True).both_ways.distance("exit", "gate")
+        2.0
+        """
+        if not self.directed:
+            return self
+        sources = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self._starts))
+        return Graph(self.nodes, sources, self._targets, self._weights, positions=self.positions, name=self.name)
+
     def has_edge(self, a: Hashable, b: Hashable) -> bool:
         """Say whether an edge leads from `a` to `b`; False where either is unknown."""
         return (a, b) in self._pairs

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -101,6 +102,17 @@ def load_street_graph(nodes: str | os.PathLike[str], links: str | os.PathLike[st
         positions=np.array(positions, dtype=np.float64),
         name="street graph",
     )
+
+
+def find_street_graph(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph:
+    """Read the street graph of a folder that holds nodes.txt and links.txt, gzipped or not."""
+    found = []
+    for name in ("nodes.txt", "links.txt"):
+        files = [path for path in (Path(folder) / name, Path(folder) / f"{name}.gz") if path.is_file()]
+        if not files:
+            raise FormatError(f"{folder}: has no {name} or {name}.gz; street routes need both files of their graph")
+        found.append(files[0])
+    return load_street_graph(*found, directed=directed)
 
 
 def _references(source: Source, records: list[Route]) -> Iterator[Reference]:

@@ -39,7 +39,8 @@ class Measurements:
     coverage: Floats
     """PC(R, Q) = mean over r of exp(-d(r, Q) / d_th)."""
     edits: Floats
-    """Levenshtein distance of the edges; max(|A_R|, |A_Q|), the worst, where the query ends beyond d_th."""
+    """Edit distance of the edges, or of the places where the convention counts those; where the query ends beyond
+    d_th, the number of edges of the longer path, the worst."""
     warping: Floats
     """DTW(R, Q)."""
     reference_count: Floats
@@ -52,6 +53,12 @@ class Measurements:
     """min over goals g of d(q_|Q|, g)."""
     goal_closest: Floats
     """min over q and goals g of d(q, g)."""
+    given_start: Floats
+    """The distance from start to goal that the dataset gives; 0 where none is given."""
+    reach: Floats
+    """The length walked when the query first met the threshold, infinite where it never did; only if needed."""
+    proximity: Floats
+    """mean over q of exp(-d(q, R)^2 / (2 d_th^2)); only if needed."""
     stopped: Floats
     """1 where the agent said that it stopped, or the file does not tell; else 0."""
     threshold: float
@@ -69,6 +76,16 @@ class Measurements:
         return (goals == 0).astype(np.float64) if self.convention.goal == "set" else self.within(last)
 
     @cached_property
+    def optimal_length(self) -> Floats:
+        """The length that the convention's SPL compares with."""
+        return {
+            "shortest": self.start,
+            "reference": self.reference_length,
+            "goals": self.goal_start,
+            "dataset": self.given_start,
+        }[self.convention.spl_length]
+
+    @cached_property
     def success(self) -> Floats:
         """SR = 1[NE <= d_th], which several metrics are weighted by."""
         met = self.reached(self.end, self.goal_end)
@@ -80,6 +97,16 @@ class Measurements:
         places = self.reference_count if self.convention.normalizer == "R" else np.sqrt(self.reference_count)
         result: Floats = np.exp(-self.warping / (places * self.threshold))
         return result
+
+
+def ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
+    """Divide; 0/0 is `both_zero`, and what infinities leave undefined is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: Floats = numerator / denominator
+    undefined = np.isnan(quotient)
+    if undefined.any():
+        quotient[undefined] = np.where((numerator == 0) & (denominator == 0), both_zero, 0.0)[undefined]
+    return quotient
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +121,7 @@ class Metric:
         unit: "m" for distances, "" for pure numbers.
         formula: the definition, as printed.
         compute: from measurements to one value an episode.
-        needs: costly measurements it looks at ("coverage", "edits").
+        needs: costly measurements it looks at ("coverage", "edits", "reach", "proximity").
     """
 
     symbol: str

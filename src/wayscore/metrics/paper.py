@@ -11,17 +11,7 @@ from math import inf
 
 import numpy as np
 
-from wayscore.metrics.base import Floats, Measurements, Metric
-
-
-def _ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
-    """Divide; 0/0 is `both_zero`, and what infinities leave undefined is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = numerator / denominator
-    undefined = np.isnan(ratio)
-    if undefined.any():
-        ratio[undefined] = np.where((numerator == 0) & (denominator == 0), both_zero, 0.0)[undefined]
-    return ratio
+from wayscore.metrics.base import Floats, Measurements, Metric, ratio
 
 
 def oracle_success(m: Measurements) -> Floats:
@@ -30,26 +20,42 @@ def oracle_success(m: Measurements) -> Floats:
 
 
 def success_by_length(m: Measurements) -> Floats:
-    """SPL = SR L / max(PL, L), L = d(q_1, goal); conventions may take the reference's length, or floor the divisor."""
-    rules = m.convention
-    length = {"shortest": m.start, "reference": m.reference_length, "goals": m.goal_start}[rules.spl_length]
-    longest = np.maximum(m.query_length, length)
-    if rules.spl_floor:
-        longest = np.maximum(longest, rules.spl_floor)
-    return m.success * _ratio(length, longest, both_zero=1.0 if rules.spl_at_goal == "still" else 0.0)
+    """SPL = SR L / max(PL, L), L = d(q_1, goal); conventions take other lengths and divisors."""
+    return m.success * efficiency(m, m.query_length)
+
+
+def efficiency(m: Measurements, walked: Floats) -> Floats:
+    """L / max(PL, L), or what the convention has in its place, for the length walked."""
+    rules, length = m.convention, m.optimal_length
+    if rules.spl_divisor == "own":
+        return ratio(np.where(np.isfinite(length), length, 0.0), walked + MILLIMETRE, both_zero=0.0)
+    longest = np.maximum(np.maximum(walked, length), rules.spl_floor)
+    found = ratio(length, longest, both_zero=1.0 if rules.spl_at_goal == "still" else 0.0)
+    return np.where(walked == 0, 0.0, found) if rules.spl_at_goal == "moved" else found
 
 
 def success_by_edits(m: Measurements) -> Floats:
-    """SED = SR (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|))."""
-    edges = np.maximum(m.reference_count, m.query_count) - 1
-    return m.success * (1 - _ratio(m.edits, edges, both_zero=0.0))
+    """SED = SR (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|)); conventions count places instead."""
+    longer = np.maximum(m.reference_count, m.query_count)
+    if m.convention.sed == "product":
+        most = m.reference_count * m.query_count
+    else:
+        most = longer if m.convention.sed == "places" else longer - 1
+    return m.success * (1 - ratio(m.edits, most, both_zero=0.0))
+
+
+def length_score(m: Measurements) -> Floats:
+    """LS = e / (e + |e - PL(Q)|) for the expected length e = PC PL(R)."""
+    places = m.convention.cls == "places"
+    due, walked = (m.reference_count, m.query_count) if places else (m.reference_length, m.query_length)
+    with np.errstate(invalid="ignore"):
+        expected = m.coverage * due
+        return ratio(expected, expected + np.abs(expected - walked), both_zero=1.0)
 
 
 def coverage_by_length(m: Measurements) -> Floats:
-    """CLS = PC LS, with LS = e / (e + |e - PL(Q)|) for the expected length e = PC PL(R)."""
-    with np.errstate(invalid="ignore"):
-        expected = m.coverage * m.reference_length
-        return m.coverage * _ratio(expected, expected + np.abs(expected - m.query_length), both_zero=1.0)
+    """CLS = PC LS."""
+    return m.coverage * length_score(m)
 
 
 def success_by_warping(m: Measurements) -> Floats:
@@ -57,6 +63,7 @@ def success_by_warping(m: Measurements) -> Floats:
     return m.success * m.similarity
 
 
+MILLIMETRE = 1e-3
 EDITS, COVERAGE = frozenset({"edits"}), frozenset({"coverage"})
 
 METRICS: dict[str, Metric] = {

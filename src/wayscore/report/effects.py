@@ -44,10 +44,12 @@ def effects(
 ) -> Effects:
     """Score a run by both conventions, and by every single choice in which they differ."""
     if metrics is None and first.metrics and second.metrics:
-        metrics = [symbol for symbol in METRICS if symbol in {*first.metrics, *second.metrics}]
+        named = dict.fromkeys((*first.metrics, *second.metrics))
+        metrics = [*(symbol for symbol in METRICS if symbol in named), *(s for s in named if s not in METRICS)]
     wanted = find_metrics(metrics)
     asked = references if isinstance(references, References) else load_references(references)
-    distance = graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs)
+    directed = first if first.distance == "directed hops" else second
+    distance = graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs, directed)
 
     def means(convention: Convention) -> dict[str, float]:
         return score_runs([run], asked, graphs=distance, convention=convention, metrics=wanted)[0].table.means()

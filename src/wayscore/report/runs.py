@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from wayscore.episodes import Joined, References, Run, join
 from wayscore.errors import OptionError
 from wayscore.formats import load_references, load_run
+from wayscore.presets import find_convention
 from wayscore.scoring import score_joined
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def score_runs(
     """
     tell = progress or (lambda _: None)
     asked = references if isinstance(references, References) else load_references(references)
-    distance = graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs)
+    distance = graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs, convention)
     joined = []
     for run in runs:
         tell(f"reading {run.name if isinstance(run, Run) else Path(run).name}")
@@ -80,18 +81,25 @@ def score_runs(
     return scored
 
 
-def distances_for(references: References, graphs: str | Path | None) -> Any:
-    """Return scene -> graph where paths are labels, None (Euclidean) where they are coordinates."""
+def distances_for(references: References, graphs: str | Path | None, convention: Any = "paper") -> Any:
+    """Return scene -> graph where paths are labels, None (Euclidean) where they are coordinates.
+
+    Links of streets lead both ways, unless the convention counts them as they lead.
+    """
     from wayscore.distances.matterport import load_graphs
+    from wayscore.formats.street import SCENE, STREET_FORMAT, find_street_graph
 
     first = next(iter(references.episodes.values()), None)
-    labels = first is not None and isinstance(first.path, list)
-    if labels and graphs is None:
+    if first is None or not isinstance(first.path, list):
+        return None
+    if graphs is None:
         raise OptionError(
             f"{references.name}: paths are node names, so distances need the graphs; give the connectivity files with "
             "--graphs FOLDER or TAR"
         )
-    return load_graphs(graphs) if labels and graphs is not None else None
+    if references.format == STREET_FORMAT.name:
+        return {SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")}
+    return load_graphs(graphs)
 
 
 def names_apart(names: Sequence[str], runs: Sequence[RunLike]) -> list[str]:

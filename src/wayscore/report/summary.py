@@ -164,6 +164,8 @@ def _signature(table: ScoreTable, joined: Joined, clusters: Partition | None) ->
     undefined = max(table.undefined().values(), default=0)
     if undefined:
         fields["undefined"] = str(undefined)
+    if zeroed := settings.get("zeroed"):
+        fields["undefined"] = f"zero-{max(zeroed.values())}"
     if clusters is not None:
         fields["cluster"] = clusters.by
     return Signature(fields)

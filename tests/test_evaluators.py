@@ -1,0 +1,420 @@
+"""Evaluators by hand: an episode that only each of them scores so, and every known disagreement with both numbers.
+
+D1 to D13 are the numbers under which the documentation lists the disagreements.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rapidfuzz.distance import OSA, Levenshtein
+
+import wayscore as ws
+from wayscore.convention import PAPER
+from wayscore.episodes import Query, Reference, References, Run, join
+from wayscore.one_by_one import edit_distance
+from wayscore.presets import CONVENTIONS
+from wayscore.report import summarize
+from wayscore.resampling import resample
+from wayscore.scoring import score_joined
+
+LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 3.0, 4.0])
+RING = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], directed=True)
+APART = ws.Graph.from_edges([("a", "b"), ("x", "y")], [1.0, 1.0])
+"""From a and b no way leads to x and y."""
+
+
+def score(reference: Any, query: Any, convention: Any, **options: Any) -> dict[str, float]:
+    """Score one episode; the values by metric."""
+    for name in ("start_distances", "stopped", "dense", "goals"):
+        if name in options:
+            options[name] = [options[name]]
+    table = ws.score(references=[reference], queries=[query], convention=convention, **options)
+    return {symbol: float(values[0]) for symbol, values in table.columns.items()}
+
+
+def only(convention: str, metric: str, value: float, reference: Any, query: Any, **options: Any) -> None:
+    """Check a value that this convention alone gives."""
+    mine = score(reference, query, convention, metrics=metric, **options)[metric]
+    assert mine == pytest.approx(value, abs=1e-12)
+    for name in set(CONVENTIONS) - {convention}:
+        try:
+            other = score(reference, query, name, metrics=metric, **options)[metric]
+        except ws.WayscoreError:
+            continue  # it cannot score such an episode at all
+        assert other != pytest.approx(value, abs=1e-12), name
+
+
+def test_touchdown_vlnt() -> None:
+    # Two neighbours swapped on the way: one edit of four places, and two hops of warping.
+    found = score("abcd", "acbd", "touchdown-vlnt", distance=LINE)
+    assert found["SED"] == 1 - 1 / 4
+    assert found["DTW"] == 2.0
+    assert found["nDTW"] == pytest.approx(math.exp(-2 / (2 * math.sqrt(4))))
+    assert found["CLS"] == 1.0
+    only("touchdown-vlnt", "nDTW", math.exp(-0.5), "abcd", "acbd", distance=LINE)
+    # A neighbour of the goal is a success, two hops off is not.
+    assert [score("abc", query, "touchdown-vlnt", distance=LINE)["SR"] for query in ("abc", "ab", "a")] == [1, 1, 0]
+    # Coverage decays over one hop, and lengths are numbers of places.
+    coverage = (1 + math.exp(-1) + math.exp(-2)) / 3
+    expected = 3 * coverage
+    found = score("abc", "a", "touchdown-vlnt", distance=LINE)
+    assert found["CLS"] == pytest.approx(coverage * expected / (expected + abs(expected - 1)))
+
+
+def test_touchdown_valan() -> None:
+    # One hop short of the goal along the links: one edit of 3 x 2.
+    found = score("abc", "ab", "touchdown-valan", distance=RING)
+    assert (found["NE"], found["SR"], found["DTW"]) == (1.0, 1.0, 1.0)
+    assert found["SED"] == 1 - 1 / 6
+    assert found["nDTW"] == pytest.approx(math.exp(-1 / (3 * 2)))
+    only("touchdown-valan", "SED", 1 - 1 / 6, "abc", "ab", distance=RING)
+    # One link past the goal it is three hops back, the way the links lead; both ways it is one.
+    past = score("ab", "abc", "touchdown-valan", distance=RING)
+    assert (past["NE"], past["SR"], past["DTW"]) == (3.0, 0.0, 3.0)
+    assert score("ab", "abc", "touchdown-vlnt", distance=RING)["NE"] == 1.0
+
+
+def test_internnav_pe() -> None:
+    asked = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]]
+    halfway = score(asked, [[0.0, 0.0, 5.0], [2.0, 0.0, 9.0]], "internnav-pe", start_distances=5.0)
+    assert halfway["NE"] == 2.0
+    assert halfway["PL"] == 2.0
+    assert (halfway["SR"], halfway["SPL"]) == (1.0, 1.0)
+    assert halfway["proximity"] == pytest.approx((1 + math.exp(-4 / 18)) / 2)
+    # An agent that never moves has no SPL, even near the goal.
+    assert score(asked, [[2.0, 0.0, 9.0]], "internnav-pe", start_distances=5.0)["SPL"] == 0.0
+    only("internnav-pe", "SPL", 0.0, asked, [[2.0, 0.0, 0.0]], start_distances=2.0, threshold=3.0)
+    # A start at the goal is not looked at.
+    assert score(asked, [[4.0, 0.0, 0.0], [0.0, 0.0, 0.0]], "internnav-pe", start_distances=4.0)["OSR"] == 0.0
+
+
+def test_habitat() -> None:
+    # Three of four metres nearer by a walk of four: success is soft.
+    found = score([[0.0], [4.0]], [[0.0], [3.5], [3.0]], "habitat", start_distances=4.0)
+    assert found == {"NE": 1.0, "SR": 0.0, "SPL": 0.0, "SoftSPL": pytest.approx(0.75)}
+    only("habitat", "SR", 0.0, [[0.0], [4.0]], [[0.0], [3.7]])
+
+
+def test_aerialvln() -> None:
+    # Thirty metres above the goal is at the goal, and 30 m off the path.
+    asked, done = [[0.0, 0.0, 0.0], [40.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [40.0, 0.0, 30.0]]
+    found = score(asked, done, "aerialvln")
+    assert (found["NE"], found["ONE"], found["SR"], found["OSR"], found["PL"]) == (0.0, 0.0, 1.0, 1.0, 50.0)
+    assert found["SPL"] == pytest.approx(40 / 50)
+    assert found["nDTW"] == found["SDTW"] == pytest.approx(math.exp(-30 / (2 * 20)))
+    only("aerialvln", "SDTW", math.exp(-30 / (2 * 20)), asked, done)
+
+
+def test_openfly() -> None:
+    # Fifteen metres short of a goal 40 m away: SPL is greater than 1.
+    asked = [[0.0, 0.0, 0.0], [40.0, 0.0, 0.0]]
+    assert score(asked, [[0.0, 0.0, 0.0], [25.0, 0.0, 0.0]], "openfly")["SPL"] == pytest.approx(40 / 25.001)
+    only("openfly", "SPL", 40 / 25.001, asked, [[0.0, 0.0, 0.0], [25.0, 0.0, 0.0]])
+    assert score(asked, [[40.0, 0.0, 0.0], [0.0, 0.0, 0.0]], "openfly")["OSR"] == 0.0
+    assert score(asked, [[40.0, 0.0, 0.0]], "openfly")["OSR"] == 1.0
+
+
+def test_citynav() -> None:
+    # Exactly 20 m away in the plane, with 30 m of height: within the threshold, and the way there has no height.
+    asked, done = [[0.0, 0.0, 0.0], [40.0, 0.0, 0.0]], [[0.0, 0.0, 30.0], [20.0, 0.0, 0.0]]
+    found = score(asked, done, "citynav", metrics="NE,SR,PL,SPL")
+    assert found == {"NE": 20.0, "SR": 1.0, "PL": 20.0, "SPL": 1.0}
+    assert score(asked, done, "aerialvln")["PL"] == pytest.approx(math.sqrt(20**2 + 30**2))
+    only("citynav", "SDTW", math.exp(-20 / (2 * 20)), asked, done)
+
+
+def continuous(query: Any, *, stopped: bool = True, start_distance: float = 1.0) -> Any:
+    """Join a run of one episode with its reference: a metre straight ahead, with a dense walk of five places."""
+    path = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    reference = Reference("1", "S", path, "1", start_distance=start_distance, dense=np.linspace(path[0], path[1], 5))
+    run = Run("agent", "vlnce", {"1": Query("1", np.asarray(query, dtype=np.float64), stopped)})
+    return join(run, References("val.json", "vlnce", {"1": reference}), start="keep")
+
+
+def test_cwp() -> None:
+    joined = continuous([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    scores = {name: score_joined(joined, distance=None, convention=name) for name in ("cwp", "etpnav")}
+    assert scores["etpnav"]["DTW"].tolist() == [1.0]  # 0.25 + 0.5 + 0.25 to the nearer end
+    assert scores["cwp"]["DTW"].tolist() == [0.0]  # the same places on both walks
+    late = continuous([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]], stopped=False)
+    assert score_joined(late, distance=None, convention="cwp")["SR"].tolist() == [0.0]
+    assert score_joined(late, distance=None, convention="etpnav")["SR"].tolist() == [1.0]
+    assert score_joined(continuous([[4.0, 0, 0]]), distance=None, convention="cwp")["SR"].tolist() == [1.0]
+    assert score_joined(continuous([[4.0, 0, 0]]), distance=None, convention="vlnce")["SR"].tolist() == [0.0]
+
+
+def test_vlnce_takes_the_datasets_start_distance() -> None:
+    # Five metres by the navmesh, six walked: the straight line of one metre has no say.
+    joined = continuous([[0, 0, 0], [0, 0, 2.5], [1, 0, 0]], start_distance=5.0)
+    table = score_joined(joined, distance=None, convention="vlnce")
+    walked = 2.5 + math.sqrt(1 + 2.5**2)
+    assert table["SPL"][0] == pytest.approx(5.0 / max(5.0, walked))
+    with pytest.raises(ws.PathError, match="there is no distance from start to goal"):
+        score([[0.0]], [[0.0]], "vlnce")
+    assert score([[0.0]], [[0.0]], "vlnce", metrics="SR") == {"SR": 1.0}
+
+
+def test_reverie_duet() -> None:
+    square = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])
+    # Six metres along the reference, four by the shortest way.
+    options = {"distance": square, "goals": "d"}
+    assert score("abcd", "abcd", "reverie-duet", **options)["SPL"] == 1.0
+    assert score("abcd", "abcd", "reverie", **options)["SPL"] == pytest.approx(4 / 6)
+    only("reverie-duet", "SPL", 6 / 7, "abcd", "abcbc", distance=square, goals="c", threshold=0.5)
+
+
+def test_d1_hops_in_place_of_metres() -> None:
+    metres, hops = (score("abcd", "ab", name, distance=LINE)["nDTW"] for name in ("r4r", "r4r-hops"))
+    assert metres == pytest.approx(math.exp(-(2 + 5) / (4 * 3)))
+    assert hops == pytest.approx(math.exp(-(1 + 2) / (4 * 3)))
+
+
+def test_d2_spl_by_the_shortest_way_or_by_the_reference() -> None:
+    square = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])
+    shortest, reference = (score("abcd", "abcd", name, distance=square)["SPL"] for name in ("envdrop", "duet"))
+    assert (shortest, reference) == (pytest.approx(4 / 6), 1.0)
+
+
+def test_d3_the_square_root_of_the_length() -> None:
+    rules = replace(PAPER, name="root", normalizer="sqrt R")
+    assert score("abcd", "ab", "paper", distance=LINE)["nDTW"] == pytest.approx(math.exp(-7 / (4 * 3)))
+    assert score("abcd", "ab", rules, distance=LINE)["nDTW"] == pytest.approx(math.exp(-7 / (2 * 3)))
+
+
+def test_d4_proximity_knows_neither_order_nor_coverage() -> None:
+    # The reference backwards: every place lies on it.
+    found = score([[0.0], [3.0], [6.0]], [[6.0], [3.0], [0.0]], "paper", metrics="nDTW,proximity")
+    assert found["proximity"] == 1.0
+    assert found["nDTW"] == pytest.approx(math.exp(-12 / 9))
+
+
+def test_d5_density_of_sampling() -> None:
+    sparse = [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
+    beside = [[0.0, 0.5], [2.0, 0.5], [4.0, 0.5]]
+    dense = resample([beside], 0.25)[0]
+    assert len(dense) == 17
+    as_given = score(sparse, beside, "paper")["nDTW"]
+    assert as_given == pytest.approx(math.exp(-3 * 0.5 / (3 * 3)))
+    denser = score(sparse, dense, "paper")["nDTW"]
+    assert denser < 0.4 < as_given  # the same way, walked in smaller steps
+    even = replace(PAPER, name="even", resample=0.25)
+    assert score(sparse, dense, even)["nDTW"] == pytest.approx(score(sparse, beside, even)["nDTW"])
+    assert score(sparse, dense, even)["NE"] == score(sparse, dense, "paper")["NE"]
+
+
+def test_d6_fast_warping_is_not_exact() -> None:
+    rng = np.random.default_rng(3)
+    R, Q = (rng.normal(size=(400, 3)).cumsum(axis=0) for _ in range(2))
+    exact, fast = (score(R, Q, name, metrics="DTW")["DTW"] for name in ("vlnce-exact", "vlnce"))
+    assert exact == pytest.approx(ws.dtw(reference=R, query=Q))
+    assert fast == ws.fast_dtw(reference=R, query=Q, radius=1).cost > 1.01 * exact
+
+
+def test_d7_fast_warping_depends_on_how_ties_are_broken() -> None:
+    # Steps on a grid tie often. Walked backwards, ties fall the other way: the exact cost stays, the fast one does not.
+    rng = np.random.default_rng(7)
+    R, Q = (rng.integers(-1, 2, size=(200, 2)).cumsum(axis=0).astype(float) for _ in range(2))
+    forth, back = (ws.fast_dtw(reference=R[::way], query=Q[::way]).cost for way in (1, -1))
+    assert forth > 1.04 * back
+    assert ws.dtw(reference=R, query=Q) == pytest.approx(ws.dtw(reference=R[::-1], query=Q[::-1]))
+    assert min(forth, back) >= ws.dtw(reference=R, query=Q)
+
+
+def test_d8_warping_is_not_divided_by_both_lengths() -> None:
+    # Old versions of a package returned DTW / (|R| + |Q|); two paths 1 m apart cost 1 m a place.
+    R, Q = [[0.0, 0.0], [5.0, 0.0]], [[0.0, 1.0], [5.0, 1.0]]
+    found = score(R, Q, "paper")
+    assert found["DTW"] == 2.0
+    assert found["nDTW"] == pytest.approx(math.exp(-2 / 6))
+    assert found["nDTW"] != pytest.approx(math.exp(-(2 / 4) / 6))
+
+
+def test_d9_at_exactly_the_threshold() -> None:
+    found = [score("ab", "a", name, distance=LINE, threshold=1.0)["SDTW"] for name in ("r4r", "duet")]
+    assert found == [pytest.approx(math.exp(-1 / 2)), 0.0]
+
+
+def test_d10_straight_or_along_the_graph() -> None:
+    # Two sides of a wall: 2 m apart in space, 6 m along the corridor.
+    places = {"near": (0.0, 0.0), "door": (3.0, 1.0), "far": (0.0, 2.0)}
+    graph = ws.Graph.from_edges([("near", "door"), ("door", "far")], [3.0, 3.0], positions=places)
+    along = score(["near", "door", "far"], ["near"], "paper", distance=graph)
+    straight = score([places[name] for name in ("near", "door", "far")], [places["near"]], "paper")
+    assert (along["NE"], along["SR"]) == (6.0, 0.0)
+    assert (straight["NE"], straight["SR"]) == (2.0, 1.0)
+
+
+def test_d11_who_must_stop() -> None:
+    found = [score([[0.0]], [[1.0]], name, stopped=False, metrics="SR")["SR"] for name in ("vlnce", "etpnav")]
+    assert found == [0.0, 1.0]
+
+
+def test_d12_what_no_way_exists_for() -> None:
+    options: dict[str, Any] = {"references": ["ab", "ax"], "queries": ["a", "a"], "distance": APART}
+    dropped = ws.score(**options, convention="internnav-h", metrics="NE,nDTW")
+    zeroed = ws.score(**options, convention="navid", metrics="NE,nDTW")
+    assert dropped.means()["NE"] == 1.0
+    assert dropped.undefined() == {"NE": 1}
+    assert zeroed.means()["NE"] == 0.5  # the episode without a way improves the error
+    assert zeroed.settings["zeroed"] == {"NE": 1}
+    assert dropped["nDTW"].tolist() == zeroed["nDTW"].tolist()
+    with pytest.raises(ws.PathError, match="episode 1: NE is infinite because no way exists"):
+        ws.score(**options, convention="streamvln", metrics="NE")
+    assert ws.score(references=["ab"], queries=["a"], distance=APART, convention="streamvln", metrics="NE")["NE"] == 1
+
+
+def test_what_became_zero_is_signed() -> None:
+    asked = References("r.json", "r2r", {name: Reference(name, "s", ["a", name], name) for name in ("b", "x")})
+    run = Run("agent", "r2r", {name: Query(name, ["a"]) for name in ("b", "x")})
+    joined = join(run, asked, graphs={"s": APART})
+    table = score_joined(joined, distance={"s": APART}, convention="navid", metrics="NE", threshold=1.0)  # type: ignore[arg-type]
+    summary = summarize(table, joined, rng=np.random.default_rng(0), resamples=10)
+    assert "|undefined:zero-1" in str(summary.signature)
+
+
+def test_d13_repeated_places() -> None:
+    kept, dropped = (
+        score("abc", "abbbc", rules, distance=LINE, metrics="DTW,SED")
+        for rules in ("duet", replace(PAPER, name="once", repeats="drop"))
+    )
+    assert (kept["DTW"], dropped["DTW"]) == (0.0, 0.0)
+    assert (kept["SED"], dropped["SED"]) == (1 - 2 / 4, 1.0)
+    thrice, once = (
+        score("ab", "acccb", rules, distance=LINE, metrics="DTW")["DTW"]
+        for rules in ("duet", replace(PAPER, name="once", repeats="drop"))
+    )
+    assert (thrice, once) == (6.0, 2.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_edit_distances_against_a_library(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = ("".join(rng.choice(list("abcd"), size=rng.integers(0, 12))) for _ in range(2))
+    assert edit_distance(a, b) == Levenshtein.distance(a, b)
+    assert edit_distance(a, b, swaps=True) == OSA.distance(a, b)
+
+
+def test_the_first_time_within_the_threshold() -> None:
+    # Past the goal and away: an oracle would have stopped after 4 of the 8 metres.
+    found = score(
+        [[0.0], [4.0]], [[0.0], [2.0], [4.0], [8.0]], "paper", threshold=1.0, metrics="SPL,OSPL,SoftSPL,LS,PC"
+    )
+    assert (found["SPL"], found["OSPL"], found["SoftSPL"]) == (0.0, 1.0, 0.0)
+    assert (found["PC"], found["LS"]) == (1.0, pytest.approx(4 / 8))
+    assert score([[0.0], [4.0]], [[0.0], [9.0]], "paper", threshold=1.0, metrics="OSPL")["OSPL"] == 0.0
+    still = score([[0.0], [0.0]], [[0.0]], "paper", metrics="SPL,OSPL,SoftSPL")
+    assert set(still.values()) == {1.0}
+    left = score([[0.0], [0.0]], [[0.0], [1.0]], "paper", metrics="SPL,OSPL,SoftSPL")
+    assert left == {"SPL": 0.0, "OSPL": 1.0, "SoftSPL": 0.0}
+
+
+def test_no_way_is_never_nan_in_extra_metrics() -> None:
+    for reference, query in (("ax", "a"), ("ax", "b"), ("xa", "a"), ("aa", "x"), ("ax", "xa")):
+        for convention in ("paper", "duet", replace(PAPER, name="own", spl_divisor="own")):
+            found = score(
+                reference, query, convention, distance=APART, metrics="SPL,OSPL,SoftSPL,PC,LS,CLS,proximity,GP,SED,SDTW"
+            )
+            assert not any(map(math.isnan, found.values())), (reference, query, found)
+
+
+@pytest.mark.parametrize(
+    ("path", "step", "moves", "expected"),
+    [
+        ([[0.0], [1.0]], 0.5, False, [[0.0], [0.5], [1.0]]),
+        ([[0.0], [0.1], [0.2], [1.0]], 0.5, False, [[0.0], [0.5], [1.0]]),
+        ([[0.0], [0.9]], 0.3, True, [[0.0], [0.3], [0.6], [0.9]]),
+        ([[0.0], [0.4]], 0.3, True, [[0.0], [0.4]]),
+        ([[0.0], [0.7]], 0.3, True, [[0.0], [0.3], [0.7]]),
+        ([[0.0], [0.0]], 0.3, True, [[0.0], [0.0]]),
+        ([[0.0], [0.0]], 0.3, False, [[0.0]]),
+        ([[5.0]], 0.3, False, [[5.0]]),
+        ([[5.0]], 0.3, True, [[5.0]]),
+        ([[0.0, 0.0, 0.0], [0.5, 1.0, 0.0]], 0.25, True, [[0, 0, 0], [0.25, 0.5, 0], [0.5, 1.0, 0]]),
+        ([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 0.25, True, [[0, 0, 0], [0, 1.0, 0]]),
+    ],
+)
+def test_resampling(path: Any, step: float, moves: bool, expected: Any) -> None:
+    found = resample([np.array(path)], step, moves=moves)[0]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_what_cannot_be_sampled_anew_or_flattened() -> None:
+    even = replace(PAPER, name="even", resample=0.25)
+    with pytest.raises(ws.OptionError, match=r"sampling paths anew every 0.25 m needs coordinates"):
+        score("ab", "a", even, distance=LINE)
+    with pytest.raises(ws.OptionError, match="measures in the plane, which needs coordinates"):
+        score("ab", "a", "citynav", distance=LINE)
+    with pytest.raises(ws.OptionError, match="the step of resampling must be a length above 0"):
+        resample([[[0.0]]], 0.0)
+
+
+TINY = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [0.005, 2.0, 3.0, 4.0])
+LONG = np.random.default_rng(3).normal(size=(2, 400, 3)).cumsum(axis=1)
+LONG[:, -1] = [[0.0, 0.0, 0.0], [3.0, 0.0, 0.0]]
+SQUARE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])
+PRINTED: dict[str, tuple[list[tuple[Any, Any]], dict[str, Any], dict[str, list[float]]]] = {
+    # name: episodes (reference, query), circumstances, what comes out by hand
+    "paper": ([("ab", "a")], {"distance": LINE, "threshold": 1.0}, {"SR": [1.0], "SPL": [1.0], "AD": [0.0]}),
+    "r4r": ([("abc", "ab")], {"distance": LINE}, {"DTW": [2.0], "nDTW": [math.exp(-2 / 9)]}),
+    "r4r-hops": ([("abc", "ab")], {"distance": LINE}, {"DTW": [1.0], "nDTW": [math.exp(-1 / 9)]}),
+    "r2r": ([("ab", "a")], {"distance": LINE, "threshold": 1.0}, {"NE": [1.0], "SR": [0.0], "SPL": [0.0]}),
+    "envdrop": ([("abab", "ab")], {"distance": TINY}, {"SPL": [0.005 / 0.01]}),
+    "duet": ([("abcd", "abcd")], {"distance": TINY}, {"SPL": [1.0]}),
+    "valan": (
+        [("abab", "ab"), ("abab", "abab"), ("ab", "a")],
+        {"distance": TINY, "threshold": 0.005},
+        {"SR": [1.0, 1.0, 0.0], "SPL": [1.0, 1 / 3, 0.0]},
+    ),
+    "cvdn": ([("abc", "ab")], {"distance": LINE, "goals": ["ce"]}, {"GP": [1.0], "NE": [2.0], "SR": [1.0]}),
+    "cvdn-hamt": ([("abc", "abcd")], {"distance": LINE, "goals": ["de"]}, {"SR": [1.0], "SPL": [1.0], "GP": [6.0]}),
+    "reverie": ([("abcd", "abcbc")], {"distance": SQUARE, "goals": ["c"]}, {"SR": [1.0], "SPL": [4 / 7]}),
+    "vlnce": (
+        [(LONG[0], LONG[1])],
+        {"start_distances": [5.0]},
+        {"SR": [0.0], "DTW": [ws.fast_dtw(reference=LONG[0], query=LONG[1]).cost]},
+    ),
+    "vlnce-exact": (
+        [(LONG[0], LONG[1])],
+        {"start_distances": [5.0]},
+        {"DTW": [ws.dtw(reference=LONG[0], query=LONG[1])]},
+    ),
+    "etpnav": (
+        [([[0.0], [2.0]], [[0.0], [5.0]])],
+        {"dense": [[[0.0], [1.0], [2.0]]], "start_distances": [5.0]},
+        {"NE": [3.0], "SR": [1.0], "SPL": [1.0], "DTW": [4.0]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_what_only_this_evaluator_prints(name: str) -> None:
+    episodes, options, expected = PRINTED[name]
+    references, queries = zip(*episodes, strict=True)
+
+    def printed(convention: str) -> dict[str, list[float]]:
+        table = ws.score(references=references, queries=queries, convention=convention, **options)
+        return {symbol: values.tolist() for symbol, values in table.columns.items()}
+
+    mine = printed(name)
+    for symbol, values in expected.items():
+        assert mine[symbol] == pytest.approx(values), symbol
+    for other in set(CONVENTIONS) - {name}:
+        if CONVENTIONS[name].undefined != CONVENTIONS[other].undefined:
+            continue  # they differ where no way exists (D12)
+        try:
+            theirs = printed(other)
+        except ws.WayscoreError:
+            continue  # it cannot score such an episode at all
+        assert theirs != mine, other
+
+
+def test_every_preset_has_its_episode() -> None:
+    told = Path(__file__).read_text()
+    for name in CONVENTIONS:
+        assert f'"{name}"' in told, name
