@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import sys
@@ -283,3 +284,69 @@ def test_figures_that_others_published(split: str, agent: str, convention: str, 
         assert len(compared) >= 4
         for theirs, ours in compared:
             assert metrics[ours]["mean"] == pytest.approx(entry["figures"][theirs], rel=1e-9), (file, theirs)
+
+
+@pytest.fixture
+def street(tmp_path: Path) -> Path:
+    """A one-way ring of four panoramas, a route of three, an agent that goes one too far."""
+    names = "abcd"
+    (tmp_path / "nodes.txt").write_text("".join(f"{name},0,40.{i},-73.9\n" for i, name in enumerate(names)))
+    (tmp_path / "links.txt").write_text("".join(f"{a},90,{b}\n" for a, b in ("ab", "bc", "cd", "da")))
+    (tmp_path / "routes.json").write_text('{"id": 7, "route_panoids": ["a", "b", "c"], "navigation_text": "Go."}\n')
+    (tmp_path / "agent.json").write_text('[{"id": 7, "path": ["a", "b", "c", "d"]}]')
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("convention", "error", "success"), [("touchdown-vlnt", 1.0, 1.0), ("touchdown-valan", 3.0, 0.0), ("paper", 1.0, 1)]
+)
+def test_street_graphs(street: Path, convention: str, error: float, success: float) -> None:
+    words = ["score", str(street / "agent.json"), "-r", str(street / "routes.json"), "-f", "json"]
+    result = CliRunner().invoke(app, [*words, "--convention", convention, "-g", str(street)])
+    assert result.exit_code == 0, result.stderr
+    metrics = json.loads(result.stdout)["metrics"]
+    assert (metrics["NE"]["mean"], metrics["SR"]["mean"]) == (error, success)
+    (street / "links.txt").unlink()
+    lacking = CliRunner().invoke(app, [*words, "-g", str(street)])
+    assert lacking.exit_code == 1
+    assert "has no links.txt or links.txt.gz" in lacking.stderr
+
+
+def test_real_street_routes(data: Path, tmp_path: Path) -> None:
+    # The first few routes of a real file, each walked but for its last place: one hop short.
+    with gzip.open(data / "street/map2seq_unseen_dev.json.gz", "rt") as stream:
+        lines = [next(stream) for _ in range(5)]
+    (tmp_path / "routes.json").write_text("".join(lines))
+    walks = [{"id": (route := json.loads(line))["id"], "path": route["route_panoids"][:-1]} for line in lines]
+    (tmp_path / "agent.json").write_text(json.dumps(walks))
+    words = ["score", str(tmp_path / "agent.json"), "-r", str(tmp_path / "routes.json"), "-g", str(data / "street")]
+    for convention, edits in (("touchdown-vlnt", 1 / 38), ("touchdown-valan", 1 / (38 * 37))):
+        result = CliRunner().invoke(app, [*words, "-f", "json", "--convention", convention])
+        metrics = json.loads(result.stdout)["metrics"]
+        assert [metrics[name]["mean"] for name in ("SR", "NE", "DTW")] == [1.0, 1.0, 1.0]
+        assert 1 - metrics["SED"]["mean"] == pytest.approx(edits, rel=0.2)
+
+
+def test_sampling_anew(tmp_path: Path) -> None:
+    (tmp_path / "asked.jsonl").write_text('{"episode": "1", "scene": "s", "path": [[0, 0], [2, 0]]}\n')
+    (tmp_path / "done.jsonl").write_text('{"episode": "1", "path": [[0, 0], [0.5, 0], [1, 0], [1.5, 0], [2, 0]]}\n')
+    words = ["score", str(tmp_path / "done.jsonl"), "-r", str(tmp_path / "asked.jsonl"), "-f", "json"]
+    as_given, anew = (json.loads(CliRunner().invoke(app, [*words, *more]).stdout) for more in ([], ["--resample", "1"]))
+    assert as_given["metrics"]["DTW"]["mean"] == 2.0
+    assert anew["metrics"]["DTW"]["mean"] == 0.0
+    assert "|convention:paper(resample=1.0)|" in anew["signature"]
+    wrong = CliRunner().invoke(app, [*words, "--resample", "-1"])
+    assert wrong.exit_code == 1
+    assert "must be a length above 0" in wrong.stderr
+
+
+@pytest.mark.parametrize("name", ["vlnce", "etpnav", "cwp", "navid", "streamvln", "internnav-h", "internnav-pe"])
+def test_continuous_evaluators_on_a_real_walk(name: str, data: Path) -> None:
+    run = data / "vlnce/results/gridmap_agent_val_unseen_3scenes_locations.json.gz"
+    asked = data / "vlnce/R2R_VLNCE_v1-3/val_unseen/val_unseen.json.gz"
+    words = ["score", str(run), "-r", str(asked), "--missing", "skip", "--start", "keep", "-f", "json"]
+    result = CliRunner().invoke(app, [*words, "--convention", name, "--resamples", "100"])
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert found["episodes"] == 420
+    assert 0 < found["metrics"]["SPL"]["mean"] < found["metrics"]["SR"]["mean"] < 1

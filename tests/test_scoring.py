@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import wayscore as ws
+from tests.conftest import read_json
 from tests.oracles import paper
 from wayscore import measuring
+from wayscore.table import FOREIGN_NAMES
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 4.0], nodes="abcdz")
 TRIANGLE = ws.Graph.from_edges([("x", "y"), ("y", "z"), ("z", "x")], [1.0, 1.0, 1.0])
@@ -248,3 +251,25 @@ def test_snapping_is_reported() -> None:
     table = ws.score(references=[[[0, 0], [2, 0]]], queries=[[[0, 0.25], [2, 0]]], distance=grid)
     assert table.settings["largest snap"] == 0.25
     assert table["DTW"].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("agent", ["cma", "vlnbert"])
+def test_the_means_of_other_peoples_episodes(agent: str, data: Path) -> None:
+    folder = data / "vlnce/results"
+    records = read_json(folder / f"cwp_{agent}_val_unseen_episodes.json.gz")
+    table = ws.ScoreTable.from_records(records)
+    summary = json.loads((folder / f"cwp_{agent}_val_unseen_summary.json").read_text())
+    assert len(table) == 1839
+    found = table.means()
+    for name, figure in summary.items():
+        assert found[FOREIGN_NAMES.get(name, name)] == pytest.approx(figure, rel=1e-12), name
+    assert (table["SR"] * table["nDTW"]).mean() < found["nDTW"]
+
+
+def test_records_that_are_no_scores() -> None:
+    with pytest.raises(ws.FormatError, match="episode 'b': spl must be a number, got None"):
+        ws.ScoreTable.from_records({"a": {"spl": 1.0}, "b": {}})
+    with pytest.raises(ws.FormatError, match="episode 'a': spl must be a number, got 'x'"):
+        ws.ScoreTable.from_records({"a": {"spl": "x"}})  # type: ignore[dict-item]
+    table = ws.ScoreTable.from_records({"a": {"nav_error": float("nan")}, "b": {"nav_error": 2}})
+    assert (table.means(), table.undefined()) == ({"NE": 2.0}, {"NE": 1})

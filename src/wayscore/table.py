@@ -14,6 +14,22 @@ from numpy.typing import NDArray
 from wayscore.errors import FormatError, MissingPackageError, OptionError, did_you_mean
 
 Floats = NDArray[np.float64]
+FOREIGN_NAMES = {
+    "path_length": "PL",
+    "trajectory_length": "PL",
+    "distance_to_goal": "NE",
+    "nav_error": "NE",
+    "oracle_navigation_error": "ONE",
+    "oracle_error": "ONE",
+    "success": "SR",
+    "oracle_success": "OSR",
+    "spl": "SPL",
+    "cls": "CLS",
+    "dtw": "DTW",
+    "ndtw": "nDTW",
+    "sdtw": "SDTW",
+}
+"""What evaluators call the paper's metrics in their files of single episodes."""
 
 
 class ScoreTable:
@@ -39,6 +55,29 @@ class ScoreTable:
         count = len(next(iter(self.columns.values()), ()))
         self.episodes: Sequence[Any] = range(count) if episodes is None else episodes
         self.scenes = scenes
+
+    @classmethod
+    def from_records(cls, records: Mapping[str, Mapping[str, float]]) -> ScoreTable:
+        """Take scores of single episodes that another evaluator wrote, `{episode: {"success": 1.0, ...}}`.
+
+        Names that the field's evaluators use become the paper's symbols, others stay; NaN and infinity count as
+        undefined.
+
+        >>> ScoreTable.from_records({"53": {"success": 1.0, "ndtw": 0.75}, "54": {"success": 0.0, "ndtw": 0.25}})
+        <ScoreTable of 2 episodes: SR 0.5  nDTW 0.5>
+        """
+        names = list(dict.fromkeys(name for record in records.values() for name in record))
+        for episode, record in records.items():
+            for name in names:
+                if not isinstance(record.get(name), int | float):
+                    raise FormatError(f"episode {episode!r}: {name} must be a number, got {record.get(name)!r}")
+        columns = {
+            FOREIGN_NAMES.get(name, name): np.array([float(record[name]) for record in records.values()])
+            for name in names
+        }
+        for values in columns.values():
+            values[~np.isfinite(values)] = np.inf
+        return cls(columns, {}, episodes=list(records))
 
     def __len__(self) -> int:
         return len(self.episodes)
