@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wayscore.distances import Graph
 from wayscore.distances.matterport import load_graphs
 from wayscore.errors import FormatError
+from wayscore.navigation import baselines
 from wayscore.paths import PathBatch
 
 VARIABLE = "WAYSCORE_DATA"
@@ -100,16 +101,10 @@ def building(random: np.random.Generator, columns: int = 13, rows: int = 9, name
 
 def _shortest_path(graph: Graph, random: np.random.Generator) -> list[str]:
     """Return a shortest path of four to seven nodes between two random ones."""
-    table = graph.table
-    assert table is not None  # a building is small
     while True:
-        here, goal = random.integers(len(graph), size=2).tolist()
-        path = [graph.nodes[here]]
-        while here != goal and len(path) < 8:
-            near = [graph.index[label] for label in graph.neighbors(graph.nodes[here])]
-            here = min(near, key=lambda code: table[here, code] + table[code, goal])
-            path.append(graph.nodes[here])
-        if 4 <= len(path) <= 7 and here == goal:
+        start, goal = random.integers(len(graph), size=2).tolist()
+        path = graph.shortest_path(graph.nodes[start], graph.nodes[goal])
+        if 4 <= len(path) <= 7:
             return [str(label) for label in path]
 
 
@@ -152,26 +147,10 @@ def random_walks(inputs: Inputs, count: int) -> list[Walks]:
         references = graph.encode([inputs.references[number][1] for number in numbers])
         pairing = np.repeat(np.arange(len(numbers)), shares[numbers])
         nodes = random.choice(lengths, size=len(pairing))
-        steps = _walk(graph, references.places[references.offsets[:-1]][pairing], int(lengths.max()), random)
-        taken = np.arange(steps.shape[1]) < nodes[:, None]
-        offsets = np.concatenate(([0], np.cumsum(nodes))).astype(np.int64)
-        result.append(Walks(scan, references, PathBatch(steps[taken], offsets), pairing.astype(np.int64)))
+        starts = references.places[references.offsets[:-1]][pairing]
+        walks = baselines.random_walks(graph, starts, nodes, random)
+        result.append(Walks(scan, references, walks, pairing.astype(np.int64)))
     return result
-
-
-def _walk(graph: Graph, starts: Codes, nodes: int, random: np.random.Generator) -> Codes:
-    """Walk from each start to uniformly drawn neighbours, all walks at once: (walks, nodes)."""
-    sources, targets, _ = edge_arrays(graph)
-    both = np.concatenate((sources, targets)), np.concatenate((targets, sources))
-    order = np.argsort(both[0], kind="stable")
-    neighbors, degrees = both[1][order], np.bincount(both[0], minlength=len(graph))
-    first = np.cumsum(degrees) - degrees
-    steps = np.empty((len(starts), nodes), dtype=np.int32)
-    steps[:, 0] = starts
-    for step in range(1, nodes):
-        here = steps[:, step - 1]
-        steps[:, step] = neighbors[first[here] + (random.random(len(here)) * degrees[here]).astype(np.int64)]
-    return steps
 
 
 def random_walk_points(count: int, seed: int) -> Floats:

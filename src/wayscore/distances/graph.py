@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.distances.base import Floats, Places
 from wayscore.distances.labels import encode_labels, unknown_node
-from wayscore.errors import DistanceError
+from wayscore.errors import DistanceError, PathError
 from wayscore.paths import PathBatch, Paths, Role
 
 TABLE_NODES = 4096
@@ -152,6 +152,11 @@ class Graph:
         keep = slice(None) if self.directed else sources <= self._targets
         return list(zip(sources[keep].tolist(), self._targets[keep].tolist(), strict=True))
 
+    @property
+    def adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where each node's neighbours begin (one more than there are nodes), and the numbers of all neighbours."""
+        return self._starts, self._targets
+
     def neighbors(self, node: Hashable) -> list[Hashable]:
         """Return the labels one edge away."""
         code = self._code(node)
@@ -192,6 +197,23 @@ class Graph:
     def distance(self, a: Hashable, b: Hashable) -> float:
         """Return d(a, b) of two labels."""
         return float(self.between(np.array([self._code(a)]), np.array([self._code(b)]))[0, 0])
+
+    def shortest_path(self, a: Hashable, b: Hashable) -> list[Hashable]:
+        """Return the labels of a shortest way from `a` to `b`, both ends included.
+
+        >>> Graph.from_edges([("hall", "stairs"), ("stairs", "attic")]).shortest_path("hall", "attic")
+        ['hall', 'stairs', 'attic']
+        """
+        here, goal = self._code(a), self._code(b)
+        if not np.isfinite(self.distance(a, b)):
+            raise PathError(f"no way leads from {a!r} to {b!r} in the {self.name}")
+        path = [here]
+        while here != goal:
+            edges = slice(self._starts[here], self._starts[here + 1])
+            rest = self.between(self._targets[edges], np.array([goal]))[:, 0]
+            here = int(self._targets[edges][np.argmin(self._weights[edges] + rest)])
+            path.append(here)
+        return [self.nodes[code] for code in path]
 
     @cached_property
     def _pairs(self) -> frozenset[tuple[Hashable, Hashable]]:

@@ -1,0 +1,1 @@
+"""Agents: R4R, baselines, rewards, a Gymnasium environment, a policy and its training."""

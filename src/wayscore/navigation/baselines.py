@@ -1,0 +1,129 @@
+"""The random agent of the paper's Table 2: uniform moves, as many as some reference has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.convention import Convention
+from wayscore.distances.graph import Graph
+from wayscore.episodes import References
+from wayscore.errors import OptionError, PathError
+from wayscore.measuring import Given, Part, cut, run
+from wayscore.metrics import Metric, find_metrics
+from wayscore.paths import PathBatch
+from wayscore.presets import find_convention
+from wayscore.table import ScoreTable
+
+Codes = NDArray[np.int32]
+TABLE_2 = {
+    "r2r": {"SR": 5.1, "SPL": 3.3, "SED": 5.8, "CLS": 29.0, "nDTW": 27.9, "SDTW": 3.6},
+    "r4r": {"SR": 13.7, "SPL": 2.2, "SED": 16.5, "CLS": 22.3, "nDTW": 18.5, "SDTW": 4.1},
+}
+"""The paper's rows for the random agent, in percent, by the format of the references. Its SED exceeds its SR, which
+SED = SR (...) cannot."""
+
+
+def random_walks(graph: Graph, starts: Codes, counts: NDArray[np.int64], rng: np.random.Generator) -> PathBatch:
+    """Walk from each start to uniformly drawn neighbours, all walks at once; a walk has `counts` places.
+
+    >>> line = Graph.from_edges([("a", "b"), ("b", "c")])
+    >>> walks = random_walks(line, np.array([0, 2], dtype=np.int32), np.array([2, 3]), np.random.default_rng(0))
+    >>> [[line.nodes[code] for code in walk] for walk in walks][0]
+    ['a', 'b']
+    """
+    first, neighbors = graph.adjacency
+    degrees = np.diff(first)
+    if len(stuck := np.flatnonzero(degrees[starts] == 0)):
+        raise PathError(f"no edge leads away from {graph.nodes[starts[stuck[0]]]!r} in the {graph.name}")
+    steps = np.empty((len(starts), int(counts.max(initial=1))), dtype=np.int32)
+    steps[:, 0] = here = starts
+    for step in range(1, steps.shape[1]):
+        here = neighbors[first[here] + (rng.random(len(here)) * degrees[here]).astype(np.int64)]
+        steps[:, step] = here
+    taken = np.arange(steps.shape[1]) < counts[:, None]
+    return PathBatch(steps[taken], np.concatenate(([0], np.cumsum(counts))).astype(np.int64))
+
+
+def score_random(
+    references: References,
+    graphs: Mapping[str, Graph],
+    *,
+    walks: int = 1_000_000,
+    seed: int = 0,
+    convention: str | Convention = "paper",
+    threshold: float | None = None,
+    metrics: Iterable[str | Metric] | str | None = None,
+    threads: int | None = None,
+) -> ScoreTable:
+    """Score random walks against references, each reference in turn.
+
+    A walk starts where its reference starts. How many places it has is drawn from all references' numbers of places,
+    whatever its own reference has; each move goes to one of the neighbours, all equally likely.
+
+    Args:
+        references: what was asked for; episodes of one path share its walks.
+        graphs: scene -> graph.
+        walks: how many, spread evenly over the episodes.
+        seed: of all draws.
+        convention: the set of choices to score by.
+        threshold: d_th; the convention's by default.
+        metrics: which metrics; the convention's by default.
+        threads: how many cores to use; all by default.
+
+    Returns:
+        A table with a row a walk, in the order of scenes.
+    """
+    if walks < 1:
+        raise OptionError(f"the number of walks must be 1 or more, got {walks}")
+    rules = find_convention(convention)
+    chosen = find_metrics(metrics if metrics is not None else rules.metrics or None)
+    episodes = list(references.episodes.values())
+    lengths = np.array([len(reference.path) for reference in episodes])
+    shares = np.bincount(np.arange(walks) % len(episodes), minlength=len(episodes))
+    by_scene: dict[str, list[int]] = {}
+    for number, reference in enumerate(episodes):
+        by_scene.setdefault(reference.scene, []).append(number)
+    parts: list[Part] = []
+    row = 0
+    for (scene, numbers), rng in zip(by_scene.items(), np.random.default_rng(seed).spawn(len(by_scene)), strict=True):
+        graph = graphs[scene]
+        asked = graph.encode([episodes[number].path for number in numbers], role=f"reference in {scene}")
+        pairing = np.repeat(np.arange(len(numbers)), shares[numbers])
+        starts = asked.places[asked.offsets[:-1]][pairing]
+        done = random_walks(graph, starts, rng.choice(lengths, size=len(pairing)), rng)
+        parts += cut(graph, asked, done, pairing, np.arange(row, row + len(pairing)))
+        row += len(pairing)
+    scores = np.empty((len(chosen), walks))
+    d_th = rules.threshold if threshold is None else threshold
+    given = Given(None, range(walks), np.broadcast_to(0.0, walks), np.broadcast_to(1.0, walks))
+    run(parts, chosen, d_th, rules, given, scores, threads)
+    from wayscore import __version__
+
+    settings = {
+        "convention": rules.signed,
+        "threshold": float(d_th),
+        "distance": sorted({part.space.fingerprint for part in parts}),
+        "version": __version__,
+    }
+    return ScoreTable({metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}, settings)
+
+
+def write_random_run(
+    path: str | os.PathLike[str], references: References, graphs: Mapping[str, Graph], *, seed: int = 0
+) -> None:
+    """Write one random walk for each reference in the R2R result format, as an agent's run."""
+    lengths = np.array([len(reference.path) for reference in references.episodes.values()])
+    rng = np.random.default_rng(seed)
+    run = []
+    for name, reference in references.episodes.items():
+        graph = graphs[reference.scene]
+        start = np.array([graph.index[reference.path[0]]], dtype=np.int32)
+        walk = random_walks(graph, start, rng.choice(lengths, size=1), rng)[0]
+        run.append({"instr_id": name, "trajectory": [[graph.nodes[code], 0.0, 0.0] for code in walk]})
+    Path(path).write_bytes(msgspec.json.encode(run))

@@ -1,0 +1,187 @@
+"""R4R from R2R: paths joined wherever one ends near the start of another, and their instructions with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import fsum, pi
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from wayscore.distances.graph import Graph
+from wayscore.errors import OptionError, PathError
+from wayscore.formats.decoding import decode_records
+from wayscore.formats.files import read
+
+
+class Annotation(msgspec.Struct):
+    """One path of R2R, as its file has it."""
+
+    path_id: int
+    scan: str
+    heading: float
+    path: list[str]
+    instructions: list[str]
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The paths joined, and what a summary tells of them.
+
+    Attributes:
+        paths: in R4R's format, ready to be written as JSON.
+        too_far: pairs left out because the second starts beyond the greatest distance.
+        turned: pairs left out because the second heads elsewhere.
+    """
+
+    paths: list[dict[str, Any]]
+    too_far: int
+    turned: int
+
+    def summary(self) -> dict[str, float]:
+        """Return counts and means, metres and nodes, named as in the public generator's summary."""
+        count = len(self.paths)
+
+        def mean(values: Iterator[float]) -> float:
+            return fsum(values) / count if count else 0.0
+
+        return {
+            "instructions": sum(len(path["instructions"]) for path in self.paths),
+            "paths": count,
+            "path distance": mean(path["distance"] for path in self.paths),
+            "shortest path distance": mean(path["shortest_path_distance"] for path in self.paths),
+            "path length": mean(float(len(path["path"])) for path in self.paths),
+            "shortest path length": mean(float(len(path["shortest_path"])) for path in self.paths),
+            "filtered by distance": self.too_far,
+            "filtered by heading": self.turned,
+        }
+
+
+def read_annotations(path: Any) -> list[Annotation]:
+    """Read R2R annotations, with the fields that joining needs."""
+    return decode_records(
+        read(path), Annotation, names=("path_id",), expected="R2R annotations with path_id, scan, path and instructions"
+    )
+
+
+def build(
+    annotations: Sequence[Annotation],
+    graphs: Mapping[str, Graph],
+    *,
+    distance: float = 3.0,
+    heading: float | None = None,
+) -> Build:
+    """Join every two paths of a scan of which the second starts near the end of the first.
+
+    Args:
+        annotations: paths of R2R; each may come first and second.
+        graphs: scan -> graph, with positions.
+        distance: how far apart the end and the start may be, metres along the graph.
+        heading: how much the second path's first heading may differ from the first's last, radians; None for any.
+
+    Returns:
+        Paths in the order of the released files.
+    """
+    if not distance >= 0:
+        raise OptionError(f"the greatest distance must be 0 or more, in metres, got {distance!r}")
+    by_scan: dict[str, list[Annotation]] = {}
+    for annotation in annotations:
+        by_scan.setdefault(annotation.scan, []).append(annotation)
+    paths: list[dict[str, Any]] = []
+    too_far = turned = 0
+    for scan in _order_of_release(list(by_scan)):
+        some, graph = by_scan[scan], graphs[scan]
+        away = _ends_to_starts(some, graph)
+        near = away <= distance
+        too_far += int(np.count_nonzero(~near))
+        if heading is not None:
+            ahead = near & (_turns(some, graph) <= heading)
+            turned += int(np.count_nonzero(near & ~ahead))
+            near = ahead
+        for first, second in np.argwhere(near).tolist():
+            paths.append(_joined(some[first], some[second], graph, float(away[first, second]), len(paths)))
+    return Build(paths, too_far, turned)
+
+
+def _joined(first: Annotation, second: Annotation, graph: Graph, away: float, number: int) -> dict[str, Any]:
+    start, goal = first.path[0], second.path[-1]
+    return {
+        "distance": first.distance + away + second.distance,
+        "first_path_id": first.path_id,
+        "heading": first.heading,
+        "instructions": [a + b for a in first.instructions for b in second.instructions],
+        "path": [*first.path[:-1], *graph.shortest_path(first.path[-1], second.path[0]), *second.path[1:]],
+        "path_id": number,
+        "scan": first.scan,
+        "second_path_id": second.path_id,
+        "shortest_path": graph.shortest_path(start, goal),
+        "shortest_path_distance": graph.distance(start, goal),
+    }
+
+
+def _ends_to_starts(some: Sequence[Annotation], graph: Graph) -> Any:
+    for annotation in some:
+        if len(annotation.path) < 2:
+            raise PathError(
+                f"path {annotation.path_id}: has {len(annotation.path)} nodes; R4R joins whole paths, and test splits "
+                "hold starts only"
+            )
+    ends = graph.encode([path.path for path in some], role=lambda number: f"path {some[number].path_id}")
+    return graph.between(ends.places[ends.offsets[1:] - 1], ends.places[ends.offsets[:-1]])
+
+
+def _turns(some: Sequence[Annotation], graph: Graph) -> Any:
+    """How far each second's first heading is from each first's last move, as the public generator measures it."""
+    if graph.positions is None:
+        raise OptionError(f"the {graph.name} has no positions, which headings are measured by")
+    last = np.array([[graph.index[path.path[-2]], graph.index[path.path[-1]]] for path in some])
+    x, y = (graph.positions[last[:, 1]] - graph.positions[last[:, 0]])[:, :2].T
+    return np.abs(np.array([path.heading for path in some])[None, :] - (np.arctan2(y, x) % (2 * pi))[:, None])
+
+
+def _order_of_release(scans: Sequence[str]) -> list[str]:
+    """Return scans in the order of the released files, which is that of a hash table.
+
+    They were written by a Python of before 2020, whose dictionaries forgot the order in which keys came. The order
+    follows from its hash of text, from the number of keys and from the order in which those were put in.
+    """
+    slots: list[str | None] = [None] * 8
+    for count, scan in enumerate(scans, start=1):
+        _put(slots, scan)
+        if 3 * count >= 2 * len(slots):
+            size = 8
+            while size <= 4 * count:
+                size *= 2
+            kept, slots = slots, [None] * size
+            for name in kept:
+                if name is not None:
+                    _put(slots, name)
+    return [name for name in slots if name is not None]
+
+
+def _put(slots: list[str | None], name: str) -> None:
+    """Put a name into the first free slot of those that its hash leads to."""
+    mask = len(slots) - 1
+    code = _old_hash(name)
+    place, rest = code & mask, code
+    while slots[place & mask] is not None:
+        place = 5 * place + rest + 1
+        rest >>= 5
+    slots[place & mask] = name
+
+
+def _old_hash(text: str) -> int:
+    """Return the hash of text before it was seeded, as 64 bits without sign.
+
+    >>> _old_hash("a") - 2**64 if _old_hash("a") >= 2**63 else _old_hash("a")
+    12416037344
+    """
+    if not text:
+        return 0
+    value = ord(text[0]) << 7
+    for character in text:
+        value = ((1000003 * value) ^ ord(character)) & (2**64 - 1)
+    return value ^ len(text)
