@@ -1,0 +1,176 @@
+"""One episode, warped as a convention says: what `wayscore align` prints and figures of runs draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wayscore.alignment import Alignment, align, check_threshold, fast_dtw
+from wayscore.convention import Convention
+from wayscore.distances.graph import Graph
+from wayscore.episodes import Query, Reference, References, Run
+from wayscore.errors import FormatError, OptionError, PathError, UnknownSceneError, did_you_mean
+from wayscore.figures.paths import Up
+from wayscore.paths import without_repeats
+from wayscore.presets import find_convention
+from wayscore.resampling import flatten, resample
+from wayscore.rules import distance_by
+
+EARTH = 6_371_000.0
+"""Radius, metres."""
+
+
+@dataclass(frozen=True, slots=True)
+class WarpedEpisode:
+    """An episode with its warping.
+
+    Attributes:
+        episode: its name.
+        scene: where it takes place.
+        instruction: the words, where there are any.
+        reference: the path that was warped to: labels, or coordinates.
+        query: the agent's, as the convention takes it.
+        alignment: the warping.
+        graph: what labels belong to; None for coordinates.
+        ndtw: exp(-DTW / (|R| d_th)).
+        threshold: d_th.
+        convention: the choices, as signatures name them.
+        unit: what distances are counted in.
+    """
+
+    episode: str
+    scene: str
+    instruction: str
+    reference: Any
+    query: Any
+    alignment: Alignment
+    graph: Graph | None
+    ndtw: float
+    threshold: float
+    convention: str
+    unit: str
+
+    def steps(self) -> list[tuple[int, int, float, float]]:
+        """Return a row for each pair of the warping: places i and j from 1 on, their distance, the cost so far."""
+        i, j = self.alignment.pairs.T
+        R, Q = self.alignment.reference[i], self.alignment.query[j]
+        rows, total = [], 0.0
+        distances = self.alignment.distance.pairs(R, Q).tolist()
+        for (a, b), step in zip((self.alignment.pairs + 1).tolist(), distances, strict=True):
+            total += step
+            rows.append((a, b, step, total))
+        return rows
+
+
+def warp_episode(
+    reference: Reference,
+    query: Query,
+    graphs: Mapping[str, Graph] | None = None,
+    *,
+    convention: str | Path | Convention = "paper",
+    threshold: float | None = None,
+    unit: str = "m",
+) -> WarpedEpisode:
+    """Warp one episode as a convention does; its nDTW is the one that `wayscore score` gives the episode.
+
+    Args:
+        reference: what was asked for.
+        query: what the agent did.
+        graphs: scene -> graph; None where paths are coordinates.
+        convention: says which reference, which distance and which warping.
+        threshold: d_th; the convention's by default.
+        unit: what the graphs' lengths are in, for the reader; hops where the convention counts those.
+    """
+    rules = find_convention(convention)
+    d_th = rules.threshold if threshold is None else threshold
+    check_threshold(d_th)
+    graph = None if graphs is None else _graph_of(reference, graphs)
+    distance = distance_by(graph, rules)
+    R, Q = reference.path, query.path
+    if rules.reference == "dense":
+        if reference.dense is None:
+            raise FormatError(
+                f"episode {reference.episode} has no dense walk, which the convention {rules.name} warps to; put the "
+                "dataset's _gt file beside the references"
+            )
+        R = reference.dense
+    try:
+        paths: Any = [R, *without_repeats([Q])] if rules.repeats == "drop" else [R, Q]
+        if rules.plane == "all":
+            paths = flatten(paths)
+        if rules.resample:
+            paths = resample(paths, rules.resample, moves=rules.resampling == "moves")
+        R, Q = paths
+        alignment = (fast_dtw if rules.warping == "fast" else align)(reference=R, query=Q, distance=distance)
+    except PathError as error:
+        raise type(error)(f"episode {reference.episode}: {error}") from None
+    count = len(R) if rules.normalizer == "R" else math.sqrt(len(R))
+    return WarpedEpisode(
+        episode=reference.episode,
+        scene=reference.scene,
+        instruction=reference.instruction,
+        reference=R,
+        query=Q,
+        alignment=alignment,
+        graph=graph,
+        ndtw=math.exp(-alignment.cost / (count * d_th)),
+        threshold=float(d_th),
+        convention=rules.signed,
+        unit=unit if rules.distance == "given" else "hops",
+    )
+
+
+def find_episode(name: str, run: Run, references: References) -> tuple[Reference, Query]:
+    """Return what was asked and what was done in an episode, or say what is wrong with its name."""
+    if name not in references.episodes:
+        known = [episode for episode in references.episodes if episode in run.queries] or list(references.episodes)
+        raise OptionError(
+            f"{references.name} has no episode {name!r}{did_you_mean(name, known) or f'; the first is {known[0]!r}'}"
+        )
+    if name not in run.queries:
+        answered = [episode for episode in run.queries if episode in references.episodes]
+        hint = did_you_mean(name, answered) or (f"; the first it answers is {answered[0]!r}" if answered else "")
+        raise OptionError(f"{run.name} does not answer episode {name!r} of {references.name}{hint}")
+    return references.episodes[name], run.queries[name]
+
+
+def unit_in(references: References) -> str:
+    """Return what lengths are counted in along graphs of this kind: links of streets have none."""
+    return "hops" if references.format == "street" else "m"
+
+
+def drawable(graphs: Mapping[str, Graph] | None, references: References) -> Mapping[str, Graph] | None:
+    """Return scene -> graph with positions in metres, also where files give longitude and latitude (streets)."""
+    if graphs is None or references.format != "street":
+        return graphs
+    return {scene: _in_metres(graph) for scene, graph in graphs.items()}
+
+
+def _in_metres(graph: Graph) -> Graph:
+    if graph.positions is None:
+        return graph
+    longitude, latitude = np.radians(graph.positions - graph.positions.mean(axis=0)).T
+    middle = math.radians(float(graph.positions[:, 1].mean()))
+    copied = copy(graph)
+    copied.positions = EARTH * np.column_stack((longitude * math.cos(middle), latitude))
+    return copied
+
+
+def _graph_of(reference: Reference, graphs: Mapping[str, Graph]) -> Graph:
+    if reference.scene not in graphs:
+        raise UnknownSceneError(
+            f"episode {reference.episode}: there is no graph of scene {reference.scene!r}"
+            f"{did_you_mean(reference.scene, graphs)}"
+        )
+    return graphs[reference.scene]
+
+
+def up_in(references: References) -> Up:
+    """Return which axis of coordinates leads up in files of this kind."""
+    return "y" if references.format == "vlnce" else "z"

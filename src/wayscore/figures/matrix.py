@@ -1,0 +1,99 @@
+"""The matrix of costs that DTW fills (the paper's Algorithm 1), with the warping through it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.errors import OptionError
+from wayscore.figures.style import INK, QUERY, REFERENCE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from wayscore.alignment import Alignment
+
+HIGHLIGHT = "#FFDF8F"
+NUMBERS = 14
+"""Up to so many rows and columns each cell shows its cost."""
+TICKS = 20
+"""Up to so many places each has a tick."""
+
+
+def draw_cost_matrix(
+    ax: Axes,
+    alignment: Alignment,
+    *,
+    costs: Literal["cumulative", "local"] = "cumulative",
+    numbers: bool | None = None,
+    bar: bool | None = None,
+    unit: str = "m",
+) -> Axes:
+    """Draw the costs between each place of the reference (rows) and of the query (columns), and the warping.
+
+    Args:
+        ax: where to draw.
+        alignment: what `wayscore.align` or `fast_dtw` returned.
+        costs: "cumulative" for C of the paper's Algorithm 1, whose last cell is DTW; "local" for the distances.
+        numbers: write each cell's cost into it; by default where there are few.
+        bar: add a colour bar; by default where no numbers are.
+        unit: of the distance.
+
+    Returns:
+        The axes it was given.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import MaxNLocator
+
+    if costs not in ("cumulative", "local"):
+        raise OptionError(f"costs must be 'cumulative' or 'local', got {costs!r}")
+    values = alignment.matrix() if costs == "cumulative" else alignment.distances()
+    rows, columns = values.shape
+    small = max(rows, columns) <= NUMBERS
+    if numbers is None:
+        numbers = small
+    ramp = ["#FFFFFF", "#D3DCE6", "#8FA3B8"] if numbers else ["#FFFFFF", "#B4C3D3", "#547391"]  # numbers want light
+    shades = LinearSegmentedColormap.from_list("costs", ramp).with_extremes(bad="#F3E3E3")
+    mesh = ax.pcolormesh(
+        np.arange(1, columns + 1),
+        np.arange(1, rows + 1),
+        np.ma.masked_invalid(values),
+        cmap=shades,
+        vmin=0,
+        shading="nearest",
+        edgecolors="white" if small else "face",
+        linewidth=0.4 if small else 0,
+        rasterized=rows * columns > 2500,
+    )
+    i, j = alignment.pairs.T + 1
+    if numbers:
+        _write(ax, values, set(zip(i.tolist(), j.tolist(), strict=True)))
+        ax.plot(j, i, color=HIGHLIGHT, linewidth=7, solid_joinstyle="round", solid_capstyle="round", zorder=3)
+    else:
+        for color, width in (("white", 2.6), (INK, 1.2)):
+            ax.plot(j, i, color=color, linewidth=width, solid_joinstyle="round", zorder=3)
+    ax.lines[-1].set_label("warping")
+    ax.set(xlim=(0.5, columns + 0.5), ylim=(rows + 0.5, 0.5))
+    for axis, count in ((ax.xaxis, columns), (ax.yaxis, rows)):
+        axis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10], integer=True))
+        if count <= TICKS:
+            axis.set_ticks(range(1, count + 1))
+    ax.set_xlabel("query place $j$", color=QUERY)
+    ax.set_ylabel("reference place $i$", color=REFERENCE)
+    if numbers is False if bar is None else bar:
+        label = "accumulated cost" if costs == "cumulative" else "distance"
+        figure = ax.get_figure()
+        assert figure is not None
+        figure.colorbar(mesh, ax=ax, label=f"{label} ({unit})", shrink=0.9, pad=0.02).outline.set_visible(False)
+    return ax
+
+
+def _write(ax: Axes, values: NDArray[np.float64], through: set[tuple[int, int]]) -> None:
+    """Write the costs into their cells, those of the warping in bold."""
+    size = min(6.0, 58 / max(values.shape))
+    for (row, column), cost in np.ndenumerate(values):
+        weight = "bold" if (row + 1, column + 1) in through else "normal"
+        text = f"{cost:.1f}" if np.isfinite(cost) else "∞"
+        ax.text(column + 1, row + 1, text, size=size, weight=weight, ha="center", va="center", zorder=4)

@@ -1,0 +1,129 @@
+"""One metric against another, a dot an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.figures.style import CYCLE, FAINT, INK, PAGE, new_figure, style
+from wayscore.metrics import find_metrics
+from wayscore.report.layout import counted, is_share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from wayscore.metrics import Metric
+    from wayscore.table import ScoreTable
+
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it fill an interval evenly: dots of one value are spread without chance."""
+
+
+def draw_metric_scatter(
+    ax: Axes, table: ScoreTable | Mapping[str, ScoreTable], *, x: str = "NE", y: str = "nDTW"
+) -> Axes:
+    """Draw an episode's scores by two metrics as a dot, for one table or several in colours of their own.
+
+    Where `x` is either 0 or 1 (SR, OSR), dots are spread sideways and boxes show quartiles. Episodes where a metric
+    is undefined are left out and counted.
+
+    Args:
+        ax: where to draw.
+        table: scores of one run, or name -> scores.
+        x: the symbol of the metric along the horizontal axis.
+        y: of the vertical one.
+
+    Returns:
+        The axes it was given.
+    """
+    tables = table if isinstance(table, Mapping) else {"": table}
+    left_out = 0
+    total = sum(map(len, tables.values()))
+    across = {name: some[x] for name, some in tables.items()}
+    yes_or_no = all(bool(np.isin(values, (0.0, 1.0)).all()) for values in across.values())
+    pooled: list[NDArray[np.float64]] = []
+    for number, (name, some) in enumerate(tables.items()):
+        both = np.column_stack((across[name], some[y]))
+        defined = np.isfinite(both).all(axis=1)
+        left_out += int((~defined).sum())
+        points = both[defined]
+        pooled.append(points)
+        spread = 0.66 * (np.arange(1, len(points) + 1) * GOLDEN % 1 - 0.5) if yes_or_no else 0.0
+        ax.scatter(
+            points[:, 0] + spread,
+            points[:, 1],
+            s=float(np.clip(2500 / max(total, 1), 1.8, 9)),
+            color=CYCLE[number % len(CYCLE)],
+            alpha=float(np.clip(900 / max(total, 1), 0.4, 0.8)),
+            linewidths=0,
+            label=name.replace("_", " "),
+            rasterized=total > 20_000,
+        )
+    everything = np.concatenate(pooled)
+    if yes_or_no:
+        _draw_boxes(ax, everything)
+    elif x == "NE" and "threshold" in (settings := next(iter(tables.values())).settings):
+        ax.axvline(settings["threshold"], color=FAINT, linewidth=0.7, linestyle=(0, (3, 2)), zorder=0.5)
+    horizontal, vertical = find_metrics([x])[0], find_metrics([y])[0]
+    ax.set_xlabel(_label(horizontal))
+    ax.set_ylabel(_label(vertical))
+    if is_share(horizontal) and not yes_or_no:
+        ax.set_xlim(-0.03, 1.03)
+    if is_share(vertical):
+        ax.set_ylim(-0.03, 1.03)
+    if left_out:
+        where: dict[str, Any] = {"ha": "right", "va": "top", "transform": ax.transAxes}
+        ax.text(1, 1, f"{counted(left_out)} undefined", size=5.5, color=FAINT, **where)
+    return ax
+
+
+def figure_metrics(
+    table: ScoreTable | Mapping[str, ScoreTable],
+    *,
+    x: Sequence[str] = ("SR", "NE", "CLS"),
+    y: str = "nDTW",
+    caption: str = "",
+) -> Figure:
+    """Return a figure as wide as a page: one metric against each of several others."""
+    with style():
+        figure = new_figure(PAGE, 2.4 if isinstance(table, Mapping) else 2.1)
+        figure.set_label(caption)
+        panels = figure.subplots(1, len(x), sharey=True, squeeze=False)[0]
+        for ax, metric in zip(panels, x, strict=True):
+            draw_metric_scatter(ax, table, x=metric, y=y)
+            ax.label_outer()
+        if isinstance(table, Mapping):
+            handles, names = panels[0].get_legend_handles_labels()
+            legend = figure.legend(handles, names, loc="outside lower center", ncols=len(table), handletextpad=0.1)
+            for handle in filter(None, legend.legend_handles):
+                handle.set(alpha=1, sizes=[12])
+    return figure
+
+
+def _draw_boxes(ax: Axes, points: NDArray[np.float64]) -> None:
+    groups = [points[points[:, 0] == value, 1] for value in (0.0, 1.0)]
+    line = {"color": INK, "linewidth": 0.7}
+    present = [number for number, group in enumerate(groups) if len(group)]
+    ax.boxplot(
+        [groups[number] for number in present],
+        positions=present,
+        widths=0.76,
+        showfliers=False,
+        whis=(5, 95),
+        boxprops=line,
+        whiskerprops=line,
+        capprops=line,
+        medianprops={**line, "linewidth": 1.5},
+        manage_ticks=False,
+        zorder=3,
+    )
+    ax.set_xlim(-0.55, 1.55)
+    ax.set_xticks([0, 1], [f"{number} (n = {len(group):,})" for number, group in enumerate(groups)])
+
+
+def _label(metric: Metric) -> str:
+    return f"{metric.symbol} ({metric.unit})" if metric.unit else metric.symbol

@@ -1,0 +1,152 @@
+"""How all figures look and are saved: colours, widths, fonts, and files that are the same byte for byte.
+
+Nothing here touches pyplot or leaves a mark on matplotlib's settings, so that figures can be made in a server, a
+notebook or a test alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wayscore.errors import MissingPackageError, OptionError, did_you_mean
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+REFERENCE = "#0072B2"
+QUERY = "#E69F00"
+LINK = "#4D4D4D"
+EDGE = "#DEDEDE"
+NODE = "#C4C4C4"
+FRAME = "#BFBFBF"
+INK = "#262626"
+FAINT = "#737373"
+CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+"""Okabe and Ito's colours, which colour-blind readers tell apart, and a grey for an eighth."""
+COLUMN = 3.25
+"""The width of one column of a paper, inches."""
+PAGE = 6.75
+"""The width of two columns and the space between them, inches."""
+FORMATS = ("pdf", "svg", "png")
+SETTINGS: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],  # the first comes with matplotlib: same bytes everywhere
+    "mathtext.fontset": "dejavusans",
+    "font.size": 7.0,
+    "axes.titlesize": 7.5,
+    "axes.titlepad": 3.0,
+    "axes.labelsize": 7.0,
+    "axes.labelpad": 2.5,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "xtick.major.pad": 2.0,
+    "ytick.major.pad": 2.0,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.4,
+    "figure.constrained_layout.h_pad": 0.02,
+    "figure.constrained_layout.w_pad": 0.02,
+    "svg.fonttype": "none",  # letters stay letters, so that editors can change and search them
+    "svg.hashsalt": "wayscore",
+    "pdf.fonttype": 42,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in wayscore's style within the block; matplotlib's settings are as before after it.
+
+    >>> import matplotlib
+    >>> before = matplotlib.rcParams["font.size"]
+    >>> with style():
+    ...     matplotlib.rcParams["font.size"]
+    7.0
+    >>> matplotlib.rcParams["font.size"] == before
+    True
+    """
+    need_matplotlib()
+    from matplotlib.style import context
+
+    with context(["default", SETTINGS]):
+        yield
+
+
+def need_matplotlib() -> None:
+    """Say how to get matplotlib, where it is not installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingPackageError(
+            "figures need matplotlib, which is not installed: pip install 'wayscore[plot]'"
+        ) from None
+
+
+def new_figure(width: float = COLUMN, height: float = 2.4, *, layout: Any = "constrained") -> Figure:
+    """Return an empty figure of a size in inches, independent of pyplot; call it within `style`."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout=layout)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save(figure: Figure, path: str | Path, *, dpi: int = 300) -> Path:
+    """Write a figure in the form that the file's ending names, with its caption (the figure's label) inside.
+
+    The same figure always gives the same bytes: no date is written, and names inside are not drawn by chance.
+    """
+    path = Path(path)
+    form = check_format(path.suffix.removeprefix("."))
+    with style():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, format=form, dpi=dpi, metadata=_metadata(form, str(figure.get_label())))
+        except OSError as error:
+            raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another place") from None
+    return path
+
+
+def check_format(form: str) -> str:
+    """Return the name of a file format in small letters, if figures can be written in it."""
+    if form.lower() not in FORMATS:
+        raise OptionError(f"figures cannot be written as {form!r}{did_you_mean(form, FORMATS)} Known: pdf, svg, png")
+    return form.lower()
+
+
+def bare(ax: Axes) -> Axes:
+    """Take ticks away and leave a faint frame, as for a map."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set(visible=True, color=FRAME, linewidth=0.5)
+    return ax
+
+
+def _metadata(form: str, caption: str) -> dict[str, str | None]:
+    from wayscore import __version__
+
+    program = f"wayscore {__version__}"
+    if form == "pdf":
+        return {"Creator": program, "CreationDate": None, "Subject": caption}
+    if form == "svg":
+        return {"Creator": program, "Date": None, "Description": caption}
+    return {"Software": program, "Description": caption}
