@@ -30,6 +30,7 @@ _HOMES = {
     "episodes": ("join",),
     "formats": ("load_references", "load_run"),
     "metrics": ("METRICS", "Metric"),
+    "navigation.rewards": ("FidelityReward", "GoalReward", "Reward"),
     "paths": ("PathBatch",),
     "running": ("RunningBatch", "RunningDTW"),
     "scoring": ("score",),
@@ -46,8 +47,10 @@ __all__ = [
     "Distance",
     "DistanceError",
     "Euclidean",
+    "FidelityReward",
     "FormatError",
     "Function",
+    "GoalReward",
     "Graph",
     "Grid",
     "Metric",
@@ -55,6 +58,7 @@ __all__ = [
     "OptionError",
     "PathBatch",
     "PathError",
+    "Reward",
     "RunningBatch",
     "RunningDTW",
     "ScoreTable",
@@ -95,6 +99,7 @@ if TYPE_CHECKING:
     )
     from wayscore.formats import load_references, load_run
     from wayscore.metrics import METRICS, Metric
+    from wayscore.navigation.rewards import FidelityReward, GoalReward, Reward
     from wayscore.paths import PathBatch
     from wayscore.presets import conventions
     from wayscore.running import RunningBatch, RunningDTW

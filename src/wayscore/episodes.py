@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-import numpy as np
 
 from wayscore.convention import Convention
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.presets import find_convention
+from wayscore.problems import describe, find_problems
 
 if TYPE_CHECKING:
     from wayscore.distances.graph import Graph
 
-START_TOLERANCE = 0.1
-"""How far apart two starts given as coordinates may be, metres: simulators round."""
+__all__ = [
+    "POLICIES",
+    "Joined",
+    "Policy",
+    "Query",
+    "Reference",
+    "References",
+    "Run",
+    "describe",
+    "find_problems",
+    "join",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class Reference:
         goals: nodes any of which ends the walk rightly, where the dataset names more than the last one.
         start_distance: the dataset's own distance from start to goal, metres, where it gives one.
         dense: a finely sampled version of the path, (n, 3), where the dataset has one.
+        heading: where the agent looks at the start, radians clockwise from +y; 0 where the dataset does not tell.
     """
 
     episode: str
@@ -44,6 +53,7 @@ class Reference:
     goals: tuple[str, ...] = ()
     start_distance: float | None = None
     dense: Any = None
+    heading: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +195,9 @@ def join(
     for kind, concerned in problems.items():
         if concerned and chosen[kind] == "error":
             others = " or ".join(policy for policy in POLICIES[kind] if policy != "error")
-            raise FormatError(f"{run.name}: {describe(kind, concerned, references)}; see {kind}={others}")
+            raise FormatError(
+                f"{run.name}: {describe(kind, concerned, references, run=run, graphs=graphs)}; see {kind}={others}"
+            )
     left_out = {name for kind, some in problems.items() if chosen[kind] in ("skip", "zero") for name in some}
     worst = {name for kind, some in problems.items() if chosen[kind] == "zero" for name in some}
     names = [name for name in references.episodes if name in run.queries and name not in left_out]
@@ -201,22 +213,6 @@ def join(
     )
 
 
-def find_problems(
-    run: Run, references: References, graphs: Mapping[str, Graph] | None = None
-) -> dict[str, tuple[str, ...]]:
-    """Return the episodes that each kind of problem concerns."""
-    known = references.episodes
-    answered = [name for name in run.queries if name in known]
-    return {
-        "missing": tuple(name for name in known if name not in run.queries),
-        "unknown": tuple(name for name in run.queries if name not in known),
-        "duplicate": run.duplicates,
-        "start": tuple(name for name in answered if not _same_place(known[name].path[0], run.queries[name].path[0])),
-        "move": _leaping(run, references, graphs, answered),
-        "node": _astray(run, references, graphs, answered),
-    }
-
-
 def _policies(given: Mapping[str, Policy | None], rules: Convention) -> dict[str, Policy]:
     chosen: dict[str, Policy] = {kind: getattr(rules, kind, allowed[0]) for kind, allowed in POLICIES.items()}
     for kind, policy in given.items():
@@ -230,53 +226,3 @@ def _policies(given: Mapping[str, Policy | None], rules: Convention) -> dict[str
             raise OptionError(f"{kind} episodes may be {', '.join(POLICIES[kind])}; got {policy!r}")
         chosen[kind] = policy
     return chosen
-
-
-def _same_place(a: Any, b: Any) -> bool:
-    if isinstance(a, str) or isinstance(b, str):
-        return bool(a == b)
-    return bool(np.linalg.norm(np.asarray(a) - np.asarray(b)) <= START_TOLERANCE)
-
-
-def _graph_of(reference: Reference, graphs: Mapping[str, Graph]) -> Graph:
-    if reference.scene not in graphs:
-        raise FormatError(
-            f"episode {reference.episode}: there is no graph of scene {reference.scene!r}"
-            f"{did_you_mean(reference.scene, graphs)}"
-        )
-    return graphs[reference.scene]
-
-
-def _astray(run: Run, references: References, graphs: Mapping[str, Graph] | None, names: list[str]) -> tuple[str, ...]:
-    if graphs is None:
-        return ()
-    return tuple(
-        name
-        for name in names
-        if not _graph_of(references.episodes[name], graphs).index.keys() >= set(run.queries[name].path)
-    )
-
-
-def _leaping(run: Run, references: References, graphs: Mapping[str, Graph] | None, names: list[str]) -> tuple[str, ...]:
-    if graphs is None:
-        return ()
-
-    def leaps(name: str) -> bool:
-        graph = _graph_of(references.episodes[name], graphs)
-        return any(a != b and not graph.has_edge(a, b) for a, b in pairwise(run.queries[name].path))
-
-    return tuple(name for name in names if leaps(name))
-
-
-def describe(kind: str, names: Sequence[str], references: References, show: int = 3) -> str:
-    """Say in words how many episodes a kind of problem concerns, and name the first of them."""
-    count = len(names)
-    what = {
-        "missing": f"{count} of the {len(references.episodes)} episodes of {references.name} are not answered",
-        "unknown": f"{count} answers are to episodes that {references.name} does not have",
-        "duplicate": f"{count} episodes are answered more than once",
-        "start": f"{count} queries do not begin where their reference does",
-        "move": f"{count} queries take a step that is not an edge",
-        "node": f"{count} queries visit a place that their scene does not have",
-    }[kind]
-    return f"{what}: {', '.join(names[:show])}" + (f" and {count - show} more" if count > show else "")

@@ -29,6 +29,7 @@ class InstructedPath(msgspec.Struct, gc=False):
     instructions: list[str]
     distance: float | None = None
     shortest_path_distance: float | None = None
+    heading: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class R2R:
                     start_distance=record.distance
                     if record.shortest_path_distance is None
                     else record.shortest_path_distance,
+                    heading=record.heading,
                 )
                 for record in records
                 for number, instruction in enumerate(record.instructions)

@@ -1,0 +1,133 @@
+"""What agents are asked to do: instructed paths in many scenes, from files or from generated worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.distances.graph import Graph
+from wayscore.episodes import Reference, References
+from wayscore.errors import OptionError
+from wayscore.navigation.places import Codes, Places
+from wayscore.navigation.words import Vocabulary
+
+LONGEST_GENERATED = 160
+"""Words of a generated instruction that are kept; few have more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """Episodes ready to be walked.
+
+    Attributes:
+        places: the scenes.
+        names: of the episodes.
+        paths: (n, longest) place numbers, -1 beyond a path's own.
+        lengths: how many places each path has.
+        headings: where the agent looks at the start, radians.
+        tokens: (n, words) of the instructions.
+        vocabulary: what the tokens mean.
+        scene_of: scene of each episode, by name.
+    """
+
+    places: Places
+    names: tuple[str, ...]
+    paths: Codes
+    lengths: Codes
+    headings: NDArray[np.float64]
+    tokens: Codes
+    vocabulary: Vocabulary
+    scene_of: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def some(self, rows: Sequence[int] | Codes) -> Tasks:
+        """Return a selection of the episodes."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        return Tasks(
+            self.places,
+            tuple(self.names[row] for row in chosen),
+            self.paths[chosen],
+            self.lengths[chosen],
+            self.headings[chosen],
+            self.tokens[chosen],
+            self.vocabulary,
+            tuple(self.scene_of[row] for row in chosen),
+        )
+
+
+def from_references(
+    references: References | Iterable[Reference],
+    graphs: Mapping[str, Graph],
+    *,
+    vocabulary: Vocabulary | None = None,
+    words: int = 80,
+) -> Tasks:
+    """Take the episodes of a file.
+
+    Args:
+        references: what is asked for, paths of labels.
+        graphs: scene -> graph with positions.
+        vocabulary: by which words are numbered; that of the instructions (words that come twice) by default.
+        words: how many words of an instruction are kept.
+    """
+    episodes = list(references.episodes.values() if isinstance(references, References) else references)
+    if not episodes:
+        raise OptionError("an environment needs at least one episode")
+    scenes = {scene: graphs[scene] for scene in dict.fromkeys(reference.scene for reference in episodes)}
+    places = Places(scenes)
+    lengths = np.array([len(reference.path) for reference in episodes])
+    paths = np.full((len(episodes), int(lengths.max())), -1, dtype=np.int64)
+    known: dict[tuple[str, str], Any] = {}
+    for row, reference in zip(paths, episodes, strict=True):
+        key = (reference.scene, reference.path_id)
+        if key not in known:
+            known[key] = places.numbers(reference.scene, reference.path)
+        row[: len(reference.path)] = known[key]
+    texts = [reference.instruction for reference in episodes]
+    vocabulary = vocabulary or Vocabulary.of(texts, least=2)
+    return Tasks(
+        places,
+        tuple(reference.episode for reference in episodes),
+        paths,
+        lengths,
+        np.array([reference.heading for reference in episodes]),
+        vocabulary.encode(texts, words),
+        vocabulary,
+        tuple(reference.scene for reference in episodes),
+    )
+
+
+def from_worlds(
+    episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4, vocabulary: Vocabulary | None = None
+) -> Tasks:
+    """Generate winding paths in worlds of the paper's kind, with instructions in words.
+
+    Args:
+        episodes: how many, spread evenly over the worlds.
+        worlds: how many different worlds.
+        seed: of the worlds, the paths and the words.
+        stages: how often a path sets out anew; four give some ten edges, as in R4R.
+        vocabulary: by which words are numbered; that of the instructions by default.
+
+    >>> tasks = from_worlds(3, worlds=2, seed=7)
+    >>> len(tasks), tasks.places.scenes
+    (3, ['world7-0', 'world7-1'])
+    """
+    from wayscore.worlds import World, instruct
+
+    made = {f"world{seed}-{number}": World.paper(seed * 1_000 + number) for number in range(worlds)}
+    rng = np.random.default_rng(seed)
+    references = []
+    for number in range(episodes):
+        scene = list(made)[number % worlds]
+        path = made[scene].sample_path(rng, stages)
+        words = instruct(made[scene], path, seed=rng)
+        references.append(Reference(str(number), scene, path, str(number), words))
+    graphs = {scene: world.graph for scene, world in made.items()}
+    return from_references(references, graphs, vocabulary=vocabulary, words=LONGEST_GENERATED)
