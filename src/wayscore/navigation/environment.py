@@ -80,7 +80,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
     - v0: first.
     """
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012
+    metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,

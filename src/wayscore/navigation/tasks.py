@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,9 @@ from wayscore.errors import OptionError
 from wayscore.navigation.places import Codes, Places
 from wayscore.navigation.words import Vocabulary
 
-LONGEST_GENERATED = 160
+IN_METRES = re.compile(r" \(\d+\.\d m\)")
+"""What generated instructions say in metres as well: nodes can be counted, and fewer words are read faster."""
+LONGEST_GENERATED = 120
 """Words of a generated instruction that are kept; few have more."""
 
 
@@ -127,7 +130,7 @@ def from_worlds(
     for number in range(episodes):
         scene = list(made)[number % worlds]
         path = made[scene].sample_path(rng, stages)
-        words = instruct(made[scene], path, seed=rng)
+        words = IN_METRES.sub("", instruct(made[scene], path, seed=rng))
         references.append(Reference(str(number), scene, path, str(number), words))
     graphs = {scene: world.graph for scene, world in made.items()}
     return from_references(references, graphs, vocabulary=vocabulary, words=LONGEST_GENERATED)

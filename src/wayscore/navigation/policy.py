@@ -1,0 +1,151 @@
+"""The policy: it reads an instruction and scores the ways out of a place.
+
+Words are read by a bidirectional LSTM. At every step a second LSTM, fed with the way just taken, attends to the words
+and to the candidates; a candidate's logit is a bilinear form of what it looks like and what the words at hand ask for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from wayscore.navigation.walking import FEATURE_COUNT
+
+NEVER = -1e9
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How large a policy is.
+
+    Attributes:
+        words: size of the vocabulary.
+        embedding: numbers a word.
+        hidden: numbers a state.
+        dropout: share of numbers that are left out in training, the same ones throughout an episode.
+        seen: whether words that are seen on the way to candidates are matched with the instruction's.
+    """
+
+    words: int
+    embedding: int = 64
+    hidden: int = 128
+    dropout: float = 0.2
+    seen: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return asdict(self)
+
+
+class Memory(NamedTuple):
+    """What an agent keeps between steps, a row a slot."""
+
+    words: Tensor
+    """(slots, words, hidden): the instruction as read."""
+    padding: Tensor
+    """(slots, words): true beyond the instruction."""
+    hidden: Tensor
+    cell: Tensor
+    taken: Tensor
+    """(slots, hidden): the candidate that was taken last."""
+    keep: Tensor
+    """(slots, hidden): which numbers of a state are left in."""
+    telling: Tensor
+    """(slots, words): how much it tells that a word is seen."""
+
+
+class Policy(nn.Module):
+    """From words and candidates to logits and values."""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        self.shape = shape
+        hidden = shape.hidden
+        self.embed = nn.Embedding(shape.words, shape.embedding, padding_idx=0)
+        nn.init.normal_(self.embed.weight, std=0.1)
+        self.forth = nn.LSTM(shape.embedding, hidden // 2, batch_first=True)
+        self.back = nn.LSTM(shape.embedding, hidden // 2, batch_first=True)
+        self.begin = nn.Linear(hidden, hidden)
+        self.look = nn.Sequential(nn.Linear(FEATURE_COUNT, hidden), nn.ReLU(), nn.Linear(hidden, hidden))
+        self.decide = nn.LSTMCell(2 * hidden, hidden)
+        self.ask_candidates = nn.Linear(hidden, hidden, bias=False)
+        self.ask_words = nn.Linear(hidden, hidden, bias=False)
+        self.join = nn.Linear(2 * hidden, hidden)
+        self.choose = nn.Linear(hidden, hidden)
+        self.value = nn.Sequential(nn.Linear(hidden, hidden // 2), nn.ReLU(), nn.Linear(hidden // 2, 1))
+        self.telling = nn.Embedding(shape.words, 1)
+        self.match = nn.Linear(3, 1, bias=False)
+        nn.init.zeros_(self.telling.weight)
+        nn.init.zeros_(self.match.weight)
+
+    def read(self, tokens: Tensor) -> Memory:
+        """Read instructions, (slots, words), and return what is kept of them."""
+        lengths = (tokens > 0).sum(dim=1).clamp(min=1)
+        tokens = tokens[:, : int(lengths.max())]
+        padding = torch.arange(tokens.shape[1]) >= lengths[:, None]
+        keep = self._kept(len(tokens), self.shape.embedding)
+        embedded = self.embed(tokens) * keep[:, None, :]
+        # Reversed within each instruction's own length, so that plain LSTMs do: they have a fast backward pass.
+        order = (lengths[:, None] - 1 - torch.arange(tokens.shape[1])).clamp(min=0)
+        forth, _ = self.forth(embedded)
+        turned = embedded.gather(1, order[..., None].expand_as(embedded))
+        back, _ = self.back(turned)
+        back = back.gather(1, order[..., None].expand_as(back))
+        words = torch.cat((forth, back), dim=2)
+        last = torch.cat((forth[torch.arange(len(tokens)), lengths - 1], back[:, 0]), dim=1)
+        hidden = torch.tanh(self.begin(last))
+        taken = torch.zeros_like(hidden)
+        kept = self._kept(len(tokens), self.shape.hidden)
+        telling = torch.sigmoid(self.telling(tokens).squeeze(2)) * ~padding
+        return Memory(words * kept[:, None, :], padding, hidden, torch.zeros_like(hidden), taken, kept, telling)
+
+    def step(
+        self, memory: Memory, features: Tensor, mask: Tensor, seen: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor, Memory]:
+        """Look at the candidates and return logits, values, the candidates as seen, and the memory.
+
+        Args:
+            memory: of the step before.
+            features: (slots, candidates, features).
+            mask: (slots, candidates), which are possible.
+            seen: (slots, candidates, words), whether a word of the instruction is seen on the way to a candidate.
+        """
+        candidates = self.look(features)
+        weights = self._attend(self.ask_candidates(memory.hidden * memory.keep), candidates, ~mask)
+        around = (weights[..., None] * candidates).sum(dim=1)
+        hidden, cell = self.decide(torch.cat((memory.taken, around), dim=1), (memory.hidden, memory.cell))
+        kept = hidden * memory.keep
+        attention = self._attend(self.ask_words(kept), memory.words, memory.padding)
+        asked = (attention[..., None] * memory.words).sum(dim=1)
+        joined = torch.tanh(self.join(torch.cat((kept, asked), dim=1))) * memory.keep
+        logits = (candidates * self.choose(joined)[:, None, :]).sum(dim=2)
+        if seen is not None:
+            logits = logits + self.match(self._matches(attention, seen * memory.telling[:, None, :])).squeeze(2)
+        logits = logits.masked_fill(~mask, NEVER)
+        return logits, self.value(joined).squeeze(1), candidates, memory._replace(hidden=hidden, cell=cell)
+
+    @staticmethod
+    def take(memory: Memory, candidates: Tensor, actions: Tensor) -> Memory:
+        """Remember the candidates that were taken."""
+        return memory._replace(taken=candidates[torch.arange(len(actions)), actions])
+
+    @staticmethod
+    def _attend(question: Tensor, answers: Tensor, hidden: Tensor) -> Tensor:
+        scores = (answers * question[:, None, :]).sum(dim=2)
+        return torch.softmax(scores.masked_fill(hidden, NEVER), dim=1)
+
+    @staticmethod
+    def _matches(attention: Tensor, seen: Tensor) -> Tensor:
+        """How much of what the words ask for is seen: of those attended to now, of all, and more than elsewhere."""
+        now = 10.0 * (seen * attention[:, None, :]).sum(dim=2)
+        ever = seen.sum(dim=2)
+        return torch.stack((now, ever, now - now.mean(dim=1, keepdim=True)), dim=2)
+
+    def _kept(self, slots: int, width: int) -> Tensor:
+        if not self.training or not self.shape.dropout:
+            return torch.ones(slots, width)
+        share = 1 - self.shape.dropout
+        return torch.bernoulli(torch.full((slots, width), share)) / share
