@@ -136,3 +136,96 @@ def test_a_policy_ignores_padding_and_impossible_ways() -> None:
     both, _, _, _ = policy.step(policy.read(padded), features.expand(2, 4, 18), mask.expand(2, 4))
     assert torch.allclose(logits[0], both[0], atol=1e-6)
     assert logits[0, 3] < -1e8
+
+
+def invoke(*words: str) -> Any:
+    from typer.testing import CliRunner
+
+    from wayscore.cli.app import app
+
+    return CliRunner().invoke(app, list(words))
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Generated worlds written as files of R2R."""
+    from wayscore.worlds.files import Course, course_files, write_files
+
+    folder = tmp_path_factory.mktemp("course")
+    write_files(folder, course_files(Course(episodes=40, scans=4), []))
+    return folder
+
+
+QUICK = ["--imitation", "4", "--reinforcement", "2", "--every", "3"]
+
+
+def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> None:
+    files = ["-r", str(course / "references.json"), "-g", str(course / "connectivity")]
+    agent = tmp_path / "agent"
+    trained = invoke("train", str(agent), *files, "--held-out", "1", *QUICK, "--most-steps", "14")
+    assert trained.exit_code == 0, trained.stderr
+    assert trained.stdout.count("nDTW") == 2
+    again = invoke("train", str(agent), *files, "--held-out", "1", *QUICK)
+    assert again.exit_code == 1
+    assert "has a checkpoint already" in again.stderr
+    other = invoke("train", str(agent), *files, "--held-out", "1", "--resume", "--seed", "3")
+    assert "trained by another recipe" in other.stderr
+    walked = invoke("rollout", str(agent), *files, "-o", str(tmp_path / "run.json"))
+    assert walked.exit_code == 0, walked.stderr
+    scored = invoke("score", str(tmp_path / "run.json"), *files, "-f", "json", "--resamples", "10")
+    assert scored.exit_code == 0, scored.stderr
+    refused = invoke("rollout", str(agent), *files, "-o", str(tmp_path / "run.json"), "--views", "views.tar")
+    assert "was trained without views" in refused.stderr
+
+
+def test_training_in_worlds_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wayscore.navigation.houses.WORLD_EPISODES", 40)
+    trained = invoke("train", str(tmp_path), "--worlds", *QUICK)
+    assert trained.exit_code == 0, trained.stderr
+    for words in (["train", str(tmp_path / "x")], ["train", str(tmp_path / "x"), "--worlds", "-r", "file"]):
+        refused = invoke(*words)
+        assert refused.exit_code == 1
+        assert "give either --references FILE" in refused.stderr
+
+
+def test_what_is_seen(tmp_path: Path) -> None:
+    import io
+    import json
+    import tarfile
+
+    from wayscore.episodes import Reference
+    from wayscore.navigation.sight import read_views
+    from wayscore.navigation.tasks import from_references
+    from wayscore.navigation.walking import Walkers
+
+    graph = ws.Graph.from_edges([("a", "b"), ("a", "c")], positions={"a": (0, 0, 0), "b": (0, 3, 0), "c": (3, 0, 0)})
+    asked = [Reference("1", "house", ["a", "b"], "1", "walk past the sofas to the lamp. sofas lamp")]
+    tasks = from_references(asked, {"house": graph})
+    north, east = "12", "15"  # level views, 30 degrees apart
+    views = {"a": {north: ["a sofa", []], east: ["a wall", [["lamp", 0, 0, 1, 1, 0.9]]]}}
+    file = tmp_path / "views.tar"
+    with tarfile.open(file, "w") as archive:
+        member = tarfile.TarInfo("views/house.json")
+        content = json.dumps(views).encode()
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    sight = read_views(file, tasks.places, tasks.vocabulary, common=0.5)
+    walkers = Walkers(tasks, 1)
+    walkers.begin(np.array([0]))
+    found = sight.matches(walkers, tasks.tokens) > 0
+    words = {
+        word: [n for n, number in enumerate(tasks.tokens[0]) if number == tasks.vocabulary.numbers[word]]
+        for word in ("sofas", "lamp")
+    }
+    seen = {word: found[0][:, columns].any(axis=1).tolist() for word, columns in words.items()}
+    towards = {graph.nodes[code]: 1 + n for n, code in enumerate(tasks.places.neighbors[0])}
+    assert seen["sofas"][towards["b"]]
+    assert not seen["sofas"][towards["c"]]
+    assert seen["lamp"][towards["c"]]
+    assert seen["sofas"][0]  # all around
+    with pytest.raises(ws.FormatError, match="has no views of scene 'other'"):
+        read_views(file, from_references([replace_scene(asked[0])], {"other": graph}).places, tasks.vocabulary)
+
+
+def replace_scene(reference: Any) -> Any:
+    return replace(reference, scene="other")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wayscore.errors import MissingPackageError
 from wayscore.navigation.rewards import Rule
-from wayscore.navigation.tasks import Tasks, from_references, from_worlds
+from wayscore.navigation.tasks import WORLD_THRESHOLD, Tasks, from_references, from_worlds
 from wayscore.navigation.walking import FEATURE_COUNT, Walkers
 
 try:
@@ -23,8 +23,6 @@ except ImportError:
     ) from None
 
 Observation = dict[str, Any]
-WORLD_THRESHOLD = 1.4
-"""D_th of generated worlds, metres: 1.33 mean edges."""
 
 
 def load_tasks(references: str | None, graphs: str | None, *, episodes: int = 2_000, worlds: int = 8) -> Tasks:

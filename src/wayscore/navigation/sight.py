@@ -51,11 +51,11 @@ class Sight:
         return found.astype(np.float32)
 
 
-def read_views(path: str | Path, places: Places, vocabulary: Vocabulary) -> Sight:
+def read_views(path: str | Path, places: Places, vocabulary: Vocabulary, *, common: float = COMMON) -> Sight:
     """Read captions and detections, a file a scan in a tar: {viewpoint: {view: [caption, [[class, ...], ...]]}}.
 
     A word of the vocabulary is seen where a caption or a detection has it, in singular or plural; words that are
-    seen nearly everywhere are left out, and others weigh more the rarer they are.
+    seen in a greater share of directions than `common` are left out, and others weigh more the rarer they are.
     """
     stems = sorted({_stem(word) for word in vocabulary.known if word.isalpha() and len(word) > 2})
     columns = {stem: number for number, stem in enumerate(stems, start=1)}
@@ -70,7 +70,7 @@ def read_views(path: str | Path, places: Places, vocabulary: Vocabulary) -> Sigh
             _enter(seen, json.load(stream), places, np.flatnonzero(places.scene == number), columns)
     real = np.concatenate((np.ones((len(places), 1), dtype=bool), places.neighbors >= 0), axis=1)
     share = seen[real].mean(axis=0)
-    weight = np.where((share > 0) & (share < COMMON), -np.log(np.maximum(share, 1e-6)) / 5.0, 0.0)
+    weight = np.where((share > 0) & (share <= common), -np.log(np.maximum(share, 1e-6)) / 5.0, 0.0)
     column = np.array([0, 0, *(columns.get(_stem(word), 0) for word in vocabulary.known)])
     return Sight(seen, column, weight.astype(np.float32))
 

@@ -18,6 +18,8 @@ from wayscore.navigation.words import Vocabulary
 
 IN_METRES = re.compile(r" \(\d+\.\d m\)")
 """What generated instructions say in metres as well: nodes can be counted, and fewer words are read faster."""
+WORLD_THRESHOLD = 1.4
+"""D_th of generated worlds, metres: 1.33 mean edges."""
 LONGEST_GENERATED = 120
 """Words of a generated instruction that are kept; few have more."""
 
