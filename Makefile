@@ -4,10 +4,10 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/wayscore/kernels/native/*)
 
-.PHONY: demo test lint bench twins sanitize wheel clean
+.PHONY: demo test lint bench twins sanitize docs wheel clean
 
 demo: .venv/base  ## the main job on generated worlds, nothing to download
-	$(BIN)/wayscore demo
+	$(BIN)/wayscore demo --out demo-output
 
 test: .venv/dev  ## the whole suite; set WAYSCORE_DATA for the tests on real data
 	$(BIN)/python -m pytest -q
@@ -34,6 +34,10 @@ sanitize: .venv/dev  ## the same under AddressSanitizer and UndefinedBehaviorSan
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 		$(BIN)/python -m tests.twins $(or $(SHAPES),10000)
 
+docs: .venv/docs  ## this documentation as a site, in site/: pictures drawn, examples run, tables computed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "site/index.html"
+
 wheel: .venv/base
 	$(PIP) build && $(BIN)/python -m build --wheel --outdir dist .
 
@@ -47,5 +51,9 @@ wheel: .venv/base
 	$(PIP) --group dev
 	touch $@
 
+.venv/docs: .venv/base
+	$(PIP) --group docs
+	touch $@
+
 clean:
-	rm -rf .venv build dist src/*.egg-info src/wayscore/kernels/*.so
+	rm -rf .venv build dist site src/*.egg-info src/wayscore/kernels/*.so

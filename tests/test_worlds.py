@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections import Counter
 from itertools import pairwise
@@ -9,10 +10,14 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
 from wayscore import METRICS, OptionError, PathError, UnknownNodeError, World, score
 from wayscore.worlds import (
     WALKERS,
+    detour,
     early_stop,
     noisy,
     overshoot,
@@ -53,11 +58,25 @@ def test_nodes_lie_within_jitter_of_their_grid_points(seed):
     world = World.paper(seed)
     assert len(world.graph) == 225
     assert set(world.graph.nodes) == {(i, j) for i in range(15) for j in range(15)}
-    shifts = np.abs(world.positions - np.array(world.graph.nodes))
-    assert shifts.max() <= 0.3
-    assert shifts.max() > 0.28
-    assert np.abs(shifts.mean() - 0.15) < 0.02  # uniform: the mean of |U(-0.3, 0.3)|
+    assert shifts(world).shape == (225, 2)
+    assert np.abs(shifts(world)).max() <= 0.3
     assert np.array_equal(world.graph.positions, world.positions)
+
+
+def shifts(world: World) -> np.ndarray:
+    return world.positions - np.array(world.graph.nodes)
+
+
+def test_jitter_is_uniform_and_independent():
+    x, y = np.concatenate([shifts(World.paper(seed)) for seed in range(40)]).T  # 9,000 nodes
+    uniform = stats.uniform(loc=-0.3, scale=0.6).cdf
+    assert stats.kstest(x, uniform).pvalue > 0.01
+    assert stats.kstest(y, uniform).pvalue > 0.01
+    assert min(x.min(), y.min()) < -0.299
+    assert max(x.max(), y.max()) > 0.299
+    cells = np.histogram2d(x, y, bins=6)[0]  # x and y together fill the square evenly
+    assert stats.chisquare(cells.ravel()).pvalue > 0.01
+    assert stats.pearsonr(x[:-1], x[1:]).pvalue > 0.01  # nor does a node depend on its neighbour
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -135,6 +154,7 @@ def test_stages_are_two_or_three_edges_apart(seed):
         assert len(drawn) == stages + 1
         hops += [nx.shortest_path_length(graph, a, b) for a, b in pairwise(drawn)]
     assert set(hops) == {2, 3}
+    assert 0.3 < hops.count(2) / len(hops) < 0.6  # of a node's choices, some 10 of 25 are two edges away
 
 
 def test_every_start_and_every_stage_is_equally_likely():
@@ -232,6 +252,109 @@ def test_walkers_walk(world, name):
     assert WALKERS[name](world, references[0][:1], np.random.default_rng(1))[0] == references[0][0]
     with pytest.raises(PathError, match="the reference is empty"):
         WALKERS[name](world, [], np.random.default_rng(1))
+
+
+ANY_WORLD = st.builds(
+    World,
+    size=st.integers(4, 8),
+    jitter=st.sampled_from([0.0, 0.3]),
+    reach=st.sampled_from([1.0, 1.4, 2.0]),
+    seed=st.integers(0, 20),
+)
+DIALS = {
+    noisy: {"mistakes": st.floats(0, 1)},
+    detour: {"hops": st.integers(0, 6)},
+    overshoot: {"steps": st.integers(0, 6)},
+    early_stop: {"share": st.floats(0, 1)},
+}
+PERFECT = {noisy: {"mistakes": 0}, detour: {"hops": 0}, overshoot: {"steps": 0}, early_stop: {"share": 1}}
+"""Where each dial leaves no fault."""
+
+
+@given(place=ANY_WORLD, seed=st.integers(0, 1000), stages=st.integers(1, 5), data=st.data())
+def test_every_walk_is_made_of_edges_and_starts_rightly(place, seed, stages, data):
+    rng = np.random.default_rng(seed)
+    reference = place.sample_path(rng, stages)
+    for walk in WALKERS.values():
+        dials = {name: data.draw(dial, name) for name, dial in DIALS.get(walk, {}).items()}
+        query = walk(place, reference, rng, **dials)
+        assert walkable(place, query), walk
+        assert query[0] == (reference[-1] if walk is reversed_walk else reference[0])
+
+
+@given(place=ANY_WORLD, seed=st.integers(0, 1000), stages=st.integers(1, 5))
+def test_dials_at_their_ends(place, seed, stages):
+    rng = np.random.default_rng(seed)
+    reference = place.sample_path(rng, stages)
+    assert perfect(place, reference, rng) == reference
+    for walk, dials in PERFECT.items():
+        assert walk(place, reference, rng, **dials) == reference, walk
+    assert early_stop(place, reference, rng, share=0) == reference[:1]
+    lost, wandering = (walk(place, reference, np.random.default_rng(9)) for walk in (always_wrong, random_walk))
+    assert len(lost) == len(wandering) == len(reference)
+    direct = shortest(place, reference, rng)
+    assert (direct[0], direct[-1]) == (reference[0], reference[-1])
+    assert length(place, direct) <= length(place, reference) + 1e-9
+    assert reversed_walk(place, reversed_walk(place, reference, rng), rng) == reference
+
+
+def always_wrong(world, reference, rng):
+    return noisy(world, reference, rng, mistakes=1)
+
+
+def length(world, path):
+    return sum(world.graph.distance(a, b) for a, b in pairwise(path))
+
+
+def test_every_dial_is_tested():
+    dialled = {
+        walk: set(inspect.signature(walk).parameters) - {"world", "reference", "rng"} for walk in WALKERS.values()
+    }
+    assert {walk: names for walk, names in dialled.items() if names} == {walk: set(d) for walk, d in DIALS.items()}
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3, 5])
+def test_detour_visits_a_node_so_many_edges_away(world, hops):
+    graph = as_networkx(world)
+    left = set()
+    for number, reference in enumerate(sample(world)):
+        query = detour(world, reference, np.random.default_rng(number), hops=hops)
+        last = len(reference) - 1
+        explained = [
+            place / last
+            for place in range(last + 1)
+            for via in set(query)
+            if nx.shortest_path_length(graph, reference[place], via) == hops
+            and query
+            == [
+                *reference[:place],
+                *world.shortest_path(reference[place], via),
+                *world.shortest_path(via, reference[min(place + 1, last)])[1:],
+                *reference[place + 2 :],
+            ]
+        ]
+        assert explained
+        left.update(explained)
+    assert min(left) < 0.2  # anywhere on the way
+    assert max(left) > 0.8
+
+
+def test_detour_where_the_world_is_small():
+    small = World(size=2, jitter=0.0, reach=1.0)
+    rng = np.random.default_rng(0)
+    assert set(detour(small, [(0, 0), (0, 1)], rng, hops=9)) >= {(0, 0), (0, 1)}
+    assert detour(World(size=1), [(0, 0)], rng) == [(0, 0)]
+    with pytest.raises(OptionError, match=r"hops must be a whole number, 0 or more, got 1\.5"):
+        detour(small, [(0, 0)], rng, hops=1.5)
+
+
+def test_detour_reaches_the_goal_and_strays_on_the_way(world):
+    table = scores(world, detour)
+    assert (table["SR"] == 1).all()
+    assert (table["NE"] == 0).all()
+    means = [scores(world, detour, hops=hops).means()["nDTW"] for hops in (0, 1, 3, 6)]
+    assert means == sorted(means, reverse=True)
+    assert means[0] == 1
 
 
 def scores(world, walk, **dials):

@@ -13,10 +13,12 @@ from wayscore.cli.score import (
     DuplicateOption,
     FormatOption,
     GraphsOption,
+    HtmlOption,
     MetricsOption,
     MissingOption,
     MoveOption,
     NodeOption,
+    ReaderOption,
     ReferencesOption,
     ResampleOption,
     ResamplesOption,
@@ -25,6 +27,7 @@ from wayscore.cli.score import (
     ThresholdOption,
     UnknownOption,
     progress_bar,
+    reader_settings,
     sampled,
     show,
     warn,
@@ -35,6 +38,7 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result files, two or more.", show_default=False)],
     references: ReferencesOption,
     graphs: GraphsOption = None,
+    reader: ReaderOption = None,
     convention: ConventionOption = "paper",
     threshold: ThresholdOption = None,
     resample: ResampleOption = None,
@@ -51,6 +55,7 @@ def compare(
     cluster: ClusterOption = "none",
     top: Annotated[int, typer.Option(help="How many episodes that differ most to show, each way.")] = 5,
     form: FormatOption = "text",
+    html: HtmlOption = None,
     seed: SeedOption = 0,
     resamples: ResamplesOption = 10_000,
 ) -> None:
@@ -65,6 +70,7 @@ def compare(
         runs: result files, two or more.
         references: what was asked for.
         graphs: connectivity files; not needed for paths of coordinates.
+        reader: settings of the references' reader, each as name=value; can be given several times.
         convention: the set of choices to score by; `wayscore conventions` lists them.
         threshold: success threshold, in the units of the distance.
         resample: DTW, nDTW and SDTW warp paths of coordinates sampled anew at this step: nDTW depends on density.
@@ -79,19 +85,31 @@ def compare(
         cluster: what is resampled: single episodes, or all those of a path or a scan together.
         top: how many of the episodes that differ most to show, each way.
         form: text, json, markdown or latex.
+        html: where to write a page for a browser, one file that needs no network.
         seed: of all resampling.
         resamples: of the bootstrap and of the randomization test.
     """
+    from wayscore.formats import load_references
     from wayscore.report import compare_runs, render_comparison
     from wayscore.report.render import check_form
 
     check_form(form)
+    asked = load_references(references, **reader_settings(reader))
+    rules = sampled(convention, resample)
+    policies = {
+        "missing": missing,
+        "unknown": unknown,
+        "duplicate": duplicate,
+        "start": start,
+        "move": move,
+        "node": node,
+    }
     with progress_bar(4 * len(runs) - 1) as progress:
         comparison = compare_runs(
             runs,
-            references,
+            asked,
             graphs=graphs,
-            convention=sampled(convention, resample),
+            convention=rules,
             threshold=threshold,
             metrics=metrics,
             baseline=baseline,
@@ -100,13 +118,23 @@ def compare(
             seed=seed,
             resamples=resamples,
             progress=progress,
-            missing=missing,
-            unknown=unknown,
-            duplicate=duplicate,
-            start=start,
-            move=move,
-            node=node,
+            **policies,
         )
+    if html is not None:
+        from wayscore.report import distances_for, score_runs, write_page
+
+        distance = distances_for(asked, graphs, rules)
+        scored = score_runs(
+            runs,
+            asked,
+            graphs=distance,
+            convention=rules,
+            threshold=threshold,
+            metrics=metrics,
+            policies=policies,
+            shared=True,
+        )
+        write_page(html, scored, comparison.summaries, asked, distance, comparison=comparison)
     show(lambda width, color: render_comparison(comparison, form, width=width, color=color))
     if form == "json":  # the other forms say so themselves
         warn(comparison.warnings)

@@ -42,6 +42,9 @@ MoveOption = Annotated[str | None, typer.Option(help="Steps that are no edges: k
 NodeOption = Annotated[str | None, typer.Option(help="Unknown places: error, skip or zero.")]
 ClusterOption = Annotated[str, typer.Option(help="Resample single episodes (none), or all of a path or a scan.")]
 FormatOption = Annotated[str, typer.Option("--format", "-f", help="text, json, markdown or latex.")]
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", help="Write a page too: tables, figures, and every episode to browse.")
+]
 SeedOption = Annotated[int, typer.Option(help="Of all resampling.")]
 ResamplesOption = Annotated[int, typer.Option(help="How often to resample.")]
 
@@ -65,6 +68,7 @@ def score(
     cluster: ClusterOption = "none",
     form: FormatOption = "text",
     episodes: Annotated[Path | None, typer.Option(help="Write a row an episode: .parquet, .csv or .jsonl.")] = None,
+    html: HtmlOption = None,
     seed: SeedOption = 0,
     resamples: ResamplesOption = 10_000,
 ) -> None:
@@ -93,11 +97,10 @@ def score(
         cluster: what the bootstrap draws: single episodes, or all those of a path or a scan together.
         form: text, json, markdown or latex.
         episodes: where to write a row an episode; with several runs the run's name is added.
+        html: where to write a page for a browser, one file that needs no network.
         seed: of the bootstrap.
         resamples: of the bootstrap.
     """
-    import numpy as np
-
     from wayscore.formats import load_references
     from wayscore.report import differences, partition, render, score_runs, summarize
     from wayscore.report.partition import clusters_of, few_clusters
@@ -130,9 +133,8 @@ def score(
         )
         for run in scored:
             progress(f"resampling {run.name}")
-            rng = np.random.default_rng(seed)
             summary = summarize(
-                run.table, run.joined, rng=rng, resamples=resamples, name=run.name, clusters=clusters, groups=groups
+                run.table, run.joined, rng=seed, resamples=resamples, name=run.name, clusters=clusters, groups=groups
             )
             summaries.append(summary)
             if clusters is not None:
@@ -141,6 +143,10 @@ def score(
         for run in scored:
             name = run.name.replace("/", "-")
             write_episodes(run.table, episodes if len(runs) == 1 else episodes.with_stem(f"{episodes.stem}-{name}"))
+    if html is not None:
+        from wayscore.report import distances_for, write_page
+
+        write_page(html, scored, summaries, asked, distances_for(asked, graphs, sampled(convention, resample)))
     show(lambda width, color: render(summaries, form, width=width, color=color))
     if form == "json":  # the other forms say so themselves
         warnings += differences(summaries)

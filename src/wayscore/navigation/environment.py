@@ -202,7 +202,7 @@ def _observations(tasks: Tasks, candidates: int) -> spaces.Dict:
     most = np.abs(Walkers(tasks, 1).told).max() + 1.0
     return spaces.Dict(
         {
-            "instruction": spaces.Box(0, len(tasks.vocabulary) - 1, (tasks.tokens.shape[1],), np.int64),
+            "instruction": spaces.Box(0, len(tasks.vocabulary) - 1, (tasks.tokens.shape[1],), np.int32),
             "position": spaces.Box(
                 (positions.min(axis=0) - 1).astype(np.float32), (positions.max(axis=0) + 1).astype(np.float32)
             ),

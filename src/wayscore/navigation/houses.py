@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError
 from wayscore.formats import load_references
 from wayscore.navigation.sight import Sight, read_views
-from wayscore.navigation.tasks import Tasks, from_references, from_worlds
+from wayscore.navigation.tasks import Tasks, from_references, from_worlds, generate
 from wayscore.navigation.words import Vocabulary
 from wayscore.report.runs import distances_for
 
 WORLD_EPISODES = 4_000
+LOOKED_AT = 2_000
+"""Episodes of held-out houses at most: enough to tell, few enough to look often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ def lessons_from_files(
     views: str | Path | None = None,
     held_out: int = 8,
     words: int = 80,
+    known: Sequence[str] | None = None,
+    most: int | None = None,
     seed: int = 0,
 ) -> Lessons:
     """Read a training split and hold some houses out.
@@ -50,20 +56,31 @@ def lessons_from_files(
         views: captions and detections of the views, a tar.
         held_out: how many houses are only looked at.
         words: how many words of an instruction are kept.
-        seed: chooses the houses.
+        known: the words that an agent knows already; those of the instructions by default.
+        most: how many episodes are drawn to learn from; all by default.
+        seed: chooses the houses and the episodes.
     """
     asked = load_references(references)
     episodes = list(asked.episodes.values())
     houses = sorted({reference.scene for reference in episodes})
     if not 0 < held_out < len(houses):
         raise OptionError(f"{asked.name} has {len(houses)} houses; hold out at least one and not all, got {held_out}")
-    away = set(np.random.default_rng(seed).permutation(houses)[:held_out].tolist())
-    learned = [reference for reference in episodes if reference.scene not in away]
-    looked_at = [reference for reference in episodes if reference.scene in away]
-    vocabulary = Vocabulary.of((reference.instruction for reference in learned), least=2)
+    rng = np.random.default_rng(seed)
+    away = set(rng.permutation(houses)[:held_out].tolist())
+    learned = _drawn([reference for reference in episodes if reference.scene not in away], most, rng)
+    looked_at = _drawn([reference for reference in episodes if reference.scene in away], LOOKED_AT, rng)
+    vocabulary = (
+        Vocabulary.of((reference.instruction for reference in learned), least=2) if known is None else Vocabulary(known)
+    )
     every = from_references([*learned, *looked_at], distances_for(asked, graphs), vocabulary=vocabulary, words=words)
     sight = None if views is None else read_views(views, every.places, vocabulary)
     return Lessons(every.some(range(len(learned))), every.some(range(len(learned), len(every))), sight)
+
+
+def _drawn(episodes: list[Reference], most: int | None, rng: np.random.Generator) -> list[Reference]:
+    if most is None or len(episodes) <= most:
+        return episodes
+    return [episodes[row] for row in sorted(rng.permutation(len(episodes))[:most].tolist())]
 
 
 def lessons_from_worlds(episodes: int = WORLD_EPISODES, *, worlds: int = 20, stages: int = 4, seed: int = 0) -> Lessons:
@@ -73,6 +90,12 @@ def lessons_from_worlds(episodes: int = WORLD_EPISODES, *, worlds: int = 20, sta
     rows = np.arange(len(every))
     looked_at = np.array([scene in away for scene in every.scene_of])
     return Lessons(every.some(rows[~looked_at]), every.some(rows[looked_at]))
+
+
+def world_test(episodes: int = 500, *, worlds: int = 5, seed: int = 1_000) -> tuple[References, dict[str, Graph]]:
+    """Generate worlds that no training has seen, to test in."""
+    made = generate(episodes, worlds=worlds, seed=seed)
+    return References("worlds", "r2r", {one.episode: one for one in made[0]}), made[1]
 
 
 def tasks_for(

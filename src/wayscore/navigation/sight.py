@@ -43,7 +43,7 @@ class Sight:
         self.seen, self.column = seen, column
         self.weight = np.ones(seen.shape[2], dtype=np.float32) if weight is None else weight
 
-    def matches(self, walkers: Walkers, tokens: NDArray[np.int64]) -> NDArray[np.float32]:
+    def matches(self, walkers: Walkers, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
         """Return how much each word of the instructions is seen towards each candidate, (slots, candidates, words)."""
         columns = self.column[tokens]
         here, candidates = walkers.here[:, None, None], np.arange(walkers.candidates)[None, :, None]

@@ -44,7 +44,7 @@ class Tasks:
     paths: Codes
     lengths: Codes
     headings: NDArray[np.float64]
-    tokens: Codes
+    tokens: NDArray[np.int32]
     vocabulary: Vocabulary
     scene_of: tuple[str, ...]
 
@@ -124,6 +124,14 @@ def from_worlds(
     >>> len(tasks), tasks.places.scenes
     (3, ['world7-0', 'world7-1'])
     """
+    references, graphs = generate(episodes, worlds=worlds, seed=seed, stages=stages)
+    return from_references(references, graphs, vocabulary=vocabulary, words=LONGEST_GENERATED)
+
+
+def generate(
+    episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4
+) -> tuple[list[Reference], dict[str, Graph]]:
+    """Generate winding paths with instructions, and the worlds that they lie in."""
     from wayscore.worlds import World, instruct
 
     made = {f"world{seed}-{number}": World.paper(seed * 1_000 + number) for number in range(worlds)}
@@ -134,5 +142,4 @@ def from_worlds(
         path = made[scene].sample_path(rng, stages)
         words = IN_METRES.sub("", instruct(made[scene], path, seed=rng))
         references.append(Reference(str(number), scene, path, str(number), words))
-    graphs = {scene: world.graph for scene, world in made.items()}
-    return from_references(references, graphs, vocabulary=vocabulary, words=LONGEST_GENERATED)
+    return references, {scene: world.graph for scene, world in made.items()}

@@ -292,7 +292,7 @@ def _step(
     policy: Policy,
     walkers: Walkers,
     memory: Memory,
-    tokens: NDArray[np.int64],
+    tokens: NDArray[np.int32],
     choice: Choice,
     teacher: str,
     mirror: bool,

@@ -43,9 +43,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.known) + 2
 
-    def encode(self, texts: Sequence[str], length: int) -> NDArray[np.int64]:
+    def encode(self, texts: Sequence[str], length: int) -> NDArray[np.int32]:
         """Return texts as rows of numbers, cut or padded to a length."""
-        rows = np.zeros((len(texts), length), dtype=np.int64)
+        rows = np.zeros((len(texts), length), dtype=np.int32)
         for row, text in zip(rows, texts, strict=True):
             numbers = [self.numbers.get(word, UNKNOWN) for word in words(text)[:length]]
             row[: len(numbers)] = numbers

@@ -1,11 +1,27 @@
-"""Results for people and for programs: summaries and comparisons of runs as text, JSON, Markdown or LaTeX."""
+"""Results for people and for programs: summaries and comparisons of runs as text, JSON, Markdown, LaTeX or a page."""
 
-from wayscore.report.comparison import Comparison, compare_runs
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from wayscore.report.partition import Partition, partition
 from wayscore.report.render import RENDERERS, render
 from wayscore.report.render_comparison import render_comparison
 from wayscore.report.runs import ScoredRun, distances_for, score_runs
 from wayscore.report.summary import Summary, differences, summarize
+
+if TYPE_CHECKING:
+    from wayscore.report.comparison import Comparison, compare_runs
+    from wayscore.report.page import page_of, write_page
+
+_LATER = {
+    "Comparison": "comparison",
+    "compare_runs": "comparison",
+    "page_of": "page",
+    "write_page": "page",
+}
+"""What a score does without -> the module that has it, imported when first asked for."""
 
 __all__ = [
     "RENDERERS",
@@ -16,9 +32,19 @@ __all__ = [
     "compare_runs",
     "differences",
     "distances_for",
+    "page_of",
     "partition",
     "render",
     "render_comparison",
     "score_runs",
     "summarize",
+    "write_page",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'wayscore.report' has no attribute {name!r}")
+    value = getattr(import_module(f"wayscore.report.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value

@@ -213,8 +213,7 @@ def compare_runs(
     summaries: list[Summary] = []
     for one in scored:
         tell(f"resampling {one.name}")
-        rng = np.random.default_rng(seed)
-        found = summarize(one.table, one.joined, rng=rng, resamples=resamples, name=one.name, clusters=clusters)
+        found = summarize(one.table, one.joined, rng=seed, resamples=resamples, name=one.name, clusters=clusters)
         summaries.append(found)
     base = scored[_place(baseline, scored, runs)]
     labels = None if clusters is None else clusters.of(base.table)

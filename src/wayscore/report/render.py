@@ -12,25 +12,19 @@ from wayscore.report.layout import (
     ARROWS,
     LATEX_ARROWS,
     best,
-    console_for,
     counted,
-    fits,
     head,
     interval,
     latex_name,
     legend,
     markdown_name,
     number,
-    plain_table,
-    printed,
     short_names,
 )
 from wayscore.report.summary import differences
+from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from wayscore.report.summary import Summary
 
 Item = TypeVar("Item")
@@ -54,20 +48,31 @@ def check_form(form: str) -> None:
 
 def text(summaries: Sequence[Summary], *, width: int | None = None, color: bool = False) -> str:
     """Return a table for a terminal: a row for each metric, a column for each run, and the signatures below."""
-    console = console_for(width, color)
+    page = TextPage(width or DEFAULT_WIDTH, color)
     counts = {summary.episodes for summary in summaries}
     over = f" over {counted(counts.pop())}" if len(counts) == 1 else ""
-    clusters = summaries[0].signature.fields.get("cluster")
-    by = f", resampled by {clusters}" if clusters else ""
-    console.print(f"Means{over} with 95 % bootstrap intervals{by}\n", markup=False)
-    names = print_means(console, summaries)
+    page.add(f"Means{over} with 95 % {intervals(summaries[0])}\n")
+    names = print_means(page, summaries)
     for summary in summaries:
         if summary.split_by:
             whose = f" of {summary.run}" if len(summaries) > 1 else ""
-            console.print(f"\nMeans{whose} by {_split(summary)}\n", markup=False)
-            _print_groups(console, summary)
+            page.add(f"\nMeans{whose} by {_split(summary)}\n")
+            _print_groups(page, summary)
     notes = [*legend(names, [summary.run for summary in summaries]), *signatures(summaries)]
-    return printed(console) + "\n" + "\n".join(notes) + "\n"
+    return f"{page}\n" + "\n".join(notes) + "\n"
+
+
+def intervals(summary: Summary) -> str:
+    """Say of what kind the intervals are, and what they depend on.
+
+    Seeds and resamples move intervals and leave means alone, which is why the signature does not tell them.
+    """
+    if summary.bootstrap is None:
+        return "intervals"
+    seed, cluster = summary.bootstrap["seed"], summary.bootstrap["cluster"]
+    by = f", resampled by {cluster}" if cluster != "none" else ""
+    of = f", seed {seed}" if seed is not None else ""
+    return f"bootstrap intervals ({counted(summary.bootstrap['resamples'], 'resample')}{of}){by}"
 
 
 def as_json(summaries: Sequence[Summary]) -> str:
@@ -156,24 +161,24 @@ def signatures(summaries: Sequence[Summary]) -> list[str]:
     return [*(f"{summary.run}: {summary.signature}" for summary in summaries), *differences(summaries)]
 
 
-def print_means(console: Console, summaries: Sequence[Summary], most: int = NAME_ROOM[1]) -> list[str]:
+def print_means(page: TextPage, summaries: Sequence[Summary], most: int = NAME_ROOM[1]) -> list[str]:
     """Print means with intervals beside them, or below where there is less room; return the names as printed.
 
     Where even that is too wide, the runs are spread over several tables. Names get `most` characters at most.
     """
-    room = min(max((console.width - 10) // len(summaries) - 3, NAME_ROOM[0]), most)
+    room = min(max((page.width - 10) // len(summaries) - 3, NAME_ROOM[0]), most)
     names = short_names([summary.run for summary in summaries], room)
     tops = best_of(metrics_of(summaries), summaries)
     columns = list(zip(summaries, names, strict=True))
     for below in (False, True):
         table = _means(columns, tops, below)
-        if fits(console, table):
-            console.print(table)
+        if page.fits(table):
+            page.add(table)
             return names
     for count in range(len(columns) - 1, 0, -1):
         parts = [_means(part, tops, below=False) for part in evenly(columns, count)]
-        if count == 1 or all(fits(console, part) for part in parts):
-            print_apart(console, parts)
+        if count == 1 or all(map(page.fits, parts)):
+            print_apart(page, parts)
             break
     return names
 
@@ -188,61 +193,48 @@ def evenly(items: Sequence[Item], most: int) -> list[Sequence[Item]]:
     return [items[first : first + size] for first in range(0, len(items), size)]
 
 
-def print_apart(console: Console, tables: Sequence[Table]) -> None:
+def print_apart(page: TextPage, tables: Sequence[TextTable]) -> None:
     """Print tables with an empty line between them."""
     for place, table in enumerate(tables):
-        if place:
-            console.print()
-        console.print(table)
+        page.add(*([""] if place else []), table)
 
 
-def _means(columns: Sequence[tuple[Summary, str]], tops: dict[str, str | None], below: bool) -> Table:
-    from rich.text import Text
-
-    table = plain_table(2)
-    table.add_column("", no_wrap=True)
+def _means(columns: Sequence[tuple[Summary, str]], tops: dict[str, str | None], below: bool) -> TextTable:
+    table = TextTable(["", *(name for _, name in columns)], left=(0,) if below else range(len(columns) + 1))
     metrics = metrics_of([summary for summary, _ in columns])
     between = "\n" if below else "  "
     cells = []
-    for summary, name in columns:
-        table.add_column(Text(name), justify="right" if below else "left", no_wrap=True)
+    for summary, _ in columns:
         means = [number(metric, summary.metrics[metric.symbol].mean) for metric in metrics]
-        bounds = [interval(metric, summary.metrics[metric.symbol]) for metric in metrics]
-        wide = max(map(len, means))
+        wide = 0 if below else max(map(len, means))
         cells.append(
             [
-                Text(mean if below else mean.rjust(wide), style="bold" if mean == tops[metric.symbol] else "").append(
-                    f"{between}{bound}", style="not bold dim"
-                )
-                for metric, mean, bound in zip(metrics, means, bounds, strict=True)
+                [
+                    (mean.rjust(wide), "bold" if mean == tops[metric.symbol] else ""),
+                    (f"{between}{interval(metric, summary.metrics[metric.symbol])}", "dim"),
+                ]
+                for metric, mean in zip(metrics, means, strict=True)
             ]
         )
-    for metric, *row in zip(metrics, *cells, strict=True):
-        table.add_row(Text(head(metric)), *row)
+    table.rows.extend([head(metric), *row] for metric, *row in zip(metrics, *cells, strict=True))
     return table
 
 
-def _print_groups(console: Console, summary: Summary) -> None:
+def _print_groups(page: TextPage, summary: Summary) -> None:
     metrics = metrics_of([summary])
     for count in range(len(metrics), 0, -1):
         tables = [_group_table(summary, part) for part in evenly(metrics, count)]
-        if count == 1 or all(fits(console, table) for table in tables):
-            print_apart(console, tables)
+        if count == 1 or all(map(page.fits, tables)):
+            print_apart(page, tables)
             return
 
 
-def _group_table(summary: Summary, metrics: Sequence[Metric]) -> Table:
-    from rich.text import Text
-
-    table = plain_table(1)
-    table.add_column(Text(summary.split_by), no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    for metric in metrics:
-        unit = head(metric).partition(" ")[2]
-        table.add_column(Text(f"{metric.symbol}\n{unit}"), justify="right", no_wrap=True)
+def _group_table(summary: Summary, metrics: Sequence[Metric]) -> TextTable:
+    heads = [f"{metric.symbol}\n{head(metric).partition(' ')[2]}" for metric in metrics]
+    table = TextTable([summary.split_by, "n", *heads], space=2)
     for group in summary.groups:
         means = (number(metric, group.means[metric.symbol]) for metric in metrics)
-        table.add_row(Text(group.name), f"{group.episodes:,}", *means)
+        table.rows.append([group.name, f"{group.episodes:,}", *means])
     return table
 
 

@@ -10,17 +10,13 @@ from wayscore.metrics import Metric, find_metrics
 from wayscore.report.layout import (
     ARROWS,
     LATEX_ARROWS,
-    console_for,
     counted,
-    fits,
     head,
     interval,
     latex_name,
     legend,
     markdown_name,
     number,
-    plain_table,
-    printed,
 )
 from wayscore.report.render import (
     NAME_ROOM,
@@ -32,11 +28,9 @@ from wayscore.report.render import (
     print_means,
     signatures,
 )
+from wayscore.report.terminal import DEFAULT_WIDTH, Cell, TextPage, TextTable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from wayscore.report.comparison import Comparison, Contrast, Example
 
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
@@ -59,29 +53,25 @@ def as_json(comparison: Comparison) -> str:
 
 def text(comparison: Comparison, *, width: int | None = None, color: bool = False) -> str:
     """Return tables for a terminal: means, the tests of each run against the baseline, where they differ most."""
-    console = console_for(width, color)
-    console.print(f"{_scope(comparison)}", markup=False)
-    console.print(f"Means with 95 % bootstrap intervals{_clustered(comparison)}\n", markup=False)
+    page = TextPage(width or DEFAULT_WIDTH, color)
+    page.add(_scope(comparison))
+    page.add(f"Means with 95 % bootstrap intervals{_clustered(comparison)}\n")
     summaries = comparison.summaries
-    names = print_means(console, summaries, most=NAME_ROOM[0])  # two of them stand in one table below
+    names = print_means(page, summaries, most=NAME_ROOM[0])  # two of them stand in one table below
     full = [summary.run for summary in summaries]
     short = dict(zip(full, names, strict=True))
     base = short[comparison.baseline]
     for run in comparison.others:
-        console.print(f"\n{short[run]} minus {base}\n", style="bold", markup=False)
-        for space in (2, 1):
-            table = _tests_table(comparison, run, space)
-            if space == 1 or fits(console, table):
-                console.print(table)
-                break
-        _print_examples(console, comparison, run, short)
+        page.add(f"\n{short[run]} minus {base}\n", style="bold")
+        wide, narrow = (_tests_table(comparison, run, space) for space in (3, 2))
+        page.add(wide if page.fits(wide) else narrow)
+        _print_examples(page, comparison, run, short)
     notes = [
         f"\n{_method(comparison)}",
         "d_z: mean difference in standard deviations of the differences. P(better): chance to do better in an episode.",
     ]
-    for note in notes:
-        console.print(note, style="dim", markup=False)
-    return printed(console) + "\n" + "\n".join([*legend(names, full), *_notes(comparison)]) + "\n"
+    page.add(*notes, style="dim")
+    return f"{page}\n" + "\n".join([*legend(names, full), *_notes(comparison)]) + "\n"
 
 
 def markdown(comparison: Comparison) -> str:
@@ -185,19 +175,12 @@ def _p(value: float) -> str:
     return f"{value:.4f}" if value >= 0.0001 else f"{value:.0e}"
 
 
-def _tests_table(comparison: Comparison, run: str, space: int) -> Table:
-    from rich.text import Text
-
-    table = plain_table(space)
-    for place, name in enumerate(_TEST_HEADS):
-        left = place in (0, 4)
-        table.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
+def _tests_table(comparison: Comparison, run: str, space: int) -> TextTable:
+    table = TextTable(_TEST_HEADS, left=(0, 4), space=space)
     for symbol, contrast in comparison.of(run).items():
-        cells = [Text(cell) for cell in _test_cells(find_metrics([symbol])[0], contrast)]
-        if _mark(contrast):
-            cells[1].stylize("bold")
-        cells[2].stylize("dim")
-        table.add_row(*cells)
+        name, mean, bounds, *others = _test_cells(find_metrics([symbol])[0], contrast)
+        cells: list[Cell] = [name, [(mean, "bold" if _mark(contrast) else "")], [(bounds, "dim")], *others]
+        table.rows.append(cells)
     return table
 
 
@@ -217,21 +200,14 @@ def _example_cells(metric: Metric, example: Example) -> list[str]:
     return [example.episode, example.scene, *values, number(metric, example.run - example.baseline, signed=True)]
 
 
-def _print_examples(console: Console, comparison: Comparison, run: str, short: dict[str, str]) -> None:
-    from rich.text import Text
-
+def _print_examples(page: TextPage, comparison: Comparison, run: str, short: dict[str, str]) -> None:
     metric = find_metrics([comparison.metric])[0]
     for side, examples in _sides(comparison, run):
         if not examples:
             continue
-        console.print(f"\nWhere {short[run]} {side}, {head(metric)}\n", markup=False)
-        table = plain_table(2)
         heads = ("episode", "scan", short[comparison.baseline], short[run], "difference")
-        for place, name in enumerate(heads):
-            table.add_column(Text(name), justify="left" if place < 2 else "right", overflow="ellipsis", no_wrap=True)
-        for example in examples:
-            table.add_row(*map(Text, _example_cells(metric, example)))
-        console.print(table)
+        table = TextTable(heads, left=(0, 1), rows=[_example_cells(metric, example) for example in examples])
+        page.add(f"\nWhere {short[run]} {side}, {head(metric)}\n", table)
 
 
 def _markdown_examples(comparison: Comparison, run: str) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from wayscore.ahead import Ahead
 from wayscore.episodes import Joined, References, Run, join
 from wayscore.errors import OptionError
 from wayscore.formats import load_references, load_run
@@ -64,19 +65,19 @@ def score_runs(
     """
     tell = progress or (lambda _: None)
     asked = references if isinstance(references, References) else load_references(references)
-    distance = graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs, convention)
+    found = Ahead(lambda: graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs, convention))
     joined = []
     for run in runs:
         tell(f"reading {run.name if isinstance(run, Run) else Path(run).name}")
         done = run if isinstance(run, Run) else load_run(run)
-        joined.append(join(done, asked, graphs=distance, convention=convention, **(policies or {})))
+        joined.append(join(done, asked, graphs=found.result(), convention=convention, **(policies or {})))
     names = names_apart([one.run for one in joined], runs)
     if shared:
         joined = _shared(joined, names)
     scored = []
     for name, one in zip(names, joined, strict=True):
         tell(f"scoring {name}")
-        table = score_joined(one, distance=distance, convention=convention, threshold=threshold, metrics=metrics)
+        table = score_joined(one, distance=found.result(), convention=convention, threshold=threshold, metrics=metrics)
         scored.append(ScoredRun(name, one, table))
     return scored
 

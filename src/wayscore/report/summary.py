@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wayscore.episodes import Joined
+from wayscore.errors import OptionError
 from wayscore.signature import Signature
 from wayscore.statistics import Interval, bootstrap_table
 from wayscore.table import ScoreTable
 
 if TYPE_CHECKING:
-    from wayscore.episodes import Joined
     from wayscore.report.partition import Partition
 
 
@@ -55,6 +56,8 @@ class Summary:
         settings: of the table, among them convention and threshold.
         split_by: what the groups are, "" without groups.
         groups: the same episodes in groups.
+        bootstrap: what the intervals depend on besides: resamples, seed (None: a generator of the caller's) and
+            cluster; None where they are of another kind.
     """
 
     run: str
@@ -67,6 +70,7 @@ class Summary:
     settings: dict[str, Any]
     split_by: str = ""
     groups: tuple[Group, ...] = ()
+    bootstrap: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
@@ -80,6 +84,7 @@ class Summary:
             "unknown": self.unknown,
             "undefined": self.undefined,
             "metrics": {symbol: interval._asdict() for symbol, interval in self.metrics.items()},
+            "bootstrap": self.bootstrap,
         }
         if self.split_by:
             found["split_by"] = self.split_by
@@ -91,7 +96,7 @@ def summarize(
     table: ScoreTable,
     joined: Joined,
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | int,
     resamples: int = 10_000,
     name: str | None = None,
     clusters: Partition | None = None,
@@ -102,16 +107,21 @@ def summarize(
     Args:
         table: the scores.
         joined: what was scored.
-        rng: the random generator of the bootstrap.
+        rng: the random generator of the bootstrap, or the seed of one.
         resamples: how many resamples it draws.
         name: what to call the run; its own name by default.
         clusters: what is drawn: all episodes of a cluster together; single episodes by default.
         groups: means are given for each of these too.
     """
     labels = None if clusters is None else clusters.of(table)
+    seed = rng if isinstance(rng, int) else None
+    if isinstance(rng, int):
+        if rng < 0:
+            raise OptionError(f"seed must be a whole number, 0 or more, got {rng}")
+        rng = np.random.default_rng(rng)
     return Summary(
         joined.run if name is None else name,
-        _signature(table, joined, clusters),
+        signature_of(table, joined, clusters),
         len(table),
         len(joined.problems["missing"]),
         len(joined.problems["unknown"]),
@@ -120,7 +130,26 @@ def summarize(
         table.settings,
         "" if groups is None else groups.by,
         () if groups is None else _groups(table, groups),
+        {"resamples": resamples, "seed": seed, "cluster": "none" if clusters is None else clusters.by},
     )
+
+
+def summarize_sample(table: ScoreTable, name: str, references: str) -> Summary:
+    """Return means of a sample so large that their intervals are the normal distribution's, and the signature.
+
+    Args:
+        table: the scores, a row a draw.
+        name: what was drawn.
+        references: the name of what it was scored against.
+    """
+    intervals = {}
+    for symbol, mean in table.means().items():
+        finite = table[symbol][np.isfinite(table[symbol])]
+        margin = 1.96 * float(finite.std()) / len(finite) ** 0.5 if len(finite) else 0.0
+        intervals[symbol] = Interval(mean, mean - margin, mean + margin)
+    nothing_wrong = Joined(name, references, (), (), (), {}, {}, {})
+    signature = signature_of(table, nothing_wrong)
+    return Summary(name, signature, len(table), 0, 0, table.undefined(), intervals, table.settings)
 
 
 def differences(summaries: Sequence[Summary]) -> list[str]:
@@ -144,7 +173,8 @@ def _groups(table: ScoreTable, groups: Partition) -> tuple[Group, ...]:
     return tuple(found)
 
 
-def _signature(table: ScoreTable, joined: Joined, clusters: Partition | None) -> Signature:
+def signature_of(table: ScoreTable, joined: Joined, clusters: Partition | None = None) -> Signature:
+    """Return everything that the means of a table depend on."""
     settings = table.settings
     distances = settings["distance"]
     if len(distances) > 1:  # many scenes: one hash of all their hashes

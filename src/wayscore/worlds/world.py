@@ -1,15 +1,13 @@
-"""The paper's simulated world, its path sampler, and scripted walkers whose faults are known.
+"""The paper's simulated world and its path sampler.
 
 Nodes form a jittered grid and are joined where they are near; lengths are Euclidean, one metre a grid step.
 """
-
-# ruff: noqa: ARG001 -- walkers share one signature, whether or not they leave anything to chance
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, cast
@@ -57,10 +55,10 @@ class World:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_whole("size", self.size, least=1)
-        _check_number("jitter", self.jitter)
-        _check_number("reach", self.reach)
-        _check_whole("seed", self.seed, least=0)
+        check_whole("size", self.size, least=1)
+        check_number("jitter", self.jitter)
+        check_number("reach", self.reach)
+        check_whole("seed", self.seed, least=0)
 
     @classmethod
     def paper(cls, seed: int = 0) -> World:
@@ -83,6 +81,11 @@ class World:
         a, b = np.nonzero(np.triu(away <= self.reach, k=1))
         return np.column_stack((a, b)), away[a, b]
 
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """Lengths of all edges, in metres."""
+        return self._edges[1]
+
     @cached_property
     def graph(self) -> Graph:
         """The navigation graph; nodes are labelled (i, j)."""
@@ -95,7 +98,7 @@ class World:
     @cached_property
     def threshold(self) -> float:
         """d_th = 1.33 x the mean edge length, in metres."""
-        if not len(lengths := self._edges[1]):
+        if not len(lengths := self.lengths):
             raise OptionError(f"{self} has no edges; give it more nodes or a longer reach")
         return THRESHOLD_IN_EDGES * math.fsum(lengths) / len(lengths)
 
@@ -129,9 +132,9 @@ class World:
             raise PathError(f"no path leads from {start} to {goal} in {self}; a longer reach would join them")
         path = [start]
         while path[-1] != goal:
-            near = self.neighbors(path[-1])
-            here, *codes, end = (self.graph.index[node] for node in (path[-1], *near, goal))
             # An edge is the shortest way between its ends, because lengths are Euclidean.
+            near = [goal] if self.graph.has_edge(path[-1], goal) else self.neighbors(path[-1])
+            here, *codes, end = (self.graph.index[node] for node in (path[-1], *near, goal))
             steps = self.graph.between(np.array([here]), np.array(codes))[0]
             rest = self.graph.between(np.array(codes), np.array([end]))[:, 0]
             path.append(near[int(np.argmin(steps + rest))])
@@ -146,12 +149,12 @@ class World:
 
     def sample_stages(self, rng: Rng, stages: int = STAGES) -> Path:
         """Draw a node, then `stages` times one of the nodes exactly two or three edges from the last."""
-        _check_whole("stages", stages, least=1)
+        check_whole("stages", stages, least=1)
         if not (starts := list(self._stages_after)):
             raise OptionError(f"no two nodes of {self} are two or three edges apart; give it more nodes")
-        drawn = [_draw(starts, rng)]
+        drawn = [draw(starts, rng)]
         for _ in range(stages):
-            drawn.append(_draw(self._stages_after[drawn[-1]], rng))
+            drawn.append(draw(self._stages_after[drawn[-1]], rng))
         return drawn
 
     def sample_path(self, rng: Rng, stages: int = STAGES) -> Path:
@@ -167,83 +170,19 @@ class World:
         return path
 
 
-Walker: TypeAlias = Callable[[World, Sequence[Node], Rng], Path]
-"""From a world, a reference and chance to a query."""
-
-
-def perfect(world: World, reference: Sequence[Node], rng: Rng) -> Path:
-    """Walk the reference."""
-    return _checked(reference)
-
-
-def noisy(world: World, reference: Sequence[Node], rng: Rng, *, mistakes: float = 0.2) -> Path:
-    """Follow the reference, but at each step stray to any neighbour with probability `mistakes`."""
-    _check_number("mistakes", mistakes, most=1)
-    path = _checked(reference)[:1]
-    for place in reference[1:]:
-        stray = rng.random() < mistakes
-        path += _wander(world, path[-1], 1, rng) if stray else world.shortest_path(path[-1], place)[1:]
-    return path
-
-
-def overshoot(world: World, reference: Sequence[Node], rng: Rng, *, steps: int = 4) -> Path:
-    """Walk the reference, fail to stop, and wander on for `steps` edges."""
-    _check_whole("steps", steps, least=0)
-    return [*_checked(reference), *_wander(world, reference[-1], steps, rng)]
-
-
-def early_stop(world: World, reference: Sequence[Node], rng: Rng, *, share: float = 0.5) -> Path:
-    """Stop after `share` of the reference's edges."""
-    _check_number("share", share, most=1)
-    return _checked(reference)[: 1 + round(share * (len(reference) - 1))]
-
-
-def shortest(world: World, reference: Sequence[Node], rng: Rng) -> Path:
-    """Take the shortest path to the goal, whatever the reference is."""
-    path = _checked(reference)
-    return world.shortest_path(path[0], path[-1])
-
-
-def reversed_walk(world: World, reference: Sequence[Node], rng: Rng) -> Path:
-    """Walk the reference from its goal back to its start."""
-    return _checked(reference)[::-1]
-
-
-def random_walk(world: World, reference: Sequence[Node], rng: Rng) -> Path:
-    """Start where the reference starts and take as many edges, each at random."""
-    start, *others = _checked(reference)
-    return [start, *_wander(world, start, len(others), rng)]
-
-
-_FROM_MOST_TO_LEAST_FAITHFUL = (perfect, noisy, overshoot, early_stop, shortest, reversed_walk, random_walk)
-WALKERS: dict[str, Walker] = {walker.__name__: walker for walker in _FROM_MOST_TO_LEAST_FAITHFUL}
-"""Name -> walker."""
-
-
-def _draw(nodes: Sequence[Node], rng: Rng) -> Node:
+def draw(nodes: Sequence[Node], rng: Rng) -> Node:
+    """Return one of the nodes, each as likely as the others."""
     return nodes[int(rng.integers(len(nodes)))]
 
 
-def _wander(world: World, start: Node, steps: int, rng: Rng) -> Path:
-    """Return the places after `start` on a random walk."""
-    path = [start]
-    for _ in range(steps):
-        path.append(_draw(world.neighbors(path[-1]) or path[-1:], rng))  # where no edge leads away, stay
-    return path[1:]
-
-
-def _checked(reference: Sequence[Node]) -> Path:
-    if not len(reference):
-        raise PathError("the reference is empty; a path has at least one place")
-    return list(reference)
-
-
-def _check_whole(name: str, value: Any, *, least: int) -> None:
+def check_whole(name: str, value: Any, *, least: int) -> None:
+    """Refuse what is not a whole number of at least `least`."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise OptionError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
 
-def _check_number(name: str, value: Any, *, most: float = math.inf) -> None:
+def check_number(name: str, value: Any, *, most: float = math.inf) -> None:
+    """Refuse what is not a finite number from 0 to `most`."""
     if not isinstance(value, int | float | np.number) or not (0 <= value <= most and math.isfinite(value)):
         limits = "0 or more" if math.isinf(most) else f"from 0 to {most:g}"
         raise OptionError(f"{name} must be a number, {limits}, got {value!r}")

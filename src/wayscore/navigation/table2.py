@@ -1,0 +1,284 @@
+"""The paper's Table 2 from data to LaTeX: random, goal-oriented and fidelity-oriented agents, over several seeds.
+
+Work is cut into jobs that leave their result in a folder each; what is there already is not done again, and a job
+that was interrupted goes on from its checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from wayscore.errors import FormatError, OptionError
+
+if TYPE_CHECKING:
+    from wayscore.navigation.training import Recipe
+
+METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
+PAPER: dict[tuple[str, str], tuple[float, ...]] = {
+    ("r2r", "random"): (5.1, 3.3, 5.8, 29.0, 27.9, 3.6),
+    ("r2r", "goal"): (43.7, 38.4, 31.9, 53.5, 54.4, 36.1),
+    ("r2r", "fidelity"): (44.4, 41.4, 33.9, 57.5, 58.3, 38.3),
+    ("r4r", "random"): (13.7, 2.2, 16.5, 22.3, 18.5, 4.1),
+    ("r4r", "goal"): (28.7, 15.0, 9.6, 33.4, 26.9, 11.4),
+    ("r4r", "fidelity"): (28.5, 21.4, 9.4, 35.4, 30.4, 12.6),
+}
+"""Dataset and agent -> the paper's figures, percent, in the order of `METRICS`."""
+T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
+"""Number of seeds -> the factor of a 95 % interval of their mean."""
+TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 120}
+"""Dataset -> words of an instruction that are read."""
+R4R_EPISODES = 60_000
+"""Of R4R's training split so many instructions are drawn: more than training gets through."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train, and on what.
+
+    Attributes:
+        out: the folder of everything that is made.
+        r2r: the folder of R2R's files; None for generated worlds.
+        graphs: connectivity files.
+        views: captions and detections, if they are to be used.
+        seeds: how many agents of each kind.
+        scale: all numbers of updates are multiplied by this.
+    """
+
+    out: Path
+    r2r: Path | None = None
+    graphs: Path | None = None
+    views: Path | None = None
+    seeds: int = 3
+    scale: float = 1.0
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """What agents are trained and tested on."""
+        return ("worlds",) if self.r2r is None else ("r2r", "r4r")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training.
+
+    Attributes:
+        name: of its folder.
+        dataset: what it is trained and tested on.
+        reward: none for imitation alone.
+        seed: of everything that is drawn.
+        after: the job whose policy it begins with.
+    """
+
+    name: str
+    dataset: str
+    reward: str | None
+    seed: int
+    after: str | None
+
+
+def jobs(plan: Plan) -> list[Job]:
+    """Return all trainings, each after the one it begins with.
+
+    >>> [job.name for job in jobs(Plan(Path("out"), seeds=1))]
+    ['worlds-imitation-0', 'worlds-goal-0', 'worlds-fidelity-0']
+    """
+    found = []
+    for seed in range(plan.seeds):
+        before: str | None = None
+        for dataset in plan.datasets:
+            imitation = Job(f"{dataset}-imitation-{seed}", dataset, None, seed, before)
+            found.append(imitation)
+            found += [Job(f"{dataset}-{r}-{seed}", dataset, r, seed, imitation.name) for r in ("goal", "fidelity")]
+            before = imitation.name
+    return found
+
+
+def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
+    """Return how a job is trained."""
+    from wayscore.navigation.tasks import WORLD_THRESHOLD
+    from wayscore.navigation.training import Recipe
+
+    recipe = {
+        "r2r": Recipe(teacher="shortest", imitation=5_000, reinforcement=3_000, most_steps=10),
+        "r4r": Recipe(
+            teacher="faithful", imitation=2_000, reinforcement=2_000, most_steps=17, guidance=0.5, guided=0.5
+        ),
+        "worlds": Recipe(
+            teacher="faithful",
+            imitation=600,
+            reinforcement=400,
+            most_steps=16,
+            hidden=64,
+            embedding=32,
+            dropout=0.0,
+            threshold=WORLD_THRESHOLD,
+            every=200,
+        ),
+    }[job.dataset]
+    imitation, reinforcement = (max(1, round(scale * n)) for n in (recipe.imitation, recipe.reinforcement))
+    if job.reward is None:
+        return replace(recipe, seed=job.seed, imitation=imitation, reinforcement=0)
+    return replace(recipe, seed=job.seed, imitation=0, reinforcement=reinforcement, reward=job.reward)
+
+
+def prepare(plan: Plan) -> None:
+    """Build R4R where it is needed and not there yet."""
+    if plan.r2r is None:
+        return
+    from wayscore.distances.matterport import load_graphs
+    from wayscore.navigation.r4r import build, read_annotations
+
+    if plan.graphs is None:
+        raise OptionError("R2R and R4R need their graphs; give the connectivity files with --graphs")
+    for split in ("train", "val_unseen"):
+        target = data_file(plan, "r4r", split)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            made = build(read_annotations(data_file(plan, "r2r", split)), load_graphs(plan.graphs))
+            target.with_suffix(".tmp").write_bytes(msgspec.json.encode(made.paths))
+            target.with_suffix(".tmp").replace(target)
+
+
+def data_file(plan: Plan, dataset: str, split: str) -> Path:
+    """Return the file of a split: R2R's wherever it is, R4R's among what is made."""
+    if dataset == "r4r":
+        return plan.out / "data" / f"R4R_{split}.json"
+    assert plan.r2r is not None
+    files = [plan.r2r / f"R2R_{split}.json{ending}" for ending in ("", ".gz")]
+    found = next((file for file in files if file.is_file()), None)
+    if found is None:
+        raise FormatError(f"{plan.r2r}: has neither {files[0].name} nor {files[1].name}")
+    return found
+
+
+def do(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
+    """Train one agent, let it walk the validation split and score it; nothing is done that is done already."""
+    from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
+    from wayscore.navigation.training import Trainer, load_checkpoint
+
+    folder = plan.out / job.name
+    if (folder / "scores.json").exists():
+        return
+    words = TRAINED_ON[job.dataset]
+    if job.dataset == "worlds":
+        lessons = lessons_from_worlds(seed=0)
+    else:
+        known = None if job.after is None else load_checkpoint(plan.out / job.after)["vocabulary"]
+        lessons = lessons_from_files(
+            data_file(plan, job.dataset, "train"),
+            plan.graphs,
+            views=plan.views,
+            words=words,
+            known=known,
+            most=R4R_EPISODES,
+        )
+    start = None if job.after is None else load_checkpoint(plan.out / job.after)["policy"]
+    trainer = Trainer(lessons.train, recipe_of(job, plan.scale), dev=lessons.dev, sight=lessons.sight, start=start)
+    if (folder / "checkpoint.pt").exists():
+        trainer.resume(folder)
+
+    def told(update: int, row: Any) -> None:
+        if progress is not None and row is not None:
+            progress(
+                f"{job.name}: update {update} of {trainer.total}, nDTW {row.get('nDTW', 0.0):.3f} on held-out houses"
+            )
+
+    trainer.run(folder, told)
+    scores = _score(job, plan, trainer.policy)
+    (folder / "scores.tmp").write_text(json.dumps(scores))
+    (folder / "scores.tmp").replace(folder / "scores.json")
+
+
+def _score(job: Job, plan: Plan, policy: Any) -> dict[str, float]:
+    """Walk the validation split once and score the walks, which are kept as a result file."""
+    from wayscore.episodes import Query, Run
+    from wayscore.navigation.houses import tasks_for, world_test
+    from wayscore.navigation.training import walk_all
+    from wayscore.report.runs import distances_for, score_runs
+
+    recipe = recipe_of(job)
+    if job.dataset == "worlds":
+        asked, graphs = world_test()
+    else:
+        from wayscore.formats import load_references
+
+        asked = load_references(data_file(plan, job.dataset, "val_unseen"))
+        graphs = distances_for(asked, plan.graphs)
+    vocabulary = _vocabulary(plan.out / job.name)
+    tasks, sight = tasks_for(asked, graphs, vocabulary, words=TRAINED_ON[job.dataset], views=plan.views)
+    paths = walk_all(policy, tasks, recipe, sight)
+    labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if job.dataset == "worlds" else {}
+    walks = {name: [labels.get(p, p) for p in path] for name, path in zip(tasks.names, paths, strict=True)}
+    run = [{"instr_id": name, "trajectory": [[str(p), 0, 0] for p in path]} for name, path in walks.items()]
+    (plan.out / job.name / "run.json").write_bytes(msgspec.json.encode(run))
+    done = Run(job.name, "r2r", {name: Query(name, path) for name, path in walks.items()})
+    scored = score_runs([done], asked, graphs=graphs, threshold=recipe.threshold, metrics=list(METRICS))
+    return scored[0].table.means()
+
+
+def _vocabulary(folder: Path) -> Any:
+    from wayscore.navigation.training import load_policy
+
+    return load_policy(folder)[2]
+
+
+def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, float]:
+    """Return the means of the random agent on a validation split."""
+    from wayscore.formats import load_references
+    from wayscore.navigation.baselines import score_random
+    from wayscore.navigation.houses import world_test
+    from wayscore.navigation.tasks import WORLD_THRESHOLD
+    from wayscore.report.runs import distances_for
+
+    if dataset == "worlds":
+        asked, graphs = world_test()
+        table = score_random(asked, graphs, walks=walks // 10, threshold=WORLD_THRESHOLD, metrics=list(METRICS))
+    else:
+        asked = load_references(data_file(plan, dataset, "val_unseen"))
+        table = score_random(asked, distances_for(asked, plan.graphs), walks=walks, metrics=list(METRICS))
+    return table.means()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A mean over seeds, percent, and half the width of its 95 % interval (NaN-free: 0 with one seed)."""
+
+    mean: float
+    margin: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Cell:
+        """Return the mean of shares over seeds, with Student's interval.
+
+        >>> Cell.of([0.40, 0.42])
+        Cell(mean=41.0, margin=12.7)
+        """
+        count = len(values)
+        mean = 100 * math.fsum(values) / count
+        if count < 2:
+            return cls(round(mean, 4), 0.0)
+        spread = math.sqrt(math.fsum((100 * value - mean) ** 2 for value in values) / (count - 1))
+        return cls(round(mean, 4), round(T_95.get(count, 1.96) * spread / math.sqrt(count), 1))
+
+
+Table2 = Mapping[tuple[str, str], Mapping[str, Cell]]
+
+
+def gather(plan: Plan) -> dict[tuple[str, str], dict[str, Cell]]:
+    """Return every agent's row over the seeds that are done."""
+    found: dict[tuple[str, str], dict[str, Cell]] = {}
+    for dataset in plan.datasets:
+        found[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}
+        for agent in ("imitation", "goal", "fidelity"):
+            files = [plan.out / f"{dataset}-{agent}-{seed}" / "scores.json" for seed in range(plan.seeds)]
+            scores = [json.loads(file.read_text()) for file in files if file.exists()]
+            if scores:
+                found[dataset, agent] = {metric: Cell.of([one[metric] for one in scores]) for metric in METRICS}
+    return found

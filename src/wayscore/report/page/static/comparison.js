@@ -1,0 +1,237 @@
+// Tests of each run against the baseline, and the episodes in which the two differ most.
+
+const LEVELS = [
+  [0.001, "***"],
+  [0.01, "**"],
+  [0.05, "*"],
+];
+const stars = (p) => LEVELS.find(([level]) => p < level)?.[1] ?? "";
+const pValue = (p) => (p >= 0.0001 ? p.toFixed(4) : minus(p.toExponential(0)));
+
+function showComparison() {
+  const found = results.comparison;
+  if (!found) return;
+  const section = $("#comparison");
+  section.hidden = $('nav a[href="#comparison"]').hidden = false;
+  const base = results.runs.findIndex((run) => run.name === found.baseline);
+  const pairs = found.others.map((other, n) => {
+    const run = results.runs.findIndex(({ name }) => name === other.run);
+    return el(
+      "div",
+      { class: "contrast", hidden: n > 0, "data-run": run, "data-base": base },
+      el("h3", {}, runName(run, true), el("span", { class: "minus" }, "minus"), runName(base, true)),
+      scrolling(`${other.run} minus ${found.baseline}`, testsTable(other)),
+      el(
+        "div",
+        { class: "beside" },
+        el("div", { class: "differ" }, examples(other, run, base)),
+        el("div", { class: "against" }),
+      ),
+    );
+  });
+  const choose = (wanted) => {
+    pairs.forEach((pair, n) => (pair.hidden = n !== Number(wanted)));
+    if (data) browser.set({ a: base, b: Number(pairs[wanted].dataset.run), outcome: "" }, true); // the list follows
+  };
+  const names = found.others.map((other, n) => [n, other.run]);
+  add(
+    section,
+    pairs.length > 1 && el("div", { class: "controls" }, select(`Run, against ${found.baseline}`, names, 0, choose)),
+    pairs,
+  );
+  add(
+    section,
+    el(
+      "p",
+      { class: "note" },
+      "Intervals are from the paired bootstrap; p-values from a paired randomization test",
+      results.cluster && `, resampled by ${results.cluster}`,
+      `, after Holm’s correction over ${counted(found.tests, "test")}; `,
+      `${grouped(found.resamples)} resamples, seed ${found.seed}. *** p < 0.001, ** p < 0.01, * p < 0.05. `,
+      "P(better): the chance to do better in an episode, ties counting half. ",
+      "d_z: the mean difference in standard deviations of the differences.",
+      found.left_out > 0 && ` ${counted(found.left_out)} that not all runs have are left out.`,
+    ),
+  );
+}
+
+function testsTable(other) {
+  const heads = [
+    ["Metric", ""],
+    ["Difference", "number"],
+    ["95 % interval", "number"],
+    ["worse · better", "forest"],
+    ["p (Holm)", "number"],
+    ["Win · tie · loss", "outcomes"],
+    ["P(better)", "number"],
+    ["d_z", "number"],
+  ];
+  return el(
+    "table",
+    { class: "tests" },
+    el("caption", { class: "unseen" }, "Differences and tests"),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        heads.map(([text, kind]) => el("th", { scope: "col", class: kind }, text)),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      other.tests.map((test) => {
+        const metric = metricOf[test.metric];
+        const sure = stars(test.p);
+        return el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, metricName(metric)),
+          el("td", { class: "number" }, el(sure ? "strong" : "span", {}, minus(test.text))),
+          el("td", { class: "number interval" }, minus(test.interval)),
+          el("td", { class: "forest" }, forest(metric, test, other.tests)),
+          el("td", { class: "number" }, pValue(test.p), el("span", { class: "stars" }, sure)),
+          el("td", { class: "outcomes" }, test.outcomes && outcomeBar(test.outcomes)),
+          el("td", { class: "number" }, test.superiority === null ? "–" : test.superiority.toFixed(3)),
+          el(
+            "td",
+            { class: "number" },
+            test.effect_size === null ? "∞" : minus((test.effect_size >= 0 ? "+" : "") + test.effect_size.toFixed(2)),
+          ),
+        );
+      }),
+    ),
+  );
+}
+
+// A difference with its interval about zero, better to the right; shares on one scale, every other metric on its own.
+function forest(metric, test, tests) {
+  const [width, height] = [170, 22];
+  const alike = metric.share ? tests.filter((one) => metricOf[one.metric].share) : [test];
+  const most = Math.max(...alike.flatMap((one) => [Math.abs(one.low), Math.abs(one.high)])) * 1.08 || 1;
+  const turn = metric.direction === "down" ? -1 : 1;
+  const scale = linear([-most, most], [4, width - 4]);
+  const [a, b] = [scale(turn * test.low), scale(turn * test.high)].sort((x, y) => x - y);
+  const kind = !metric.direction ? "neither" : a > width / 2 ? "better" : b < width / 2 ? "worse" : "neither";
+  return svg(
+    "svg",
+    { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    svg("line", { class: "zero", x1: width / 2, x2: width / 2, y1: 0, y2: height }),
+    svg(
+      "g",
+      { class: `effect ${kind}` },
+      svg("line", { x1: a, x2: Math.max(b, a + 1), y1: height / 2, y2: height / 2 }),
+      svg("path", {
+        d: shape(kind === "worse" ? 4 : kind === "better" ? 2 : 0, scale(turn * test.mean), height / 2, 4.5),
+      }),
+    ),
+  );
+}
+
+function outcomeBar([wins, ties, losses]) {
+  const [all, width] = [wins + ties + losses || 1, 120];
+  let x = 0;
+  const parts = [
+    ["win", wins],
+    ["tie", ties],
+    ["loss", losses],
+  ].map(([kind, count]) => {
+    const part = svg("rect", { class: kind, x, y: 0, width: (width * count) / all, height: 7 });
+    x += (width * count) / all;
+    return part;
+  });
+  return [
+    el("span", { class: "counts" }, `${grouped(wins)} · ${grouped(ties)} · ${grouped(losses)}`),
+    svg("svg", { class: "bar", width, height: 7, viewBox: `0 0 ${width} 7`, "aria-hidden": "true" }, parts),
+  ];
+}
+
+function examples(other, run, base) {
+  const metric = metricOf[results.comparison.metric];
+  const sides = metric.direction ? ["gains most", "loses most"] : ["is most above", "is most below"];
+  return [other.better, other.worse].map(
+    (rows, side) =>
+      rows.length > 0 &&
+      el(
+        "div",
+        {},
+        el("h4", {}, `Where ${results.runs[run].short} ${sides[side]}, ${metric.head}`),
+        el(
+          "table",
+          { class: "examples" },
+          el(
+            "thead",
+            {},
+            el(
+              "tr",
+              {},
+              el("th", { scope: "col" }, "Episode"),
+              el("th", { scope: "col" }, "Scan"),
+              [base, run].map((n) => el("th", { scope: "col", class: "number" }, runName(n))),
+              el("th", { scope: "col", class: "number" }, "Difference"),
+            ),
+          ),
+          el(
+            "tbody",
+            {},
+            rows.map((row) =>
+              el(
+                "tr",
+                {},
+                el("td", {}, el("a", { href: `#episode=${encodeURIComponent(row.episode)}` }, row.episode)),
+                el("td", { class: "scan" }, row.scene),
+                el("td", { class: "number" }, minus(row.baseline)),
+                el("td", { class: "number" }, minus(row.run)),
+                el("td", { class: "number" }, el("strong", {}, minus(row.difference))),
+              ),
+            ),
+          ),
+        ),
+      ),
+  );
+}
+
+// Every episode by its score in both runs: above the diagonal the run does better.
+function showAgainst() {
+  const metric = metricOf[LEADING];
+  const domain = domainOf(metric);
+  for (const place of document.querySelectorAll("#comparison [data-run]")) {
+    const [run, base] = [Number(place.dataset.run), Number(place.dataset.base)];
+    const title = (n) => `${metric.symbol} of ${results.runs[n].short}${metric.unit ? `, ${metric.unit}` : ""}`;
+    const value = (n) => (_, row) => data.runs[n].scores[LEADING][row];
+    add(
+      $(".against", place),
+      el(
+        "figure",
+        {},
+        el(
+          "figcaption",
+          {},
+          el("b", {}, "Episode by episode"),
+          el("span", {}, `Each mark is an episode; off the diagonal the two runs differ.`),
+          el("span", { class: "screen" }, " Click one to open it."),
+        ),
+        responsive((width) =>
+          cloud({
+            width,
+            height: Math.min(430, Math.max(280, width * 0.8)),
+            runs: [run],
+            x: { metric, domain, title: title(base), value: value(base) },
+            y: { metric, domain, title: title(run), value: value(run) },
+            label: `Episodes by ${metric.name} in both runs`,
+            marks: (ax, ay) =>
+              svg("line", {
+                class: "threshold",
+                x1: ax(domain.low),
+                y1: ay(domain.low),
+                x2: ax(domain.high),
+                y2: ay(domain.high),
+              }),
+          }),
+        ),
+      ),
+    );
+  }
+}

@@ -1,0 +1,143 @@
+// What Python wrote into the page: results at once, episodes when they are unpacked.
+
+const results = JSON.parse($("#results-data").textContent);
+const metrics = results.metrics;
+const metricOf = Object.fromEntries(metrics.map((metric) => [metric.symbol, metric]));
+const SUCCESS = "SR" in metricOf ? "SR" : null;
+const LEADING =
+  results.comparison?.metric ?? ["nDTW", "SPL", "SR", metrics[0].symbol].find((symbol) => symbol in metricOf);
+
+let data = null;
+
+async function unpack() {
+  const packed = Uint8Array.from(atob($("#episodes-data").textContent), (char) => char.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Episodes(await new Response(stream).json());
+}
+
+class Episodes {
+  constructor(plain) {
+    Object.assign(this, plain);
+    this.count = plain.id.length;
+    this.rowOf = new Map(plain.id.map((id, row) => [id, row]));
+    this.scenes = plain.scenes.map(sceneOf);
+    this.runs = plain.runs.map((run) => this.#columns(run));
+    this.lengths = lengthGroups(plain.length);
+    this.words = null;
+  }
+
+  // Scores of every episode: NaN where a run does not have it, Infinity where no way exists.
+  #columns({ rows, query, warping, scores }) {
+    const at = rows ?? Array.from(query, (_, row) => row);
+    const whole = (values) => {
+      const found = new Int32Array(this.count).fill(-1);
+      at.forEach((row, place) => (found[row] = values[place]));
+      return found;
+    };
+    const columns = {};
+    for (const [symbol, values] of Object.entries(scores)) {
+      const column = (columns[symbol] = new Float64Array(this.count).fill(NaN));
+      const steps = this.steps[symbol];
+      at.forEach((row, place) => (column[row] = values[place] === null ? Infinity : values[place] / steps));
+    }
+    const has = new Uint8Array(this.count);
+    for (const row of at) has[row] = 1;
+    return { has, query: whole(query), warping: whole(warping), scores: columns };
+  }
+
+  // The places of a path: position where it is known, and the node's name.
+  path(row, number) {
+    if (number < 0) return null;
+    return this.#placesOf(this.scene[row], this.paths[number]);
+  }
+
+  goalsOf(row) {
+    return this.#placesOf(this.scene[row], this.goals[row]);
+  }
+
+  #placesOf(number, codes) {
+    const scene = this.scenes[number];
+    if (scene.nodes) return codes.map((code) => scene.places[code]);
+    const places = [];
+    let [x, y, h] = [0, 0, 0];
+    for (let i = 0; i < codes.length; i += 3) {
+      x += codes[i];
+      y += codes[i + 1];
+      h += codes[i + 2];
+      const at = { x: x / scene.scale, y: y / scene.scale, h: h / scene.scale };
+      places.push({ ...at, code: null, name: `${at.x.toFixed(2)}, ${at.y.toFixed(2)}`, floor: floorOf(scene, at.h) });
+    }
+    return places;
+  }
+
+  // The pairs of a warping: positions in reference and query, and how far apart the two places are.
+  warping(run, row) {
+    const number = this.runs[run].warping[row];
+    if (number < 0) return null;
+    const [moves, gaps] = this.warpings[number];
+    const pairs = [{ i: 0, j: 0, gap: gaps[0] / 100 }];
+    let [i, j] = [0, 0];
+    for (let place = 0; place < moves.length; place++) {
+      if (moves[place] !== "2") i += 1;
+      if (moves[place] !== "1") j += 1;
+      pairs.push({ i, j, gap: gaps[place + 1] / 100 });
+    }
+    return pairs;
+  }
+
+  // Text to search in, made when first asked for.
+  searchable(row) {
+    this.words ??= this.id.map((id, n) => `${id}\n${this.instruction[n]}`.toLowerCase());
+    return this.words[row];
+  }
+}
+
+function sceneOf(plain) {
+  const scene = { ...plain, floors: plain.floors.map((height) => height / plain.scale), places: [] };
+  scene.drawn = !plain.nodes || Boolean(plain.at);
+  (plain.nodes ?? []).forEach((name, code) => {
+    const [x, y, h] = plain.at ? [0, 1, 2].map((axis) => plain.at[3 * code + axis] / plain.scale) : [0, 0, 0];
+    scene.places.push({ x, y, h, code, name, floor: floorOf(scene, h) });
+  });
+  return scene;
+}
+
+function floorOf(scene, height) {
+  let nearest = 0;
+  scene.floors.forEach((floor, number) => {
+    if (Math.abs(floor - height) < Math.abs(scene.floors[nearest] - height)) nearest = number;
+  });
+  return nearest;
+}
+
+// Reference lengths in at most eight groups of one width.
+function lengthGroups(lengths) {
+  let least = Infinity;
+  let most = 0;
+  for (const length of lengths) {
+    least = Math.min(least, length);
+    most = Math.max(most, length);
+  }
+  let width = 1;
+  for (let step = 0; Math.floor(most / width) - Math.floor(least / width) >= 8; step++) width *= [2, 2.5, 2][step % 3];
+  const name = (length) => {
+    const first = Math.floor(length / width) * width;
+    return width === 1 ? String(first) : `${first}–${first + width - 1}`;
+  };
+  return lengths.map(name);
+}
+
+// Mean, its standard error and count of the finite values among some rows.
+function meanOf(column, rows) {
+  let [count, sum, squares] = [0, 0, 0];
+  for (const row of rows) {
+    const value = column[row];
+    if (!Number.isFinite(value)) continue;
+    count += 1;
+    sum += value;
+    squares += value * value;
+  }
+  const mean = count ? sum / count : NaN;
+  const spread = count > 1 ? Math.sqrt(Math.max(squares / count - mean * mean, 0) / (count - 1)) : NaN;
+  return { count, mean, error: spread };
+}

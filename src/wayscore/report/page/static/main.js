@@ -1,0 +1,136 @@
+// Colours, keys, and the order in which the page comes to life.
+
+const KEYS = [
+  ["j or ↓", "next episode"],
+  ["k or ↑", "previous episode"],
+  ["Enter", "go to the open episode"],
+  ["Esc", "back to the list"],
+  ["/", "search"],
+  ["← →", "step through the warping"],
+  ["d", "dark or light"],
+  ["?", "this help"],
+];
+
+function setTheme(dark) {
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const button = $("#theme");
+  button.setAttribute("aria-pressed", String(dark));
+  refill(
+    button,
+    svg(
+      "svg",
+      { width: 18, height: 18, viewBox: "0 0 20 20", "aria-hidden": "true" },
+      dark
+        ? [
+            svg("circle", { cx: 10, cy: 10, r: 4 }),
+            svg("path", {
+              class: "rays",
+              d: "M10 1v3M10 16v3M1 10h3M16 10h3M3.6 3.6l2.1 2.1M14.3 14.3l2.1 2.1M3.6 16.4l2.1-2.1M14.3 5.7l2.1-2.1",
+            }),
+          ]
+        : svg("path", { d: "M16.5 12.5A7 7 0 0 1 7.5 3.5a7 7 0 1 0 9 9Z" }),
+    ),
+  );
+  repaint();
+}
+
+function startTheme() {
+  const asked = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  try {
+    chosen = localStorage.getItem("wayscore-theme");
+  } catch {} // some browsers keep nothing for files
+  setTheme(chosen ? chosen === "dark" : asked.matches);
+  asked.addEventListener("change", () => !chosen && setTheme(asked.matches));
+  $("#theme").addEventListener("click", () => {
+    chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    setTheme(chosen === "dark");
+    try {
+      localStorage.setItem("wayscore-theme", chosen);
+    } catch {}
+  });
+}
+
+function startHelp() {
+  const help = $("#help");
+  const single = el("input", { type: "checkbox", id: "single-keys", checked: true });
+  add(
+    help,
+    el("h2", { id: "help-title" }, "Keys"),
+    el(
+      "dl",
+      { class: "keys" },
+      KEYS.map(([key, what]) => [
+        el(
+          "dt",
+          {},
+          key.split(/( or | )/).map((part) => (part.trim() && part !== " or " ? el("kbd", {}, part) : part)),
+        ),
+        el("dd", {}, what),
+      ]),
+    ),
+    el("p", {}, el("label", {}, single, " Letters work anywhere on the page")),
+    el("form", { method: "dialog" }, el("button", {}, "Close")),
+  );
+  $("#keys").addEventListener("click", () => help.showModal());
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+    const typing = event.target.matches("input, select, textarea");
+    if (event.key === "Escape" && data) {
+      if (typing || event.target.closest(".browser")) browser.close();
+      return;
+    }
+    if (typing || !single.checked || !data) return;
+    const actions = {
+      j: () => browser.move(1),
+      k: () => browser.move(-1),
+      "/": () => {
+        $(".filters").open = true;
+        $("#search").focus();
+        $("#search").select();
+      },
+      "?": () => help.showModal(),
+      d: () => $("#theme").click(),
+      ArrowRight: () => stepWarping(1),
+      ArrowLeft: () => stepWarping(-1),
+    };
+    if (!(event.key in actions) || (event.key.startsWith("Arrow") && !event.target.closest(".browser"))) return;
+    event.preventDefault();
+    actions[event.key]();
+  });
+}
+
+function stepWarping(by) {
+  for (const slider of document.querySelectorAll(".detail input[type=range]")) {
+    slider.value = Number(slider.value) + by;
+    slider.dispatchEvent(new Event("input"));
+  }
+}
+
+async function start() {
+  add(
+    $("#colours"),
+    [0, 1, 2, 3, 4, 5, 6].map((run) => el("span", { class: `run-${run}` })),
+  ); // canvases read them here
+  startTheme();
+  startHelp();
+  showResults();
+  showComparison();
+  try {
+    data = await unpack();
+  } catch (error) {
+    $("#episodes").append(
+      el("p", { class: "warning" }, `The episodes cannot be unpacked by this browser: ${error.message}`),
+    );
+    return;
+  }
+  showCloud();
+  showAgainst();
+  showDistributions();
+  showBreakdown();
+  browser.start();
+  document.documentElement.dataset.ready = "true";
+  performance.mark("interactive");
+}
+
+start();

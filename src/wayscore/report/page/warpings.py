@@ -1,0 +1,61 @@
+"""Warpings as few characters: which way each step goes, and how far apart the matched places are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from wayscore.alignment import Alignment, align, fast_dtw
+from wayscore.distances.euclidean import Euclidean
+from wayscore.rules import distance_by
+
+if TYPE_CHECKING:
+    from wayscore.convention import Convention
+    from wayscore.distances.base import Distance
+
+GAP_STEPS = 100
+"""Distances between matched places are whole numbers of these parts."""
+BLOCK_CELLS = 1 << 20
+"""Up to this many cells the distances of a pair of paths are asked for as the scores' were, in one block."""
+MOVES = "?210"
+"""A warping's step as one character, by 2 x (along the reference) + (along the query): 0 is both."""
+Key: TypeAlias = tuple[str, int, int]
+"""A scene and the numbers of a reference and a query."""
+
+
+class Warpings:
+    """Each warping once, by the convention's distance; episodes that share both paths share their warping."""
+
+    def __init__(self, distance: Distance | Mapping[str, Distance] | None, rules: Convention) -> None:
+        self.packed: list[list[Any]] = []
+        self._distance = distance_by(distance, rules)
+        self._measure = fast_dtw if rules.warping == "fast" else align
+        self._numbers: dict[Key, int] = {}
+
+    def number(self, key: Key, reference: Any, query: Any) -> int:
+        """Return the number of a warping, -1 where none is finite."""
+        if key not in self._numbers:
+            space = self._distance[key[0]] if isinstance(self._distance, Mapping) else self._distance
+            found = pack(self._measure(reference=reference, query=query, distance=space or Euclidean()))
+            self._numbers[key] = -1 if found is None else len(self.packed)
+            self.packed += [] if found is None else [found]
+        return self._numbers[key]
+
+
+def pack(warping: Alignment) -> list[Any] | None:
+    """Return a warping's moves and the distance at each of its places; None where no way exists.
+
+    >>> pack(align(reference=[[0.0], [1.0], [2.0]], query=[[0.0], [2.0]]))
+    ['10', [0, 100, 0]]
+    """
+    i, j = warping.pairs.T
+    if len(warping.reference) * len(warping.query) <= BLOCK_CELLS:
+        gaps = warping.distances()[i, j]
+    else:
+        gaps = warping.distance.pairs(warping.reference[i], warping.query[j])
+    if not np.isfinite(gaps).all():
+        return None
+    steps = np.diff(warping.pairs, axis=0) @ (2, 1)
+    return ["".join(MOVES[step] for step in steps.tolist()), np.rint(gaps * GAP_STEPS).astype(np.int64).tolist()]

@@ -1,0 +1,161 @@
+"""Text for a terminal: lines, and tables of aligned columns, in bold and dim where there is colour.
+
+Small on purpose: a command that takes a third of a second cannot wait for a larger library to be loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Cell: TypeAlias = str | Sequence[tuple[str, str]]
+"""Text, or pieces of it each with its style: "bold", "dim" or ""."""
+DEFAULT_WIDTH = 100
+CODES = {"bold": "\x1b[1m", "dim": "\x1b[2m"}
+PLAIN = "\x1b[0m"
+NARROWEST = 4
+"""Columns that do not fit are cut, but to no less than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    r"""A table with one line under its heads.
+
+    Attributes:
+        heads: of the columns; may have several lines.
+        left: the columns that are flush left; the others are flush right.
+        space: between columns.
+        rows: cells; those of one piece may have several lines.
+
+    >>> table = TextTable(["", "SR"])
+    >>> table.rows.append(["agent", "21.4"])
+    >>> print("\n".join(table.lines()))
+              SR
+    ────────────
+    agent   21.4
+    """
+
+    heads: Sequence[str]
+    left: Collection[int] = (0,)
+    space: int = 3
+    rows: list[Sequence[Cell]] = field(default_factory=list)
+
+    def width(self) -> int:
+        """Return how many columns of a terminal the table takes."""
+        return self._width(self._widths())
+
+    def lines(self, most: int | None = None, *, color: bool = False) -> list[str]:
+        """Return the lines; where these would be wider than `most`, the widest columns are cut."""
+        widths = self._widths()
+        while most is not None and self._width(widths) > most and max(widths) > NARROWEST:
+            widths[widths.index(max(widths))] -= 1
+        heads = [[(head, "bold")] for head in self.heads]
+        rule = "─" * self._width(widths)
+        below = (line for row in self.rows for line in self._lines(row, widths, color))
+        return [*self._lines(heads, widths, color), rule, *below]
+
+    def _width(self, widths: Sequence[int]) -> int:
+        return sum(widths) + self.space * (len(widths) - 1)
+
+    def _widths(self) -> list[int]:
+        columns = zip(self.heads, *self.rows, strict=True)
+        return [max(breadth(line) for cell in column for line in _text(cell).split("\n")) for column in columns]
+
+    def _lines(self, row: Sequence[Cell], widths: Sequence[int], color: bool) -> list[str]:
+        cells = [_split(cell) for cell in row]
+        height = max(map(len, cells))
+        gap = " " * self.space
+        return [
+            gap.join(
+                _aligned(cell[number] if number < len(cell) else [], width, place in self.left, color)
+                for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            ).rstrip()
+            for number in range(height)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class TextPage:
+    """What a command prints, as wide as there is room."""
+
+    width: int = DEFAULT_WIDTH
+    color: bool = False
+    lines: list[str] = field(default_factory=list)
+
+    def fits(self, table: TextTable) -> bool:
+        """Whether a table needs no more than the page's width."""
+        return table.width() <= self.width
+
+    def add(self, *parts: str | TextTable, style: str = "") -> None:
+        """Add lines, which are broken between words where they are too long, and tables."""
+        for part in parts:
+            if isinstance(part, TextTable):
+                self.lines.extend(part.lines(self.width, color=self.color))
+            else:
+                self.lines.extend(_styled(line, style, self.color) for line in self._broken(part))
+
+    def _broken(self, text: str) -> list[str]:
+        lines = text.split("\n")
+        if all(len(line) <= self.width for line in lines):
+            return lines
+        from textwrap import wrap
+
+        return [part for line in lines for part in (wrap(line, self.width) or [""])]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+
+def breadth(text: str) -> int:
+    """Return how many columns of a terminal a line takes.
+
+    >>> breadth("agent ↑"), breadth("代理")
+    (7, 4)
+    """
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _text(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else "".join(text for text, _ in cell)
+
+
+def _split(cell: Cell) -> list[list[tuple[str, str]]]:
+    """Return the pieces of each line of a cell."""
+    lines: list[list[tuple[str, str]]] = [[]]
+    for text, style in [(cell, "")] if isinstance(cell, str) else cell:
+        first, *others = text.split("\n")
+        lines[-1].append((first, style))
+        lines += [[(line, style)] for line in others]
+    return lines
+
+
+def _aligned(pieces: Sequence[tuple[str, str]], width: int, left: bool, color: bool) -> str:
+    taken = sum(breadth(text) for text, _ in pieces)
+    if taken > width:
+        pieces, taken = _cut(pieces, width)
+    blank = " " * (width - taken)
+    shown = "".join(_styled(text, style, color) for text, style in pieces)
+    return shown + blank if left else blank + shown
+
+
+def _cut(pieces: Sequence[tuple[str, str]], width: int) -> tuple[list[tuple[str, str]], int]:
+    kept: list[tuple[str, str]] = []
+    room = width - 1
+    for text, style in pieces:
+        end = len(text)
+        while breadth(text[:end]) > room:
+            end -= 1
+        kept.append((text[:end], style))
+        room -= breadth(text[:end])
+        if end < len(text):
+            break
+    return [*kept, ("…", "")], width - room
+
+
+def _styled(text: str, style: str, color: bool) -> str:
+    return f"{CODES[style]}{text}{PLAIN}" if color and style and text else text

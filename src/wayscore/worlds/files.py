@@ -1,0 +1,215 @@
+"""Generated worlds as the field's files: connectivity, references and runs that any reader of R2R understands.
+
+The same course gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from wayscore.errors import OptionError
+from wayscore.worlds.instructions import instruct
+from wayscore.worlds.legs import bearing
+from wayscore.worlds.walkers import WALKERS
+from wayscore.worlds.world import THRESHOLD_IN_EDGES, Node, World, check_whole
+
+MARK = ".made-by-wayscore-demo"
+"""A file that lists the files beside it that may be rewritten."""
+CAMERA_HEIGHT = 1.5
+"""Metres above the floor, as a connectivity file wants to know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A path to walk and the words that ask for it.
+
+    Attributes:
+        path_id: its number.
+        scan: the name of its world.
+        path: its nodes.
+        heading: where the agent looks at first, radians clockwise from north.
+        instructions: the same path in several words; each is an episode.
+    """
+
+    path_id: int
+    scan: str
+    path: tuple[Node, ...]
+    heading: float
+    instructions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Course:
+    """Tasks in several of the paper's worlds; the same settings always make the same course.
+
+    Attributes:
+        seed: makes the worlds, the paths, the words and what walkers do by chance.
+        episodes: how many instructions there are.
+        scans: how many worlds they are spread over.
+        instructions: how many describe the same path.
+
+    >>> course = Course(episodes=5)
+    >>> [(task.path_id, task.scan, len(task.instructions)) for task in course.tasks]
+    [(1, 'world1', 2), (2, 'world2', 2), (3, 'world3', 1)]
+    >>> course.threshold
+    1.41
+    """
+
+    seed: int = 0
+    episodes: int = 200
+    scans: int = 4
+    instructions: int = 2
+
+    def __post_init__(self) -> None:
+        check_whole("seed", self.seed, least=0)
+        for name in ("episodes", "scans", "instructions"):
+            check_whole(name, getattr(self, name), least=1)
+
+    @cached_property
+    def worlds(self) -> dict[str, World]:
+        """Scan -> world; no two courses of different seeds share one."""
+        return {f"world{n + 1}": World.paper(self.scans * self.seed + n) for n in range(self.scans)}
+
+    @cached_property
+    def threshold(self) -> float:
+        """d_th = 1.33 x the mean edge length of all worlds, in metres, to the centimetre."""
+        edges = [
+            (world.positions[a], world.positions[b]) for world in self.worlds.values() for a, b in world.graph.edges
+        ]
+        return round(THRESHOLD_IN_EDGES * math.fsum(math.dist(a, b) for a, b in edges) / len(edges), 2)
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, world after world."""
+        rng = np.random.default_rng([self.seed, *b"tasks"])
+        count = -(-self.episodes // self.instructions)
+        tasks = []
+        for number in range(count):
+            scan = f"world{1 + number * self.scans // count}"
+            path = self.worlds[scan].sample_path(rng)
+            heading = round(rng.uniform(0, 2 * math.pi), 3)
+            wanted = min(self.instructions, self.episodes - number * self.instructions)
+            words = tuple(instruct(self.worlds[scan], path, seed=rng) for _ in range(wanted))
+            tasks.append(Task(number + 1, scan, tuple(path), heading, words))
+        return tuple(tasks)
+
+    def walk(self, walker: str) -> dict[str, list[Node]]:
+        """Let one of `WALKERS` walk every episode; return its queries by episode.
+
+        Chance is the walker's own, so that what one does never depends on the others.
+        """
+        rng = np.random.default_rng([self.seed, *walker.encode()])
+        return {
+            f"{task.path_id}_{number}": WALKERS[walker](self.worlds[task.scan], task.path, rng)
+            for task in self.tasks
+            for number in range(len(task.instructions))
+        }
+
+
+def course_files(course: Course, walkers: Iterable[str] = tuple(WALKERS)) -> dict[str, bytes]:
+    """Return the files of a course: name -> content.
+
+    `references.json` is written like R2R's, `connectivity/<scan>_connectivity.json` like Matterport3D's, and
+    `runs/<walker>.json` like the results that are sent to R2R's server.
+    """
+    files = {"references.json": _records(_reference(task, course.worlds[task.scan]) for task in course.tasks)}
+    files |= {f"connectivity/{scan}_connectivity.json": _connectivity(world) for scan, world in course.worlds.items()}
+    return files | {f"runs/{walker}.json": _run(course, walker) for walker in walkers}
+
+
+def write_files(folder: FilePath, files: Mapping[str, bytes], *, others: Sequence[str] = ()) -> None:
+    """Write files into a folder, where only those may be rewritten that this function wrote before.
+
+    Args:
+        folder: made if need be; `MARK` lists in it what is ours.
+        files: name -> content.
+        others: names of files that the caller will write.
+
+    Raises:
+        OptionError: a file exists that is not ours, or the folder cannot be written; nothing is overwritten then.
+    """
+    mark = folder / MARK
+    names = [*files, *others]
+    try:
+        ours = mark.read_text(encoding="utf-8", errors="replace").splitlines() if mark.exists() else []
+        if taken := [name for name in names if name not in ours and (folder / name).exists()]:
+            raise OptionError(
+                f"{folder / taken[0]} exists already and was not made by a demo, so it stays; choose another folder "
+                "with --out"
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        mark.write_text("".join(f"{name}\n" for name in dict.fromkeys([*ours, *names])), encoding="utf-8", newline="\n")
+        for name, content in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        reason = str(error.strerror or error).lower()
+        raise OptionError(f"cannot write into {folder}: {reason}; choose another folder with --out") from None
+
+
+def node_name(node: Node) -> str:
+    """Return a node as files name it.
+
+    >>> node_name((4, 12))
+    'x04y12'
+    """
+    return f"x{node[0]:02}y{node[1]:02}"
+
+
+def _reference(task: Task, world: World) -> dict[str, Any]:
+    return {
+        "path_id": task.path_id,
+        "scan": task.scan,
+        "heading": task.heading,
+        "distance": round(world.graph.distance(task.path[0], task.path[-1]), 2),
+        "path": [node_name(node) for node in task.path],
+        "instructions": list(task.instructions),
+    }
+
+
+def _run(course: Course, walker: str) -> bytes:
+    queries = course.walk(walker)
+    asked = [task for task in course.tasks for _ in task.instructions]
+    return _records(
+        {"instr_id": episode, "trajectory": _trajectory(course.worlds[task.scan], task.heading, path)}
+        for task, (episode, path) in zip(asked, queries.items(), strict=True)
+    )
+
+
+def _trajectory(world: World, heading: float, path: Sequence[Node]) -> list[tuple[str, float, float]]:
+    """Return viewpoint, heading (where the last step led) and elevation of every place."""
+    places = world.positions[[world.graph.index[node] for node in path]]
+    headings = [heading, *(round(math.radians(bearing(b - a) % 360), 3) for a, b in pairwise(places))]
+    return [(node_name(node), heading, 0.0) for node, heading in zip(path, headings, strict=True)]
+
+
+def _connectivity(world: World) -> bytes:
+    joined = np.zeros((len(world.graph), len(world.graph)), dtype=bool)
+    for a, b in world.graph.edges:
+        joined[a, b] = joined[b, a] = True
+    nodes: Any = world.graph.nodes
+    return _records(
+        {
+            "image_id": node_name(node),
+            "pose": [1, 0, 0, x, 0, 1, 0, y, 0, 0, 1, CAMERA_HEIGHT, 0, 0, 0, 1],
+            "included": True,
+            "unobstructed": row,
+            "height": CAMERA_HEIGHT,
+        }
+        for node, (x, y), row in zip(nodes, world.positions.tolist(), joined.tolist(), strict=True)
+    )
+
+
+def _records(records: Iterable[Any]) -> bytes:
+    """Return a JSON list, a record a line."""
+    lines = ",\n".join(json.dumps(record, allow_nan=False) for record in records)
+    return f"[\n{lines}\n]\n".encode()
