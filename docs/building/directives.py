@@ -1,0 +1,273 @@
+"""What pages have computed for them: a line `<!-- name words -->` of a page becomes what the function `name` returns.
+
+Facts of metrics and conventions are read from the code, so that they are typed once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from wayscore.convention import CHOICES, PAPER, Convention
+from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.metrics.extra import EXTRA
+from wayscore.presets import CONVENTIONS
+from wayscore.report.layout import number
+
+DIRECTIVE = re.compile(r"^<!-- ([a-z]+)((?: [\w-]+)*) -->$", re.MULTILINE)
+UNITS = {"m": "metres", "": "no unit; tables print it as a percentage", "moves": "moves"}
+WORTH = {"up": "higher is better", "down": "lower is better", None: "neither high nor low is better"}
+
+RUNS: dict[str, tuple[str, str, str | None, float, tuple[str, ...]]] = {
+    # run, references, graphs, the paper's threshold, conventions that apply
+    "nodes": (
+        "results.json",
+        "R2R_val_unseen.json",
+        "connectivity",
+        3.0,
+        ("paper", "r4r", "r4r-hops", "r2r", "envdrop", "duet", "valan"),
+    ),
+    "dialogs": ("ndh_results.json", "NDH_val_unseen.json", "connectivity", 3.0, ("paper", "cvdn", "cvdn-hamt")),
+    "objects": (
+        "reverie_results.json",
+        "REVERIE_val_unseen.json",
+        "connectivity",
+        3.0,
+        ("paper", "reverie", "reverie-duet"),
+    ),
+    "rooms": (
+        "predictions.json",
+        "val_unseen.json.gz",
+        None,
+        3.0,
+        ("paper", "vlnce", "vlnce-exact", "etpnav", "cwp", "navid", "streamvln", "internnav-h", "habitat"),
+    ),
+    "plane": ("walked.jsonl", "rooms.jsonl", None, 3.0, ("paper", "internnav-pe")),
+    "streets": (
+        "touchdown_results.json",
+        "touchdown_test.json",
+        "streets",
+        2.0,
+        ("paper", "touchdown-vlnt", "touchdown-valan"),
+    ),
+    "flights": ("flown.jsonl", "flights.jsonl", None, 20.0, ("paper", "aerialvln", "openfly", "citynav")),
+}
+"""The run of the examples in its several guises, and the conventions that are meant for each."""
+READERS = {"objects": {"objects": "BBoxes.json"}}
+COLUMNS = ("PL", "NE", "ONE", "SR", "OSR", "SPL", "SED", "CLS", "nDTW", "SDTW")
+
+
+def expand(text: str, folder: Path) -> str:
+    """Return a page's text with its directives carried out; `folder` holds the examples' files."""
+
+    def carry_out(match: re.Match[str]) -> str:
+        name, words = match[1], match[2].split()
+        if name not in DIRECTIVES:
+            raise ValueError(f"there is no directive {name!r}; there are {', '.join(DIRECTIVES)}")
+        return DIRECTIVES[name](folder, *words)
+
+    return DIRECTIVE.sub(carry_out, text)
+
+
+def every_metric() -> dict[str, Metric]:
+    """Return the paper's metrics and the extra ones, by symbol."""
+    return {**METRICS, **EXTRA}
+
+
+def facts(_: Path, symbol: str) -> str:
+    """Say what a metric is: name, formula, unit, bounds and direction."""
+    metric = every_metric()[symbol]
+    told = f"{UNITS[metric.unit]} · {bounds(metric)} · {WORTH[metric.direction]}"
+    return f'<div class="facts">\n<p><b>{metric.name}</b></p>\n$${metric.formula}$$\n<p>{told}</p>\n</div>'
+
+
+def bounds(metric: Metric) -> str:
+    """Say in words between which values a metric lies."""
+    low, high = ("−∞" if x == -math.inf else "∞" if x == math.inf else f"{x:g}" for x in metric.bounds)
+    return f"from {low} to {high}"
+
+
+def metrics(_: Path) -> str:
+    """List all metrics of the paper, with links to their pages."""
+    rows = [
+        (f"[{m.symbol}]({m.symbol.lower()}.md)", m.name, f"${m.formula}$", m.unit or "%", _arrow(m))
+        for m in METRICS.values()
+    ]
+    return _table(("metric", "name", "formula", "unit", "better"), rows)
+
+
+def extras(_: Path) -> str:
+    """List the metrics that go by name only."""
+    rows = [
+        (f"[{m.symbol}](#{m.symbol.lower()})", m.name, f"${m.formula}$", m.unit or "%", _arrow(m))
+        for m in EXTRA.values()
+    ]
+    return _table(("metric", "name", "formula", "unit", "better"), rows)
+
+
+def conventions(_: Path) -> str:
+    """List all conventions, and in what each departs from the paper."""
+    rows = []
+    for convention in CONVENTIONS.values():
+        departures = convention.differences(PAPER)
+        departures.pop("metrics", None)
+        told = "<br>".join(f"`{choice}` {_text(mine)}" for choice, (mine, _) in departures.items())
+        rows.append((f"`{convention.name}`", convention.about, told or "nothing"))
+    return _table(("convention", "whose it is", "departs from the paper in"), rows)
+
+
+def choices(_: Path) -> str:
+    """List all choices of a convention, with their values and who chooses them."""
+    rows = []
+    for choice, meaning in meanings().items():
+        users: dict[Any, list[str]] = {value: [] for value in CHOICES.get(choice, ())}
+        for convention in CONVENTIONS.values():
+            users.setdefault(getattr(convention, choice), []).append(convention.name)
+        told = "<br>".join(
+            f"{_text(value)}: {'the others' if value == getattr(PAPER, choice) else ', '.join(names) or 'none yet'}"
+            for value, names in users.items()
+        )
+        rows.append((f"`{choice}`", meaning, told))
+    return _table(("choice", "what it says", "who chooses what"), rows)
+
+
+def meanings() -> dict[str, str]:
+    """Return what each choice says, from the docstring of `Convention`."""
+    doc = inspect.getdoc(Convention) or ""
+    told = dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", doc.partition("Attributes:\n")[2], re.MULTILINE))
+    named = [field.name for field in fields(Convention) if field.name not in ("name", "about", "metrics")]
+    return {name: " ".join(told[name].split()) for name in named}
+
+
+def scores(folder: Path, kind: str) -> str:
+    """Score the run of the examples, in one of its guises, by every convention meant for it."""
+    means = scored(folder, kind)
+    paper = means["paper"]
+    rows = []
+    for name, found in means.items():
+        printed = CONVENTIONS[name].metrics or tuple(METRICS)
+        cells = [_cell(symbol, found, paper, printed) for symbol in COLUMNS]
+        besides = ", ".join(f"{symbol} {_number(symbol, found)}" for symbol in printed if symbol in EXTRA)
+        rows.append((f"`{name}`", *cells, besides))
+    head = ("convention", *COLUMNS, "besides")
+    if not any(row[-1] for row in rows):
+        head, rows = head[:-1], [row[:-1] for row in rows]
+    return _table(head, rows, right=COLUMNS)
+
+
+@cache
+def scored(folder: Path, kind: str) -> dict[str, dict[str, float]]:
+    """Return means by convention, of all metrics that the table shows or the evaluator prints."""
+    from wayscore.formats import load_references
+    from wayscore.report import score_runs
+
+    run, references, graphs, threshold, names = RUNS[kind]
+    settings = {name: folder / file for name, file in READERS.get(kind, {}).items()}
+    asked = load_references(folder / references, **settings)
+    found = {}
+    for name in names:
+        wanted = list(dict.fromkeys((*COLUMNS, *CONVENTIONS[name].metrics)))
+        options: dict[str, Any] = {"threshold": threshold} if name == "paper" else {}
+        where = None if graphs is None else folder / graphs
+        table = score_runs([folder / run], asked, graphs=where, convention=name, metrics=wanted, **options)[0].table
+        found[name] = table.means()
+    return found
+
+
+def rewards(_: Path) -> str:
+    """List the rules that rewards can follow."""
+    from wayscore.navigation.rewards import RULES
+
+    return _table(("name", "whose, and what it gives"), [(f"`{rule.name}`", rule.about) for rule in RULES.values()])
+
+
+def commands(_: Path) -> str:
+    """Tell every verb of the command with its arguments and options."""
+    import typer
+
+    from wayscore.cli.app import app
+
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("wayscore", [], resilient_parsing=True)
+    return "\n\n".join(_verbs(group, context, "wayscore", 2))
+
+
+def _verbs(group: Any, context: Any, path: str, level: int) -> list[str]:
+    found = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        words = f"{path} {name}"
+        text, *examples = re.split(r"^Example: ", command.help or "", flags=re.MULTILINE)
+        found += [f"{'#' * level} `{words}`", text.strip()]
+        if hasattr(command, "list_commands"):
+            found += _verbs(command, context, words, level + 1)
+            continue
+        usage, options = _options(command)
+        found.append(_code(" ".join((words, *usage, "[OPTIONS]")), "text"))
+        if options:
+            found.append(_table(("", "meaning", "default"), options))
+        if examples:
+            found += ["For example:", _code("\n".join(example.strip() for example in examples), "sh")]
+    return found
+
+
+def _code(text: str, language: str) -> str:
+    return f"```{language}\n{text}\n```"
+
+
+def _options(command: Any) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """Return what must be given, and a row for each argument and option."""
+    usage, rows = [], []
+    for param in command.params:
+        if param.param_type_name == "argument":
+            name = param.name.upper()
+            usage.append(f"{name}{' ...' if param.nargs == -1 else ''}" if param.required else f"[{name}]")
+            rows.append((f"`{name}`", param.help or "", ""))
+        elif "--help" not in param.opts:
+            if param.required:
+                usage.append(f"{param.opts[0]} ...")
+            names = " ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
+            none = param.default in (None, ()) or param.default is False or callable(param.default)
+            default = "required" if param.required else "" if none else f"`{param.default}`"
+            rows.append((names, param.help or "", default))
+    return usage, rows
+
+
+def _cell(symbol: str, found: dict[str, float], paper: dict[str, float], printed: Sequence[str]) -> str:
+    shown, usual = _number(symbol, found), _number(symbol, paper)
+    text = shown if shown == usual else f"**{shown}**"
+    return text if symbol in printed else f'<span class="unprinted">{text}</span>'
+
+
+def _number(symbol: str, found: dict[str, float]) -> str:
+    return number(find_metrics([symbol])[0], found[symbol])
+
+
+def _arrow(metric: Metric) -> str:
+    return {"up": "↑", "down": "↓", None: ""}[metric.direction]
+
+
+def _text(value: Any) -> str:
+    return f"`{value}`" if isinstance(value, str) else f"{value:g}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()) -> str:
+    lines = [head, ["---:" if name in right else "---" for name in head], *rows]
+    return "\n".join("| " + " | ".join(_escaped(cell) for cell in line) + " |" for line in lines)
+
+
+def _escaped(cell: str) -> str:
+    """Return a cell whose bars do not end it; those of formulas are gone before tables are read."""
+    return re.sub(r"\$[^$]*\$|\|", lambda match: "\\|" if match[0] == "|" else match[0], cell)
+
+
+DIRECTIVES: dict[str, Callable[..., str]] = {
+    directive.__name__: directive
+    for directive in (facts, metrics, extras, conventions, choices, scores, rewards, commands)
+}

@@ -1,0 +1,216 @@
+"""The documentation: every example runs, every link leads somewhere, and the site asks nobody for anything."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from docs.building import formulas, pictures, workspace
+from docs.building.directives import DIRECTIVE, RUNS, every_metric, expand, meanings
+from docs.building.examples import ExampleError, Runner, blocks_of
+
+from wayscore.formats import FORMATS
+from wayscore.metrics import METRICS
+from wayscore.metrics.extra import EXTRA
+from wayscore.presets import CONVENTIONS
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+EXEMPT = {"index.md": 1}
+"""Pages with blocks that are not run, and how many; each says why."""
+
+
+def text_of(page: str) -> str:
+    """Read a page."""
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_does_what_it_says(page: str, tmp_path: Path) -> None:
+    workspace.write(tmp_path)
+    runner = Runner(page, tmp_path)
+    done = expand(runner.run(text_of(page)), tmp_path)
+    blocks = blocks_of(text_of(page))
+    assert runner.counts.exempt == EXEMPT.get(page, 0)
+    assert runner.counts.python == sum(b.language == "python" and not b.title and not b.exempt for b in blocks)
+    assert runner.counts.commands == sum(
+        len(b.commands) for b in blocks if b.language in ("sh", "console") and not b.exempt
+    )
+    assert not DIRECTIVE.search(done)
+    assert os.fspath(tmp_path) not in done
+    assert str(ROOT) not in done
+    for block, line in formulas.IN_TEXT.findall(done):
+        assert not (block or line) or formulas.mathml(block or line).startswith("<math>")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for picture, target, anchor in re.findall(r"(!?)\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]+))?\)", text_of(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path = (DOCS / page).parent / target if target else DOCS / page
+        if picture:
+            assert path.resolve() in {(DOCS / "pictures" / f"{name}.svg").resolve() for name in pictures.PICTURES}
+        else:
+            assert path.is_file(), target
+            assert not anchor or anchor in anchors_of(path), f"{target}#{anchor}"
+
+
+def anchors_of(path: Path) -> set[str]:
+    """Return where a page can be entered: its headings, as mkdocs names them."""
+    found = set()
+    for heading in re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S), re.M):
+        named = re.search(r"\{ #(\S+) \}", heading)
+        plain = re.sub(r"[^\w\s-]", "", heading).strip().lower()
+        found.add(named[1] if named else re.sub(r"[-\s]+", "-", plain))
+    return found
+
+
+def test_what_is_said_of_the_demo(tmp_path: Path) -> None:
+    assert "only SED, DTW, nDTW and SDTW notice all of them" in " ".join(text_of("metrics/index.md").split())
+    shown = Runner("page.md", tmp_path).run("```console\n$ wayscore demo\n```\n")
+    assert "SED, DTW, nDTW and SDTW notice every fault." in shown
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    assert sorted(listed) == PAGES
+
+
+@pytest.mark.parametrize("symbol", METRICS)
+def test_every_metric_has_its_page(symbol: str) -> None:
+    page = text_of(f"metrics/{symbol.lower()}.md")
+    assert f"# {symbol}\n" in page
+    assert f"<!-- facts {symbol} -->" in page
+    assert f"pictures/{symbol}.svg" in page
+    assert "## Pitfalls" in page
+
+
+def test_every_other_metric_is_told() -> None:
+    page = text_of("metrics/extra.md")
+    assert [symbol for symbol in EXTRA if f"<!-- facts {symbol} -->" not in page] == []
+
+
+def test_every_convention_is_scored_and_told() -> None:
+    assert {name for *_, names in RUNS.values() for name in names} == set(CONVENTIONS)
+    assert [
+        name for name in CONVENTIONS if f"--convention {name}" not in text_of("moving.md") and name != "paper"
+    ] == []
+    assert len(meanings()) > 20
+
+
+def test_every_format_has_its_example() -> None:
+    printed = " ".join(re.findall(r"print\(.*\)  # (.*)", text_of("formats.md"))).split()
+    assert [name for name in FORMATS if name not in printed and name != "street"] == []
+    assert "--convention touchdown-vlnt" in text_of("formats.md")  # streets are read through the command
+
+
+def test_every_disagreement_is_told_under_its_number() -> None:
+    assert {f"d{number}" for number in range(1, 22)} <= anchors_of(DOCS / "disagreements.md")
+
+
+def test_formulas() -> None:
+    assert doctest.testmod(formulas).failed == 0
+    for metric in every_metric().values():
+        assert metric.formula
+        assert formulas.mathml(metric.formula, block=True).startswith('<math display="block">')
+    inside = formulas.mathml("SR * (1 - ED / max(|A|, 2))")
+    assert inside.index("<mo>·</mo>") < inside.index("<mfrac><mrow><mi>ED</mi></mrow>")
+    assert "<mo>∑" not in inside
+    # What a fraction's line holds together needs no parentheses; what a power applies to does.
+    assert formulas.mathml("1 / (2 + 3)") == (
+        "<math><mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn><mo>+</mo><mn>3</mn></mrow></mfrac></math>"
+    )
+    assert "(" in formulas.mathml("(2 + 3)^2")
+
+
+@pytest.mark.parametrize("wrong", ["exp(", "1 +", "|R", "a ; b", ")", "", "d(q,"])
+def test_formulas_that_make_no_sense(wrong: str) -> None:
+    with pytest.raises(ValueError, match="cannot read the formula"):
+        formulas.mathml(wrong)
+
+
+@pytest.mark.parametrize("name", pictures.PICTURES)
+def test_pictures(name: str) -> None:
+    drawn = pictures.svg(name)
+    assert drawn.startswith(b"<?xml")
+    assert name != "nDTW" or drawn == pictures.svg(name)  # the same bytes every time
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("```python\nprint(1 + 1)  # 3\n```", r"prints \['2'\], but its page says \['3'\]"),
+        ("```python\n>>> 1 + 1\n3\n\n```", "Got:\n    2"),
+        ("```python\n1 / 0\n```", "ZeroDivisionError"),
+        ("```sh\nwayscore score nothing.json -r nowhere.json\n```", "fails: wayscore: nowhere.json"),
+        ("```sh\nrm results.json\n```", "only the command wayscore is run here"),
+    ],
+)
+def test_an_example_that_lies_is_found(page: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(ExampleError, match=message):
+        Runner("page.md", tmp_path).run(f"Text.\n\n{page}\n")
+
+
+def test_what_a_console_shows(tmp_path: Path) -> None:
+    page = "```console\n$ wayscore conventions --diff paper \\\n    r4r-hops\n```\n"
+    runner = Runner("page.md", tmp_path)
+    shown = runner.run(page)
+    assert shown.startswith(
+        "```console\n$ wayscore conventions --diff paper \\\n    r4r-hops\ndistance: paper given, r4r-hops hops\n"
+    )
+    assert runner.counts.commands == 1
+    assert (
+        Runner("page.md", tmp_path).run("<!-- not run: a joke -->\n```sh\nrm -rf /\n```\n").endswith("rm -rf /\n```\n")
+    )
+
+
+def test_directives_that_do_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="there is no directive 'fact'"):
+        expand("<!-- fact nDTW -->", tmp_path)
+
+
+class Requests(HTMLParser):
+    """Collects what a browser fetches by itself while it shows a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note sources, and links that are not for clicking."""
+        for name, value in attrs:
+            fetched = name in ("src", "srcset", "data", "poster") or (name == "href" and tag not in ("a", "area"))
+            if fetched and value:
+                self.found.append(value)
+
+
+def test_the_site_builds_and_asks_nobody(tmp_path: Path) -> None:
+    if any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings")):
+        pytest.skip("mkdocs-material is not installed; `make docs` installs it")
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", os.fspath(site)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    pages = list(site.rglob("*.html"))
+    assert len(pages) == len(PAGES) + 1  # and the page for what is not found
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        parser = Requests()
+        parser.feed(text)
+        assert parser.found
+        assert [url for url in parser.found if re.match(r"(?:https?:)?//", url)] == [], page.name
+        assert str(ROOT) not in text, page.name
+        assert "⟦" not in text, page.name
+    for style in site.rglob("*.css"):
+        assert not re.search(r"@import|url\(['\"]?(?:https?:)?//", style.read_text(encoding="utf-8")), style.name
+    assert not list(site.rglob("*.py"))
