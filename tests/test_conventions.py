@@ -215,7 +215,7 @@ def test_another_repositorys_figures_for_each_episode(data: Path) -> None:
     )
     theirs = read_json(folder / "val_seen_navillm_run1.item_metrics.json.gz")
     graphs = ws.load_graphs(data / "connectivity.tar.gz")
-    table = score_joined(join(agent, asked, graphs=graphs), distance=graphs, convention="envdrop")
+    table = score_joined(join(agent, asked, graphs=graphs), distance=graphs, convention="duet")
     names = {
         "nav_error": "NE",
         "oracle_error": "ONE",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -273,3 +274,25 @@ def test_records_that_are_no_scores() -> None:
         ws.ScoreTable.from_records({"a": {"spl": "x"}})  # type: ignore[dict-item]
     table = ws.ScoreTable.from_records({"a": {"nav_error": float("nan")}, "b": {"nav_error": 2}})
     assert (table.means(), table.undefined()) == ({"NE": 2.0}, {"NE": 1})
+
+
+class Taxi:
+    """A distance of somebody's own that works on points."""
+
+    fingerprint = "taxi"
+
+    def encode(self, paths: Any, *, role: Any = "path") -> ws.PathBatch:
+        return ws.PathBatch.from_points(paths, role=role)
+
+    def between(self, a: Any, b: Any) -> Any:
+        return np.abs(a[:, None] - b[None]).sum(axis=2)
+
+    def pairs(self, a: Any, b: Any) -> Any:
+        return np.abs(a - b).sum(axis=1)
+
+
+def test_a_distance_of_ones_own_on_points() -> None:
+    R, Q = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]], [[0.0, 0.0], [2.0, 0.0], [3.0, 1.0]]
+    table = ws.score(references=[R], queries=[Q], distance=Taxi(), threshold=3.0)
+    assert (table["PL"][0], table["NE"][0], table["DTW"][0]) == (4.0, 2.0, 2.0)
+    assert table["SED"][0] == pytest.approx(1 - 1 / 2)

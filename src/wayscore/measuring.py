@@ -71,14 +71,17 @@ class Part:
 
     def _measure_one(self, reference: Any, query: Any, scale: float, reach: float, out: Floats, column: int) -> None:
         """Measure an episode whose distances have to be asked for, one block of them."""
+        codes = np.concatenate((reference, query))
+        if codes.ndim == 2:  # a distance may work on points; edits are of places that are the same or not
+            codes = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
         kernels.measure_block(
             self.space.between(reference, query).reshape(-1),
             np.zeros(1, dtype=np.int64),
             np.append(self.space.pairs(reference[:-1], reference[1:]), 0.0),
             np.append(self.space.pairs(query[:-1], query[1:]), 0.0),
-            reference,
+            codes[: len(reference)],
             np.array([0, len(reference)]),
-            query,
+            codes[len(reference) :],
             np.array([0, len(query)]),
             None,
             scale,
