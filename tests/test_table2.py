@@ -18,13 +18,14 @@ from wayscore.navigation.table2_text import latex, text
 
 def test_jobs_follow_each_other() -> None:
     found = {job.name: job for job in jobs(Plan(Path("out"), r2r=Path("r2r"), seeds=2))}
-    assert len(found) == 12
+    assert len(found) == 16
     assert found["r2r-imitation-1"].after is None
     assert found["r4r-imitation-1"].after == "r2r-imitation-1"
     assert found["r4r-goal-0"].after == found["r4r-fidelity-0"].after == "r4r-imitation-0"
     goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"]) for reward in ("goal", "fidelity"))
     assert (goal.reward, fidelity.reward, goal.imitation, goal.seed) == ("goal", "fidelity", 0, 1)
-    assert recipe_of(found["r2r-imitation-0"], scale=0.001).imitation == 5
+    assert recipe_of(found["r2r-imitation-0"], scale=0.001).imitation == 3
+    assert recipe_of(found["r2r-continued-0"]).imitation == goal.reinforcement
 
 
 @pytest.fixture

@@ -34,6 +34,8 @@ T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9
 """Number of seeds -> the factor of a 95 % interval of their mean."""
 TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 120}
 """Dataset -> words of an instruction that are read."""
+FOLLOWING = ("goal", "fidelity", "continued")
+"""What comes after imitation: two rewards, and as many updates of imitation as a control."""
 R4R_EPISODES = 60_000
 """Of R4R's training split so many instructions are drawn: more than training gets through."""
 
@@ -71,14 +73,14 @@ class Job:
     Attributes:
         name: of its folder.
         dataset: what it is trained and tested on.
-        reward: none for imitation alone.
+        agent: "imitation"; or what follows it: more of the same ("continued", the control), or a reward by name.
         seed: of everything that is drawn.
         after: the job whose policy it begins with.
     """
 
     name: str
     dataset: str
-    reward: str | None
+    agent: str
     seed: int
     after: str | None
 
@@ -87,15 +89,15 @@ def jobs(plan: Plan) -> list[Job]:
     """Return all trainings, each after the one it begins with.
 
     >>> [job.name for job in jobs(Plan(Path("out"), seeds=1))]
-    ['worlds-imitation-0', 'worlds-goal-0', 'worlds-fidelity-0']
+    ['worlds-imitation-0', 'worlds-goal-0', 'worlds-fidelity-0', 'worlds-continued-0']
     """
     found = []
     for seed in range(plan.seeds):
         before: str | None = None
         for dataset in plan.datasets:
-            imitation = Job(f"{dataset}-imitation-{seed}", dataset, None, seed, before)
+            imitation = Job(f"{dataset}-imitation-{seed}", dataset, "imitation", seed, before)
             found.append(imitation)
-            found += [Job(f"{dataset}-{r}-{seed}", dataset, r, seed, imitation.name) for r in ("goal", "fidelity")]
+            found += [Job(f"{dataset}-{agent}-{seed}", dataset, agent, seed, imitation.name) for agent in FOLLOWING]
             before = imitation.name
     return found
 
@@ -106,9 +108,9 @@ def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
     from wayscore.navigation.training import Recipe
 
     recipe = {
-        "r2r": Recipe(teacher="shortest", imitation=5_000, reinforcement=3_000, most_steps=10),
+        "r2r": Recipe(teacher="shortest", imitation=3_000, reinforcement=1_500, most_steps=10),
         "r4r": Recipe(
-            teacher="faithful", imitation=2_000, reinforcement=2_000, most_steps=17, guidance=0.5, guided=0.5
+            teacher="faithful", imitation=1_000, reinforcement=1_000, most_steps=17, guidance=0.5, guided=0.5
         ),
         "worlds": Recipe(
             teacher="faithful",
@@ -123,9 +125,12 @@ def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
         ),
     }[job.dataset]
     imitation, reinforcement = (max(1, round(scale * n)) for n in (recipe.imitation, recipe.reinforcement))
-    if job.reward is None:
-        return replace(recipe, seed=job.seed, imitation=imitation, reinforcement=0)
-    return replace(recipe, seed=job.seed, imitation=0, reinforcement=reinforcement, reward=job.reward)
+    recipe = replace(recipe, seed=job.seed)
+    if job.agent == "imitation":
+        return replace(recipe, imitation=imitation, reinforcement=0)
+    if job.agent == "continued":
+        return replace(recipe, imitation=reinforcement, reinforcement=0, rate=recipe.reinforcement_rate)
+    return replace(recipe, imitation=0, reinforcement=reinforcement, reward=job.agent)
 
 
 def prepare(plan: Plan) -> None:
@@ -276,7 +281,7 @@ def gather(plan: Plan) -> dict[tuple[str, str], dict[str, Cell]]:
     found: dict[tuple[str, str], dict[str, Cell]] = {}
     for dataset in plan.datasets:
         found[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}
-        for agent in ("imitation", "goal", "fidelity"):
+        for agent in ("imitation", *FOLLOWING):
             files = [plan.out / f"{dataset}-{agent}-{seed}" / "scores.json" for seed in range(plan.seeds)]
             scores = [json.loads(file.read_text()) for file in files if file.exists()]
             if scores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wayscore.navigation.table2 import METRICS, PAPER, Cell, Table2
 
 TITLES = {"r2r": "R2R val_unseen", "r4r": "R4R val_unseen", "worlds": "generated worlds"}
-AGENTS = ("random", "imitation", "goal", "fidelity")
+AGENTS = ("random", "imitation", "continued", "goal", "fidelity")
 
 
 def text(table: Table2) -> str:
@@ -54,7 +54,8 @@ def latex(table: Table2) -> str:
 
 
 def _name(agent: str) -> str:
-    return {"goal": "goal-oriented", "fidelity": "fidelity-oriented", "imitation": "imitation alone"}.get(agent, agent)
+    names = {"goal": "goal-oriented", "fidelity": "fidelity-oriented", "continued": "imitation, longer"}
+    return names.get(agent, agent)
 
 
 def _shown(cell: Cell) -> str:
