@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +18,7 @@ from wayscore.errors import DistanceError, PathError
 from wayscore.paths import PathBatch, Paths, Role
 
 TABLE_NODES = 4096
-"""Up to this many nodes all pairs are kept (128 MiB); above, distances are found source by source."""
+"""Up to this many nodes all pairs are kept (128 MiB); above, ways are searched for as they are asked for."""
 DENSE_NODES = 1024
 """Up to this many nodes all pairs come from Floyd and Warshall, whose loop is the fastest; above, from Dijkstra."""
 
@@ -63,8 +62,6 @@ class Graph:
         self._weights = np.ascontiguousarray(weights[order])
         counts = np.bincount(sources, minlength=len(self.nodes))
         self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
-        self._rows: dict[int, Floats] = {}
-        self._lock = threading.Lock()
 
     @classmethod
     def from_edges(
@@ -132,13 +129,6 @@ class Graph:
 
         return load_graph(path, scan)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A lock cannot be pickled, and rows are cheaper to find again than to send.
-        return {**self.__dict__, "_rows": {}, "_lock": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
-
     def __len__(self) -> int:
         return len(self.nodes)
 
@@ -193,6 +183,19 @@ class Graph:
     def has_edge(self, a: Hashable, b: Hashable) -> bool:
         """Say whether an edge leads from `a` to `b`; False where either is unknown."""
         return (a, b) in self._pairs
+
+    def has_edges(self, a: Places, b: Places) -> NDArray[np.bool_]:
+        """Say of each pair of node numbers whether an edge leads from the first to the second; negative ones have none.
+
+        >>> graph = Graph.from_edges([("hall", "stairs"), ("stairs", "attic")])
+        >>> graph.has_edges(np.array([0, 1, 0]), np.array([1, 2, 2])).tolist()
+        [True, True, False]
+        """
+        sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
+        edges = sources * len(self) + self._targets  # in order, since the targets of each source are
+        wanted = np.where((a < 0) | (b < 0), -1, a.astype(np.int64) * len(self) + b)
+        places = np.minimum(np.searchsorted(edges, wanted), max(0, len(edges) - 1))
+        return edges[places] == wanted if len(edges) else np.zeros(len(wanted), dtype=np.bool_)
 
     def distance(self, a: Hashable, b: Hashable) -> float:
         """Return d(a, b) of two labels."""
@@ -253,26 +256,28 @@ class Graph:
         """Return the shortest ways from each node of `a` to each of `b`."""
         if self.table is not None:
             return np.ascontiguousarray(self.table[a[:, None], b[None, :]])
-        rows = {int(code): self._row(int(code)) for code in set(a.tolist())}
-        return np.array([rows[int(code)][b] for code in a])
+        found: dict[int, Floats] = {}
+        far = int(b[-1])
+        for code in a.tolist():
+            if code not in found:
+                found[code] = self._search(code, b, far)
+                far = int(b[np.argmax(found[code])])  # farthest from here, and so probably from the next place too
+        return np.array([found[code] for code in a.tolist()])
 
     def pairs(self, a: Places, b: Places) -> Floats:
         """Return the shortest way from each node of `a` to its partner in `b`."""
         if self.table is not None:
             return self.table[a, b]
-        return np.array([self._row(int(x))[y] for x, y in zip(a, b, strict=True)], dtype=np.float64)
+        return np.array([self._search(x, np.array([y]), y)[0] for x, y in zip(a.tolist(), b.tolist(), strict=True)])
 
-    def _row(self, source: int) -> Floats:
-        """Distances from one node, the last few hundred of them kept."""
-        row = self._rows.get(source)
-        if row is None:
-            row = np.empty(len(self))
+    def _search(self, source: int, wanted: Places, far: int) -> Floats:
+        """Return the distances from one node to those wanted; the search stops at `far`, if that is far enough."""
+        row = np.empty(len(self))
+        kernels.dijkstra(self._starts, self._targets, self._weights, source, far, row)
+        if not np.isfinite(row[wanted]).all():
             kernels.dijkstra(self._starts, self._targets, self._weights, source, -1, row)
-            with self._lock:
-                while len(self._rows) * len(self) * 8 > 1 << 27:
-                    self._rows.pop(next(iter(self._rows)))
-                self._rows[source] = row
-        return row
+        found: Floats = row[wanted]
+        return found
 
     def _code(self, node: Hashable) -> int:
         try:
