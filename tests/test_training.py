@@ -165,6 +165,7 @@ def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> No
     trained = invoke("train", str(agent), *files, "--held-out", "1", *QUICK, "--most-steps", "14")
     assert trained.exit_code == 0, trained.stderr
     assert trained.stdout.count("nDTW") == 2
+    assert (agent / "curve.svg").stat().st_size > 1000
     again = invoke("train", str(agent), *files, "--held-out", "1", *QUICK)
     assert again.exit_code == 1
     assert "has a checkpoint already" in again.stderr

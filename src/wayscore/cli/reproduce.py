@@ -63,6 +63,7 @@ def reproduce(
     work_off(plan, workers)
     table = gather(plan)
     (out / "table2.tex").write_text(latex(table))
+    _draw(plan)
     typer.echo(latex(table) if form == "latex" else text(table), nl=False)
 
 
@@ -90,3 +91,20 @@ def work_off(plan: Plan, workers: int) -> None:
             for future in finished:
                 future.result()
                 done.add(running.pop(future).name)
+
+
+def _draw(plan: Plan) -> None:
+    """Draw the learning curves of both rewards, where matplotlib is installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return
+    from wayscore.figures import save
+    from wayscore.navigation.curves import figure_curves
+
+    for dataset in plan.datasets:
+        agents = {
+            agent: [plan.out / f"{dataset}-{agent}-{seed}" for seed in range(plan.seeds)]
+            for agent in ("goal", "fidelity")
+        }
+        save(figure_curves(agents), plan.out / f"curves-{dataset}.pdf")

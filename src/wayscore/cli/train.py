@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from wayscore.cli.score import progress_bar
-from wayscore.errors import OptionError
+from wayscore.errors import MissingPackageError, OptionError
 
 
 def train(
@@ -30,6 +30,7 @@ def train(
     every: Annotated[int, typer.Option(help="Updates between evaluations and checkpoints.")] = 250,
     seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the folder's checkpoint.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write the curve for TensorBoard too.")] = False,
 ) -> None:
     """Train an agent; progress is written to OUT/curve.csv and everything needed to go on to OUT/checkpoint.pt.
 
@@ -54,6 +55,7 @@ def train(
         every: updates between evaluations and checkpoints.
         seed: of everything that is drawn.
         resume: go on from the folder's checkpoint.
+        tensorboard: write the curve for TensorBoard too, to OUT/tensorboard.
     """
     from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
     from wayscore.navigation.need import need_torch
@@ -85,15 +87,40 @@ def train(
     trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=begun)
     if resume:
         trainer.resume(out)
+    log = _tensorboard(out) if tensorboard else None
     with progress_bar(trainer.total) as progress:
 
         def told(update: int, row: dict[str, float | int | str] | None) -> None:
             progress(f"update {update}")
-            if row is not None:
-                shown = (
-                    f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
-                    for name, value in row.items()
-                )
-                typer.echo("  ".join(shown))
+            if row is None:
+                return
+            numbers = {name: value for name, value in row.items() if not isinstance(value, str)}
+            typer.echo(f"{row['stage']}  " + "  ".join(f"{name} {value:.4g}" for name, value in numbers.items()))
+            for name, value in numbers.items():
+                if log is not None:
+                    log.add_scalar(name, value, update)
 
         trainer.run(out, told)
+    if log is not None:
+        log.close()
+    _draw(out)
+
+
+def _tensorboard(out: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise MissingPackageError("--tensorboard needs the package tensorboard; pip install tensorboard") from None
+    return SummaryWriter(str(out / "tensorboard"))
+
+
+def _draw(out: Path) -> None:
+    """Draw the curve, where matplotlib is installed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return
+    from wayscore.figures import save
+    from wayscore.navigation.curves import figure_curves
+
+    typer.echo(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the curve")

@@ -1,0 +1,50 @@
+"""Learning curves of trainings, drawn from the curve.csv that each leaves."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from wayscore.errors import FormatError
+
+SHOWN = ("SR", "nDTW", "SDTW")
+
+
+def read_curve(folder: Path) -> dict[str, list[float]]:
+    """Return the columns of a training's curve, numbers only.
+
+    Raises:
+        FormatError: there is none, or it has no row.
+    """
+    try:
+        with (folder / "curve.csv").open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+    except OSError as error:
+        raise FormatError(f"{folder / 'curve.csv'}: cannot be read: {error.strerror}") from None
+    if not rows:
+        raise FormatError(f"{folder / 'curve.csv'}: has no row yet")
+    return {name: [float(row[name] or "nan") for row in rows] for name in rows[0] if name != "stage"}
+
+
+def figure_curves(agents: Mapping[str, Sequence[Path]]) -> Any:
+    """Draw SR, nDTW and SDTW in held-out houses against updates, a line an agent, a band over its seeds.
+
+    Args:
+        agents: name -> the folders of its trainings, one a seed.
+    """
+    from wayscore.figures import PAGE, draw_learning_curves, new_figure, style
+
+    curves = {name: [read_curve(folder) for folder in folders] for name, folders in agents.items()}
+    with style():
+        figure = new_figure(PAGE, 2.2)
+        axes = figure.subplots(1, len(SHOWN))
+        for ax, metric in zip(axes, SHOWN, strict=True):
+            lines = {}
+            for name, seeds in curves.items():
+                length = min(len(seed["update"]) for seed in seeds)  # some may have come further than others
+                lines[name] = (seeds[0]["update"][:length], [seed[metric][:length] for seed in seeds])
+            draw_learning_curves(ax, lines, x="update", y=metric)
+    figure.set_label("Learning curves in held-out houses: mean over seeds, and the range of them.")
+    return figure
