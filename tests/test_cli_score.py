@@ -242,16 +242,16 @@ def test_labels_need_graphs(files: Path) -> None:
 def test_validate(files: Path) -> None:
     good = call(files, verb="validate")
     assert good.exit_code == 0
-    assert "3 answers to 3 episodes, no problem found" in good.stdout
+    assert "3 answers to 3 episodes of references.json, no problem found" in good.stdout
     write_run(files / "bad.json", {"1_0": "bq", "9_9": "a"})
     bad = call(files, verb="validate", run="bad.json")
     assert bad.exit_code == 1
     for line in (
         "2 of the 3 episodes of references.json are not answered: 1_1, 2_0",
         "1 answers are to episodes that references.json does not have: 9_9",
-        "1 queries do not begin where their reference does: 1_0",
-        "1 queries take a step that is not an edge: 1_0",
-        "1 queries visit a place that their scene does not have: 1_0",
+        "1 queries do not begin where their reference does:\n  1_0: begins at 'b', its reference at 'a'",
+        "1 queries take a step that is not an edge:\n  1_0: step 1, from 'b' to 'q'",
+        "1 queries visit a place that their scene does not have:\n  1_0: step 1, 'q'",
         "6 problems in 2 answers to 3 episodes",
     ):
         assert line in bad.stdout

@@ -253,6 +253,21 @@ def test_markdown(folder: Path) -> None:
         assert lines[start - 1].count("|") == lines[start].count("|") == lines[start + 1].count("|")
 
 
+def test_settings_of_the_references_reader(folder: Path) -> None:
+    instance = {"inst_idx": 1, "scan": "S", "planner_path": ["a", "b"], "player_path": ["a", "b", "c", "d"]}
+    (folder / "ndh.json").write_text(json.dumps([instance]))
+    walk = [{"inst_idx": 1, "trajectory": [[node, 0, 0] for node in "abcd"]}]
+    files = [folder / name for name in ("one.json", "two.json")]
+    for file in files:
+        file.write_text(json.dumps(walk))
+    words = ["compare", *map(str, files), "-r", str(folder / "ndh.json"), "-g", str(folder / "connectivity")]
+    for setting, nodes in (("planner", 2), ("player", 4)):
+        more = ["--reader", f"path_type={setting}", "--resamples", "9", "-f", "json"]
+        found = json.loads(CliRunner().invoke(app, [*words, *more]).stdout)
+        assert found["runs"][0]["metrics"]["NE"]["mean"] == 4 - nodes
+    assert "--reader takes name=value" in CliRunner().invoke(app, [*words, "--reader", "player"]).stderr
+
+
 def test_the_same_seed_prints_the_same(folder: Path) -> None:
     assert call(folder).stdout == call(folder).stdout
 

@@ -117,7 +117,7 @@ def test_r2r_names_every_instruction(tmp_path: Path) -> None:
     references = load_references(write(tmp_path, R2R, "R2R_val.json.gz"))
     assert (references.name, references.format, references.withheld) == ("R2R_val.json.gz", "r2r", False)
     assert list(references.episodes) == ["7_0", "7_1", "8_0"]
-    assert references.episodes["7_1"] == Reference("7_1", "s", ["a", "b"], "7", "walk", start_distance=2.5)
+    assert references.episodes["7_1"] == Reference("7_1", "s", ["a", "b"], "7", "walk", start_distance=2.5, heading=0.1)
 
 
 def test_r4r_takes_the_shortest_distance(tmp_path: Path) -> None:

@@ -387,7 +387,7 @@ def test_sentences_name_record_episode_and_field(tmp_path: Path) -> None:
 def test_a_file_wrong_in_two_places_names_the_first(tmp_path: Path) -> None:
     path = tmp_path / "two.json"
     path.write_text('[{"instr_id": "1", "trajectory": 5}, {"instr_id": "2", "traj')
-    assert "record 0, field 'trajectory'" in refused(load_run, path)
+    assert "record 0 (episode '1'), field 'trajectory'" in refused(load_run, path)
     path.write_text('{"episodes": [{"episode_id": 1, "scene_id": 5}, {"epi')
     assert "record 0, field 'scene_id': must be text, got an integer" in refused(load_references, path)
 
@@ -423,7 +423,7 @@ def test_damaged_csv(tmp_path: Path) -> None:
         ("episode,path\n", "holds no rows"),
         ("name,path\na,b\n", "column 'episode' is missing"),
         ("episode,path\na,b\nc\n", "is not a table (CSV parse error"),
-        ("episode,path\na,b\n,c\n", "row 1 (episode None), column 'episode': must be an integer or text, got null"),
+        ("episode,path\na,b\n,c\n", "row 1, column 'episode': must be an integer or text, got null"),
         ("episode,path\na,b\nd,\n", "row 1 (episode 'd'), column 'path': is empty"),
         ('episode,path\na,"[1, 2"\n', "row 0 (episode 'a'), column 'path': cannot be read from '[1, 2'"),
         ('episode,path\na,"[[NaN, 2]]"\n', "row 0 (episode 'a'), column 'path': cannot be read"),
@@ -450,9 +450,11 @@ def test_damaged_parquet(tmp_path: Path) -> None:
         return path
 
     nan = pa.array([[[0.0, 1.0]], [[2.0, 3.0], [float("nan"), 1.0]]], pa.list_(pa.list_(pa.float64(), 2)))
-    assert "row 1, step 1: coordinates must be finite" in refused(load_run, table(episode=["a", "b"], path=nan))
+    assert "row 1, column 'path', step 1: coordinates must be finite" in refused(
+        load_run, table(episode=["a", "b"], path=nan)
+    )
     assert "must hold lists" in refused(load_run, table(episode=["a"], path=["b"]))
-    assert "row 1: is null" in refused(load_run, table(episode=["a", "b"], path=[["x"], None]))
+    assert "row 1, column 'path': is null" in refused(load_run, table(episode=["a", "b"], path=[["x"], None]))
     assert "holds a null" in refused(load_run, table(episode=["a"], path=[["x", None]]))
     assert "points of one dimension" in refused(load_run, table(episode=["a"], path=[[[1.0], [1.0, 2.0]]]))
     assert "points of one dimension" in refused(load_run, table(episode=["a"], path=[[1.5, 2.5]]))

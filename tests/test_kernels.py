@@ -58,6 +58,16 @@ def test_every_native_kernel_has_a_twin_and_a_case() -> None:
     assert kernels == {kernel for kernel, _, _ in twins.cases(0)}
 
 
+def test_draws_are_even_and_the_same_where_some_are_repeated() -> None:
+    units = 3_000_000  # some 1,400 of as many draws come out of those left over, and are made again
+    values, totals = np.stack((np.ones(units), np.arange(units)), axis=1), np.empty((2, 1, 2))
+    native.resample(7, 1, values, totals[0])
+    plain.resample(7, 1, values, totals[1])
+    assert totals[0].tolist() == totals[1].tolist()
+    assert totals[0, 0, 0] == units
+    assert abs(totals[0, 0, 1] / units**2 - 0.5) < 5 / np.sqrt(12 * units)
+
+
 def test_early_stopped_dijkstra_settles_its_target() -> None:
     starts, targets = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], dtype=np.int32)
     weights, out = np.array([2.0, 2.0, 3.0, 3.0]), np.empty(3)
@@ -103,6 +113,9 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
         ("advance_block", (np.zeros((1, 2)), np.ones(1, dtype=np.int64), np.zeros((1, 2)), None)),
         ("advance_block", (np.zeros((1, 2)), np.full(1, 9), np.zeros((1, 3)), None)),
         ("advance_points", (np.zeros((1, 2, 2)), np.full(1, 3), np.zeros((1, 3)), np.zeros((1, 2)), None)),
+        ("resample", (0, 0, np.zeros((0, 1)), np.zeros((1, 1)))),
+        ("resample", (0, 0, np.zeros((2, 1)), np.zeros((1, 2)))),
+        ("resample", (0, -1, np.zeros((2, 1)), np.zeros((1, 1)))),
         ("encode", ({}, "not a list", np.zeros(1, dtype=np.int32))),
         ("encode", ({"a": 0}, [["a", "a"]], np.zeros(1, dtype=np.int32))),
         ("encode", ({"a": 0}, [[[]]], np.zeros(1, dtype=np.int32))),

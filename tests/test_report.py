@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,12 +29,31 @@ def summary(name: str = "agent", threshold: float = 3.0, **policies: str) -> Sum
 def test_the_json_object() -> None:
     printed = render([summary()], "json")
     found = json.loads(printed)
-    assert list(found) == "run signature convention threshold episodes missing unknown undefined metrics".split()
+    keys = "run signature convention threshold episodes missing unknown undefined metrics bootstrap"
+    assert list(found) == keys.split()
+    assert found["bootstrap"] == {"resamples": 200, "seed": None, "cluster": "none"}
     assert (found["run"], found["convention"], found["threshold"]) == ("agent", "paper", 3.0)
     assert (found["episodes"], found["missing"], found["unknown"], found["undefined"]) == (3, 0, 0, {})
     assert found["metrics"]["NE"]["mean"] == 3.0
     assert found["metrics"]["NE"]["low"] <= 3.0 <= found["metrics"]["NE"]["high"]
     assert list(found["metrics"]) == list(ws.METRICS)
+
+
+def test_what_intervals_depend_on_is_told_but_not_signed() -> None:
+    agent = run(e1="abcd", e2="x", e3="ab")
+    joined = join(agent, ASKED, graphs=GRAPHS)
+    table = score_joined(joined, distance=GRAPHS)
+    found = summarize(table, joined, rng=7, resamples=1)
+    assert json.loads(render([found], "json"))["bootstrap"] == {"resamples": 1, "seed": 7, "cluster": "none"}
+    assert "Means over 3 episodes with 95 % bootstrap intervals (1 resample, seed 7)\n" in render([found], "text")
+    scans = partition(ASKED.episodes.values(), "scan")
+    by_scan = summarize(table, joined, rng=np.random.default_rng(7), resamples=2000, clusters=scans)
+    assert "95 % bootstrap intervals (2,000 resamples), resampled by scan\n" in render([by_scan], "text")
+    assert found.signature == summarize(table, joined, rng=8, resamples=2).signature
+    assert found.metrics == summarize(table, joined, rng=np.random.default_rng(7), resamples=1).metrics
+    assert "with 95 % intervals\n" in render([replace(found, bootstrap=None)], "text")
+    with pytest.raises(ws.OptionError, match="seed must be a whole number, 0 or more, got -1"):
+        summarize(table, joined, rng=-1)
 
 
 def test_what_was_wrong_is_signed() -> None:

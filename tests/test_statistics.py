@@ -523,3 +523,10 @@ def test_bad_calls(call: Callable[[], object], message: str) -> None:
 def test_scipy_waits_until_it_is_needed() -> None:
     code = "import sys, wayscore.statistics; print('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+@given(columns, st.floats(0, 1))
+def test_quantiles_are_those_of_numpy(sample: list[float], share: float) -> None:
+    expected = np.quantile(sample, share)
+    scale = max(map(abs, sample))
+    assert statistics._quantile(np.array(sample), share) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)

@@ -110,6 +110,10 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
 
     yield from _measure_cases(rng, table, k, longest)
 
+    whole = rng.integers(0, 2**40, (m, int(rng.integers(1, 20)))).astype(np.float64)
+    totals = np.empty((int(rng.integers(1, 20)), whole.shape[1]))
+    yield "resample", (int(rng.integers(-(2**63), 2**63)), int(rng.integers(2**40)), whole, totals), 0
+
     free = (rng.random((int(rng.integers(1, 25)), int(rng.integers(1, 25)))) > 0.25).astype(np.uint8)
     start = int(rng.integers(free.size))
     free.reshape(-1)[start] = 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike as Values
 from numpy.typing import NDArray
 
+from wayscore import kernels
 from wayscore.errors import OptionError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -28,6 +30,8 @@ UNITS_AT_MOST = 10_000
 """More are joined at random into this many, which moves an interval less than 10,000 resamples leave to chance."""
 PRODUCT_AT_ONCE = 2**18
 """Multiplications in one matrix product: few enough that memory stays small and BLAS on one thread."""
+ALONE = 10**6
+"""Draws that are made sooner than a second thread starts."""
 ROUNDING = 1e-12
 """Sums that should be equal differ by less than this, relatively."""
 
@@ -87,7 +91,7 @@ def bootstrap_table(
     _check(rng, resamples, level)
     arrays = _columns(columns)
     means = _resampled_means(list(arrays.values()), clusters, rng, resamples)
-    return {name: _interval(values, means[:, i], level) for i, (name, values) in enumerate(arrays.items())}
+    return {name: _interval(values, found, level) for (name, values), found in zip(arrays.items(), means, strict=True)}
 
 
 def paired_bootstrap(
@@ -119,8 +123,8 @@ def paired_bootstrap_table(
     differences = _columns({name: _differences(a[name], b[name]) for name in a if name in b})
     means = _resampled_means(list(differences.values()), clusters, rng, resamples)
     return {
-        name: Difference(*_interval(values, means[:, i], level), _tail(values, means[:, i]))
-        for i, (name, values) in enumerate(differences.items())
+        name: Difference(*_interval(values, found, level), _tail(values, found))
+        for (name, values), found in zip(differences.items(), means, strict=True)
     }
 
 
@@ -279,21 +283,50 @@ def kendall(x: Values, y: Values) -> float:
 
 
 def _resampled_means(columns: Sequence[Floats], clusters: Labels, rng: Rng, resamples: int) -> Floats:
-    """Return the mean of each column in each resample, infinite where the resample defines none."""
-    origins = [np.min(column[np.isfinite(column)], initial=np.inf) for column in columns]
+    """Return the mean of each column in each resample (rows: columns), infinite where the resample defines none."""
+    finite = [np.isfinite(column) for column in columns]
+    origins = [np.min(column[defined], initial=np.inf) for column, defined in zip(columns, finite, strict=True)]
     origin = np.where(np.isfinite(origins), origins, 0.0)  # from there, constants and whole numbers sum exactly
-    parts = ((np.where(d := np.isfinite(c), c - o, 0.0), d) for c, o in zip(columns, origin, strict=True))
-    sums = _unit_sums((part for pair in parts for part in pair), len(columns[0]), clusters, rng)
-    units = len(sums)
-    rows = max(1, PRODUCT_AT_ONCE // sums.size)
-    means = np.full((resamples, len(columns)), np.inf)
-    for first in range(0, resamples, rows):
-        count = min(rows, resamples - first)
-        drawn = rng.integers(0, units, size=(count, units)) + units * np.arange(count)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=count * units).reshape(count, units)
-        totals = times.astype(np.float64) @ sums
-        np.divide(totals[:, ::2], totals[:, 1::2], out=means[first : first + count], where=totals[:, 1::2] > 0)
-    return means + origin
+    parts = [np.where(d, c - o, 0.0) for c, d, o in zip(columns, finite, origin, strict=True)]
+    kinds = {defined.tobytes(): defined for defined in finite}  # most metrics are defined in the same episodes
+    sums = _unit_sums([*parts, *kinds.values()], len(columns[0]), clusters, rng)
+    totals = _resampled_totals(sums, rng, resamples)
+    counts = dict(zip(kinds, totals[len(columns) :], strict=True))
+    means = np.full((len(columns), resamples), np.inf)
+    for total, defined, row in zip(totals, finite, means, strict=False):
+        count = counts[defined.tobytes()]
+        np.divide(total, count, out=row, where=count > 0)
+    means += origin[:, None]
+    return means
+
+
+def _resampled_totals(sums: Floats, rng: Rng, resamples: int) -> Floats:
+    """Return the total of each column in each resample (rows: columns).
+
+    Units are rounded to whole multiples of a power of two that make every total less than 2^53: additions are exact
+    then, and totals the same bits whatever multiplies and in whichever order. It costs a mean some 1e-12 of the
+    largest unit, and nothing where values are whole numbers of halves, quarters, ...
+    """
+    units, columns = sums.shape
+    places = np.frexp(sums.max(axis=0))[1] + units.bit_length() - 52
+    whole = np.rint(np.ldexp(sums, -places))
+    seed = int(rng.integers(2**63))
+    totals = np.empty((resamples, columns))
+    half = resamples // 2 if resamples * units > ALONE and kernels.name == "native" else 0
+    done = []
+
+    def work(first: int, stop: int) -> None:
+        kernels.resample(seed, first, whole, totals[first:stop])
+        done.append(stop - first)
+
+    helper = threading.Thread(target=work, args=(0, half))
+    helper.start()
+    work(half, resamples)
+    helper.join()
+    if sum(done) != resamples:
+        raise MemoryError("there is no memory for the resamples of a second thread")
+    found: Floats = np.ldexp(totals.T, places[:, None], order="C")
+    return found
 
 
 def _unit_sums(columns: Iterable[NDArray[Any]], episodes: int, clusters: Labels, rng: Rng) -> Floats:
@@ -322,8 +355,16 @@ def _codes(clusters: Iterable[Hashable], count: int) -> NDArray[np.int64]:
 def _interval(values: Floats, means: Floats, level: float) -> Interval:
     values, means = values[np.isfinite(values)], means[np.isfinite(means)]
     mean = math.fsum(values) / len(values) if len(values) else 0.0
-    low, high = np.quantile(means if len(means) else [mean], [(1 - level) / 2, (1 + level) / 2])
-    return Interval(mean, min(mean, float(low)), max(mean, float(high)))  # not outside by a rounding error
+    low, high = (_quantile(means, share) if len(means) else mean for share in ((1 - level) / 2, (1 + level) / 2))
+    return Interval(mean, min(mean, low), max(mean, high))  # not outside by a rounding error
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """Return what np.quantile does, whose first call takes longer than all resampling: it loads masked arrays."""
+    place = share * (len(values) - 1)
+    before = math.floor(place)
+    a, b = np.partition(values, (before, math.ceil(place)))[[before, math.ceil(place)]].tolist()
+    return float(a + (b - a) * (place - before))
 
 
 def _tail(values: Floats, means: Floats) -> float:

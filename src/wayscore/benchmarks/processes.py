@@ -24,7 +24,7 @@ def memory(_: Setting, work: str, count: int) -> Outcome:
     """Return by how much peak memory grows during one call, inputs and imports not counted."""
     command = [sys.executable, "-m", __name__, work, str(count)]
     # Blocks that are freed leave at once, or the call would reuse what making its inputs left behind (glibc).
-    environment = {**_environment(), "MALLOC_MMAP_THRESHOLD_": "65536"}
+    environment = {**kept_environment(), "MALLOC_MMAP_THRESHOLD_": "65536"}
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     growth, right = answer.stdout.split()
     return Outcome(int(growth) / 1e6, agreed=right == "True", note="growth of peak resident memory")
@@ -36,13 +36,13 @@ def imports(setting: Setting, statement: str) -> Outcome:
     command = [sys.executable, "-c", f"{clock}; {statement}; print(b - a, now() - b)"]
     numpy, ours = float("inf"), float("inf")
     for _ in range(2 if setting.quick else IMPORT_ROUNDS):
-        answer = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True)
+        answer = subprocess.run(command, env=kept_environment(), capture_output=True, text=True, check=True)
         first, second = (float(seconds) for seconds in answer.stdout.split())
         numpy, ours = min(numpy, first), min(ours, second)
     return Outcome(ours * 1e3, note=f"`import numpy` itself takes {numpy * 1e3:.0f} ms")
 
 
-def _environment() -> dict[str, str]:
+def kept_environment() -> dict[str, str]:
     """Compiled modules are kept, as for any user."""
     return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from wayscore.benchmarks import data, graphs, literal, processes, warping
+from wayscore.benchmarks import data, end_to_end, graphs, literal, processes, warping
 from wayscore.benchmarks.report import Measure, Outcome
 
 
@@ -122,4 +122,9 @@ def specs(quick: bool = False) -> list[Spec]:
     ):
         run = partial(processes.imports, statement=statement)
         rows.append(Spec(f"`{statement}`", "over `import numpy`", run, bar_ms, stretch_ms, "ms"))
+    reading = "`import numpy` and json.load of its files"
+    for packed, files in ((False, "plain files"), (True, "gzipped files, 90 scans in a tar")):
+        run = partial(end_to_end.ratio, packed=packed)
+        rows.append(Spec(f"`wayscore score`, cold start to table, {files}", reading, run, 3, 2, "growth"))
+    rows.append(Spec("bootstrap intervals of 13 metrics", "", end_to_end.intervals, 500, 100, "ms"))
     return [replace(row, bar=None, stretch=None) for row in rows] if quick else rows

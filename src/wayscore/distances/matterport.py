@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import tarfile
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -14,6 +15,8 @@ from wayscore.distances.graph import Graph
 from wayscore.errors import DistanceError, FormatError, UnknownSceneError, did_you_mean
 
 SUFFIXES = ("_connectivity.json", "_connectivity.json.gz")
+PACKERS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
+"""How a compressed file begins -> the module that decompresses it."""
 
 
 class Viewpoint(msgspec.Struct):
@@ -28,18 +31,21 @@ class Viewpoint(msgspec.Struct):
 class Graphs(Mapping[str, Graph]):
     """Scan id -> Graph; each graph is built when first asked for and kept."""
 
-    def __init__(self, source: Path, files: Mapping[str, bytes | Path]) -> None:
+    def __init__(self, source: Path, files: Mapping[str, Path | slice], content: bytes = b"") -> None:
+        """Take a file for each scan, or the part of a tar's content that is its file."""
         self._source = source
         self._files = files
+        self._content = content
         self._graphs: dict[str, Graph] = {}
 
     def __getitem__(self, scan: str) -> Graph:
         if scan not in self._graphs:
             if scan not in self._files:
                 raise UnknownSceneError(f"{self._source}: has no scan {scan!r}{did_you_mean(scan, self._files)}")
-            content = self._files[scan]
+            file = self._files[scan]
             where = f"{self._source}: {scan}"
-            self._graphs[scan] = parse(_read(content) if isinstance(content, Path) else content, scan, where)
+            content = _unpacked(self._content[file], where) if isinstance(file, slice) else _read(file)
+            self._graphs[scan] = parse(content, scan, where)
         return self._graphs[scan]
 
     def __contains__(self, scan: object) -> bool:
@@ -64,14 +70,16 @@ def load_graphs(path: str | Path) -> Graphs:
     source = Path(path)
     if source.is_dir():
         found = {file.name: file for file in sorted(source.iterdir()) if file.name.endswith(SUFFIXES)}
-        files: dict[str, bytes | Path] = {_scan(name): file for name, file in found.items()}
+        files: dict[str, Path | slice] = {_scan(name): file for name, file in found.items()}
+        content = b""
     elif source.is_file():
-        files = dict(_members(source))
+        content = _read(source)
+        files = dict(_members(source, content))
     else:
         raise FormatError(f"{source}: no such file or directory; expected connectivity files or a tar of them")
     if not files:
         raise FormatError(f"{source}: holds no file named <scan>_connectivity.json")
-    return Graphs(source, files)
+    return Graphs(source, files, content)
 
 
 def load_graph(path: str | Path, scan: str | None = None) -> Graph:
@@ -109,7 +117,8 @@ def parse(content: bytes, scan: str, where: str) -> Graph:
     if not included.any():
         raise DistanceError(f"{where}: no viewpoint is included, so there is no graph")
     positions = np.array([[v.pose[3], v.pose[7], v.pose[11]] for v in viewpoints])[included]
-    walkable = np.array([viewpoint.unobstructed for viewpoint in viewpoints], dtype=bool)[included][:, included]
+    flags = b"".join(bytes(viewpoint.unobstructed) for viewpoint in viewpoints)  # lists would take thrice as long
+    walkable = np.frombuffer(flags, dtype=bool).reshape(count, count)[included][:, included]
     if not np.isfinite(positions).all():
         raise FormatError(f"{where}: a camera position is not finite")
     sources, targets = (ends.astype(np.int32) for ends in np.nonzero(np.triu(walkable | walkable.T, k=1)))
@@ -125,26 +134,35 @@ def parse(content: bytes, scan: str, where: str) -> Graph:
     )
 
 
-def _members(source: Path) -> Iterator[tuple[str, bytes]]:
+def _members(source: Path, content: bytes) -> Iterator[tuple[str, slice]]:
+    """Find the scans in a tar; those that nobody asks for are not copied out of it."""
     try:
-        with tarfile.open(source) as archive:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
             for member in archive:
                 name = PurePosixPath(member.name).name
                 if member.isfile() and name.endswith(SUFFIXES):
-                    stream = archive.extractfile(member)
-                    assert stream is not None  # isfile() above
-                    content = stream.read()
-                    yield _scan(name), gzip.decompress(content) if name.endswith(".gz") else content
-    except (tarfile.TarError, EOFError, OSError) as error:
+                    yield _scan(name), slice(member.offset_data, member.offset_data + member.size)
+    except tarfile.TarError as error:
         raise FormatError(f"{source}: not a readable tar of connectivity files: {error}") from None
 
 
 def _read(file: Path) -> bytes:
     try:
-        content = file.read_bytes()
-        return gzip.decompress(content) if file.name.endswith(".gz") else content
-    except (OSError, EOFError) as error:
+        return _unpacked(file.read_bytes(), str(file))
+    except OSError as error:
         raise FormatError(f"{file}: cannot be read: {error}") from None
+
+
+def _unpacked(content: bytes, where: str) -> bytes:
+    """Decompress what is compressed, at once: as a stream it would take longer."""
+    packer = next((name for magic, name in PACKERS.items() if content.startswith(magic)), None)
+    if packer is None:
+        return content
+    try:
+        unpacked: bytes = import_module(packer).decompress(content)
+    except Exception as error:  # each has its own
+        raise FormatError(f"{where}: is damaged {packer} ({error}); copy or download it again") from None
+    return unpacked
 
 
 def _scan(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from wayscore.episodes import References, Run
 from wayscore.formats.base import Format, choose, read_with
+from wayscore.formats.faults import Fault
 from wayscore.formats.files import read
 from wayscore.formats.ndh import NDH_FORMAT
 from wayscore.formats.r2r import R2R_FORMAT, R4R_FORMAT
@@ -23,7 +24,7 @@ from wayscore.formats.street import STREET_FORMAT, load_street_graph
 from wayscore.formats.table import TABLE_FORMAT
 from wayscore.formats.vlnce import VLNCE_FORMAT
 
-__all__ = ["FORMATS", "Format", "load_references", "load_run", "load_street_graph"]
+__all__ = ["FORMATS", "Fault", "Format", "load_references", "load_run", "load_street_graph"]
 
 FORMATS: dict[str, Format] = {
     form.name: form
@@ -85,6 +86,7 @@ def load_run(
     format: str | None = None,  # noqa: A002
     *,
     member: str | None = None,
+    faults: list[Fault] | None = None,
     **options: Any,
 ) -> Run:
     """Read the run of one agent.
@@ -93,6 +95,8 @@ def load_run(
         path: the file, gzipped or not; `archive.tar.gz::name` reads one member of a tar.
         format: how it is written; without it, the file's beginning tells.
         member: the member of a tar to read, instead of `::name`.
+        faults: a list that receives what is wrong with single records, which are left out then; without it, the first
+            is an error.
         **options: what the format offers; those of wayscore offer none for runs.
 
     Raises:
@@ -108,7 +112,7 @@ def load_run(
     >>> run.name, run.format, run.queries["4332_1"].path
     ('agent', 'r2r', ['a', 'b'])
     """
-    source = read(path, member)
+    source = replace(read(path, member), faults=faults)
     form = choose(source, "run", format, FORMATS)
     run = read_with(form, source, "run", options, FORMATS)
     assert isinstance(run, Run)

@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from wayscore.episodes import Query, Reference, References, Run
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.beginning import Beginning, look
+from wayscore.formats.faults import Fault
 from wayscore.formats.files import Source
 
 ENTRY_POINTS = "wayscore.formats"
@@ -44,7 +45,11 @@ class Format(Protocol):
         """Read references; further keyword arguments are the format's options."""
 
     def run(self, source: Source) -> Run:
-        """Read a run; further keyword arguments are the format's options."""
+        """Read a run; further keyword arguments are the format's options.
+
+        A record that is wrong goes to `source.refuse`, which raises an error, or notes it where `wayscore validate`
+        lists them all.
+        """
 
 
 def choose(source: Source, kind: Kind, name: str | None, known: Mapping[str, Format]) -> Format:
@@ -122,9 +127,8 @@ def make_run(source: Source, form: Format, queries: Iterable[Query]) -> Run:
             duplicates[query.episode] = None
             continue
         if not len(query.path):
-            raise FormatError(
-                f"{source}, episode {query.episode!r}: its path is empty; an agent that never moves has its start"
-            )
+            source.refuse(Fault("its path is empty; an agent that never moves has its start", episode=query.episode))
+            continue
         by_name[query.episode] = query
     return Run(source.stem, form.name, by_name, tuple(duplicates))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -9,10 +10,13 @@ import numpy as np
 
 from wayscore.errors import FormatError
 from wayscore.formats import files
+from wayscore.formats.faults import Fault
 from wayscore.formats.files import Source
 
 Places: TypeAlias = list[str | int | list[float]]
 Columns: TypeAlias = dict[str, list[Any]]
+REFUSED: Any = object()
+"""Stands for a cell that was refused; its row is left out."""
 
 
 def read_parquet(source: Source, names: tuple[str, ...]) -> Columns:
@@ -30,7 +34,8 @@ def read_parquet(source: Source, names: tuple[str, ...]) -> Columns:
         raise FormatError(f"{source}: is damaged Parquet ({_line(error)}); copy or write it again") from None
     columns = {name: table.column(name) for name in table.column_names}
     result = {
-        name: _paths(source, column) if name == "path" else column.to_pylist() for name, column in columns.items()
+        name: _paths(source, column, range(len(column))) if name == "path" else column.to_pylist()
+        for name, column in columns.items()
     }
     if "start_distance" in result:  # a missing number is NaN in many writers
         result["start_distance"] = [None if cell != cell else cell for cell in result["start_distance"]]
@@ -66,12 +71,17 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
                 try:
                     columns[name][row] = reader(cell)
                 except (msgspec.MsgspecError, ValueError) as error:
-                    episode = columns["episode"][row] if "episode" in columns else None
-                    raise FormatError(
-                        f"{source}, row {row} (episode {episode!r}), column {name!r}: cannot be read from "
-                        f"{_short(cell)} ({_line(error)}); {HINTS[name]}"
-                    ) from None
+                    what = f"cannot be read from {_short(cell)} ({_line(error)}); {HINTS[name]}"
+                    refuse_cell(source, columns, name, row, what)
     return columns
+
+
+def refuse_cell(source: Source, columns: Columns, name: str, row: int, what: str, expected: str = "") -> None:
+    """Refuse a cell; where the source collects its faults, `REFUSED` stands in its place."""
+    episode = columns["episode"][row] if "episode" in columns else None
+    named = str(episode) if isinstance(episode, str | int) else None
+    source.refuse(Fault(what, f"row {row}", named, f"column {name!r}", expected))
+    columns[name][row] = REFUSED
 
 
 HINTS = {
@@ -104,8 +114,11 @@ def _cell_flag(cell: str) -> bool:
     return flags[cell.strip().lower()]
 
 
-def _paths(source: Source, column: Any) -> list[Any]:
-    """Slice a list column: its places are turned into Python values or one array at once, not row by row."""
+def _paths(source: Source, column: Any, numbers: Sequence[int]) -> list[Any]:
+    """Slice a list column: its places are turned into Python values or one array at once, not row by row.
+
+    `numbers` are what errors call the rows.
+    """
     import pyarrow as pa
 
     kind = column.type
@@ -113,9 +126,12 @@ def _paths(source: Source, column: Any) -> list[Any]:
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
         raise FormatError(f"{where}: must hold lists, got Arrow type {kind}")
     if column.null_count:
-        raise FormatError(
-            f"{where}, row {column.is_null().to_pylist().index(True)}: is null; give every episode a path"
-        )
+        empty = column.is_null().to_pylist()
+        for row in (row for row, null in zip(numbers, empty, strict=True) if null):
+            source.refuse(Fault("is null; give every episode a path", f"row {row}", field="column 'path'"))
+        kept = [row for row, null in zip(numbers, empty, strict=True) if not null]
+        others = iter(_paths(source, column.drop_null(), kept))
+        return [REFUSED if null else next(others) for null in empty]
     array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], kind)
     starts = np.asarray(array.offsets)
     starts = starts - starts[0]
@@ -123,14 +139,14 @@ def _paths(source: Source, column: Any) -> list[Any]:
     bounds = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
     if isinstance(places, list):
         return [places[start:stop] for start, stop in bounds]
+    paths = [places[start:stop] for start, stop in bounds]
     bad = np.flatnonzero(~np.isfinite(places).all(axis=1))
-    if bad.size:
-        row = int(np.searchsorted(starts, bad[0], side="right")) - 1
-        raise FormatError(
-            f"{where}, row {row}, step {bad[0] - starts[row]}: coordinates must be finite, got "
-            f"{places[bad[0]].tolist()}; leave the episode out or write its real value"
-        )
-    return [places[start:stop] for start, stop in bounds]
+    rows, firsts = np.unique(np.searchsorted(starts, bad, side="right") - 1, return_index=True)
+    for row, at in zip(rows.tolist(), bad[firsts].tolist(), strict=True):
+        what = f"coordinates must be finite, got {places[at].tolist()}; leave the episode out or write its real value"
+        source.refuse(Fault(what, f"row {numbers[row]}", field=f"column 'path', step {at - starts[row]}"))
+        paths[row] = REFUSED
+    return paths
 
 
 def _places(where: str, values: Any) -> Any:

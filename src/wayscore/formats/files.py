@@ -13,11 +13,12 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from wayscore.errors import FormatError, did_you_mean
+from wayscore.formats.faults import Fault
 
 SIZE_LIMIT = 4 * 2**30
 """Bytes that a file may have after decompression."""
@@ -40,6 +41,7 @@ class Source:
         path: the file, or the tar that holds it.
         content: its bytes, decompressed.
         member: its name inside the tar, or empty.
+        faults: where what is wrong with its records is collected; None: the first is an error.
 
     >>> source = Source(Path("results/seq2seq.v2.json.gz"), b"[]")
     >>> source.name, source.stem
@@ -49,9 +51,16 @@ class Source:
     path: Path
     content: bytes
     member: str = ""
+    faults: list[Fault] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.path}{MEMBER_MARK}{self.member}" if self.member else str(self.path)
+
+    def refuse(self, fault: Fault) -> None:
+        """Raise an error that tells a fault; or note it, where faults are collected: the record is left out then."""
+        if self.faults is None:
+            raise FormatError(fault.of(self))
+        self.faults.append(fault)
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ it is written as JSON, or as labels separated by spaces.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,9 @@ from wayscore.episodes import Query, Reference, References, Run
 from wayscore.errors import FormatError
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references, make_run
 from wayscore.formats.beginning import Beginning, look
-from wayscore.formats.columns import Columns, Places, read_csv, read_parquet
-from wayscore.formats.decoding import decode_records, in_words, place
+from wayscore.formats.columns import REFUSED, Columns, Places, read_csv, read_parquet, refuse_cell
+from wayscore.formats.decoding import decode_each, place
+from wayscore.formats.faults import Fault, in_words
 from wayscore.formats.files import Source
 from wayscore.formats.trajectories import Name
 
@@ -70,71 +71,82 @@ class Table:
                 Reference(
                     episode=str(row.episode),
                     scene=str(row.scene),
-                    path=_path(source, number, row),
+                    path=path,
                     path_id=str(row.episode if row.path_id is None else row.path_id),
                     instruction=row.instruction or "",
                     goals=tuple(row.goals or ()),
                     start_distance=row.start_distance,
                 )
-                for number, row in enumerate(rows)
+                for row, path in _with_paths(source, rows)
             ),
         )
 
     def run(self, source: Source) -> Run:
         """Read a run."""
-        rows = _rows(source, QueryRow, EXPECTED_RUN)
-        walks = (Query(str(row.episode), _path(source, n, row), row.stopped) for n, row in enumerate(rows))
-        return make_run(source, self, walks)
+        rows = _with_paths(source, _rows(source, QueryRow, EXPECTED_RUN))
+        return make_run(source, self, (Query(str(row.episode), path, row.stopped) for row, path in rows))
 
 
-def _rows(source: Source, kind: Any, expected: str) -> list[Any]:
+def _rows(source: Source, kind: Any, expected: str) -> Iterable[tuple[int | str, Any]]:
+    """Return every row with what `place` takes to say where it is."""
     layout = look(source.content).layout
     if layout == "parquet":
         return _from_columns(source, read_parquet(source, kind.__struct_fields__), kind, expected)
     if layout in ("csv", "text"):
         return _from_columns(source, read_csv(source, kind.__struct_fields__), kind, expected)
-    return decode_records(source, kind, names=("episode",), expected=expected)
+    return decode_each(source, kind, names=("episode",), expected=expected)
 
 
-def _from_columns(source: Source, columns: Columns, kind: Any, expected: str) -> list[Any]:
+def _from_columns(source: Source, columns: Columns, kind: Any, expected: str) -> list[tuple[int | str, Any]]:
     for field in msgspec.structs.fields(kind):
-        if field.name not in columns:
-            if field.required:
-                raise FormatError(f"{source}: the column {field.name!r} is missing; expected {expected}")
-        elif field.name != "path":
-            try:
-                msgspec.convert(columns[field.name], list[field.type])  # type: ignore[name-defined]
-            except msgspec.ValidationError as error:
-                what, _, at = str(error).partition(" - at ")
-                number = int(at.strip("`$[").split("]")[0])
-                raise FormatError(
-                    f"{source}, row {number} (episode {columns['episode'][number]!r}), column {field.name!r}: "
-                    f"{in_words(what)}; expected {expected}"
-                ) from None
-        elif (row := next((row for row, path in enumerate(columns["path"]) if path is None), None)) is not None:
-            raise FormatError(
-                f"{source}, row {row} (episode {columns['episode'][row]!r}), column 'path': is empty; "
-                f"expected {expected}"
-            )
-    rows = [kind(**dict(zip(columns, cells, strict=True))) for cells in zip(*columns.values(), strict=True)]
-    if not rows:
+        if field.name in columns:
+            for row, what in _wrong_cells(columns[field.name], field).items():
+                refuse_cell(source, columns, field.name, row, what, expected)
+        elif field.required:
+            raise FormatError(f"{source}: the column {field.name!r} is missing; expected {expected}")
+    cells = list(zip(*columns.values(), strict=True))
+    if not cells:
         raise FormatError(f"{source}: holds no rows; expected {expected}")
-    return rows
+    return [
+        (f"row {number}", kind(**dict(zip(columns, row, strict=True))))
+        for number, row in enumerate(cells)
+        if not any(cell is REFUSED for cell in row)
+    ]
 
 
-def _path(source: Source, number: int, row: Any) -> Any:
-    """Return labels as a list and points as an array; both in one path are refused."""
-    path = row.path
-    if isinstance(path, np.ndarray) or not any(isinstance(step, list) for step in path):
-        return path
-    lengths = {len(step) if isinstance(step, list) else 0 for step in path}
-    if len(lengths) > 1 or 0 in lengths:
-        where = place(number, source) if look(source.content).json else f"row {number}"
-        raise FormatError(
-            f"{source}, {where} (episode {str(row.episode)!r}), field 'path': mixes points of several dimensions, or "
-            f"points and labels; expected {EXPECTED_RUN}"
-        )
-    return np.array(path, dtype=np.float64)
+def _wrong_cells(column: list[Any], field: Any) -> dict[int, str]:
+    """Return what is wrong with the cells of a column, by row; found at once where nothing is."""
+    if field.name == "path":  # looked at when it was read, if there is one
+        return {row: "is empty" for row, cell in enumerate(column) if cell is None}
+    try:
+        msgspec.convert(column, list[field.type])
+    except msgspec.ValidationError:
+        found = ((row, _wrong(cell, field.type)) for row, cell in enumerate(column) if cell is not REFUSED)
+        return {row: what for row, what in found if what}
+    return {}
+
+
+def _wrong(cell: Any, kind: Any) -> str:
+    try:
+        msgspec.convert(cell, kind)
+    except msgspec.ValidationError as error:
+        return in_words(str(error).partition(" - at ")[0])
+    return ""
+
+
+def _with_paths(source: Source, rows: Iterable[tuple[int | str, Any]]) -> Iterator[tuple[Any, Any]]:
+    """Yield rows with their paths: labels as a list and points as an array; both in one path are refused."""
+    for where, row in rows:
+        path = row.path
+        if isinstance(path, np.ndarray) or not any(isinstance(step, list) for step in path):
+            yield row, path
+            continue
+        lengths = {len(step) if isinstance(step, list) else 0 for step in path}
+        if len(lengths) == 1 and 0 not in lengths:
+            yield row, np.array(path, dtype=np.float64)
+            continue
+        what = "mixes points of several dimensions, or points and labels"
+        source.refuse(Fault(what, place(where, source), str(row.episode), "field 'path'", EXPECTED_RUN))
 
 
 TABLE_FORMAT = Table()

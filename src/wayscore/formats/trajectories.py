@@ -7,7 +7,8 @@ Every way may occur in one file. Only places are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -17,7 +18,8 @@ import numpy as np
 from wayscore.episodes import Query, Run
 from wayscore.errors import FormatError
 from wayscore.formats.base import Format, make_run
-from wayscore.formats.decoding import decode_records, place
+from wayscore.formats.decoding import decode_each, place
+from wayscore.formats.faults import Fault
 from wayscore.formats.files import Source
 
 Name: TypeAlias = str | int
@@ -43,10 +45,11 @@ def read_trajectories(source: Source, form: Format, *, ids: Sequence[str], walks
     """
     expected = f'{form.title} results: [{{"{ids[0]}": ..., "{walks[0]}": [[viewpoint, heading, elevation], ...]}}, ...]'
     try:
-        records = decode_records(source, _record(tuple(ids), tuple(walks), list[Step]), names=ids, expected=expected)
+        strict = replace(source, faults=None)
+        records = decode_each(strict, _record(tuple(ids), tuple(walks), list[Step]), names=ids, expected=expected)
         walk_of: Callable[[Any], Any] = _viewpoints
     except FormatError:  # most often another way to write steps; what is wrong will be wrong again
-        records = decode_records(source, _record(tuple(ids), tuple(walks), Loose), names=ids, expected=expected)
+        records = decode_each(source, _record(tuple(ids), tuple(walks), Loose), names=ids, expected=expected)
         walk_of = flatten
     return make_run(source, form, _queries(source, records, ids, walks, walk_of, expected))
 
@@ -102,29 +105,29 @@ def _record(ids: tuple[str, ...], walks: tuple[str, ...], steps: Any) -> type[An
 
 def _queries(
     source: Source,
-    records: list[Any],
+    records: Iterable[tuple[int | str, Any]],
     ids: Sequence[str],
     walks: Sequence[str],
     walk_of: Callable[[Any], Any],
     expected: str,
 ) -> Iterator[Query]:
-    for number, record in enumerate(records):
+    for number, record in records:
         name = _first(record, ids)
         steps = _first(record, walks)
         if name is msgspec.UNSET or steps is msgspec.UNSET:
-            lacking, named = (ids, "") if name is msgspec.UNSET else (walks, f" (episode {str(name)!r})")
-            raise FormatError(
-                f"{source}, {place(number, source)}{named}: the field {lacking[0]!r} is missing; expected {expected}"
-            )
+            lacking, named = (ids, None) if name is msgspec.UNSET else (walks, str(name))
+            missing = f"the field {lacking[0]!r} is missing"
+            source.refuse(Fault(missing, place(number, source), named, expected=expected))
+            continue
         try:
             walk = walk_of(steps)
         except ValueError as error:
-            raise FormatError(f"{source}, {place(number, source)} (episode {str(name)!r}): {error}") from None
+            source.refuse(Fault(str(error), place(number, source), str(name)))
+            continue
         if not len(walk):
-            raise FormatError(
-                f"{source}, {place(number, source)} (episode {str(name)!r}): its walk has no steps; "
-                "an agent that never moves has its start"
-            )
+            nothing = "its walk has no steps; an agent that never moves has its start"
+            source.refuse(Fault(nothing, place(number, source), str(name)))
+            continue
         yield Query(str(name), walk)
 
 

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from wayscore.metrics import Metric
+from wayscore.report.terminal import DEFAULT_WIDTH
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +23,6 @@ LATEX_SPECIAL = str.maketrans(
     {char: "\\" + char for char in "_%&#${}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 )
-DEFAULT_WIDTH = 100
 
 
 def is_share(metric: Metric) -> bool:

@@ -240,4 +240,18 @@ TARGET static void measure_group(Group *group) {
     sum_lanes(group);
 }
 
-const LaneKernels LANE_KERNELS = {strip_points, distances_to, nearest_squares, relax, measure_group};
+/* totals[g][c] = sum of weights[g][u] values[u][c] over the units u, for eight rows of weights; columns in eights. */
+TARGET static void weigh(const double *weights, int64_t units, const double *values, int64_t columns, double *totals) {
+    for (int64_t c = 0; c < columns; c += LANE_COUNT) {
+        lanes sum[GROUP];
+        for (int g = 0; g < GROUP; g++) sum[g] = lanes_all(0.0);
+        for (int64_t u = 0; u < units; u++) {
+            const lanes value = lanes_load(values + u * columns + c);
+            for (int g = 0; g < GROUP; g++)
+                sum[g] = lanes_add(sum[g], lanes_mul(lanes_all(weights[g * units + u]), value));
+        }
+        for (int g = 0; g < GROUP; g++) lanes_store(totals + g * columns + c, sum[g]);
+    }
+}
+
+const LaneKernels LANE_KERNELS = {strip_points, distances_to, nearest_squares, relax, measure_group, weigh};

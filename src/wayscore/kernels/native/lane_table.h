@@ -33,6 +33,7 @@ typedef struct {
                               int64_t count, double *nearest);
     void (*relax)(double *row, double through, const double *via, int64_t count);
     void (*measure_group)(Group *group);
+    void (*weigh)(const double *weights, int64_t units, const double *values, int64_t columns, double *totals);
 } LaneKernels;
 
 extern const LaneKernels lanes_base, lanes_avx2, lanes_avx512;

@@ -84,6 +84,7 @@ static PyMethodDef methods[] = {
     METHOD(measure_table),
     METHOD(measure_points),
     METHOD(measure_block),
+    METHOD(resample),
     {NULL, NULL, 0, NULL},
 };
 

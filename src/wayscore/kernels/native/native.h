@@ -53,5 +53,6 @@ KERNEL(kernel_pruned_points);
 KERNEL(kernel_measure_table);
 KERNEL(kernel_measure_points);
 KERNEL(kernel_measure_block);
+KERNEL(kernel_resample);
 
 #endif
