@@ -113,6 +113,7 @@ class Convention:
 
         >>> PAPER.signed
         'paper'
+        >>> from dataclasses import replace
         >>> replace(PAPER, name="mine", comparison="<", repeats="drop").signed
         'mine(comparison=<,repeats=drop)'
         """
@@ -127,6 +128,7 @@ class Convention:
     def differences(self, other: Convention) -> dict[str, tuple[Any, Any]]:
         """Return the choices in which two conventions differ, with both values.
 
+        >>> from dataclasses import replace
         >>> PAPER.differences(replace(PAPER, comparison="<", spl_floor=0.01))
         {'comparison': ('<=', '<'), 'spl_floor': (0.0, 0.01)}
         """
