@@ -248,10 +248,10 @@ def test_validate(files: Path) -> None:
     assert bad.exit_code == 1
     for line in (
         "2 of the 3 episodes of references.json are not answered: 1_1, 2_0",
-        "1 answers are to episodes that references.json does not have: 9_9",
-        "1 queries do not begin where their reference does:\n  1_0: begins at 'b', its reference at 'a'",
-        "1 queries take a step that is not an edge:\n  1_0: step 1, from 'b' to 'q'",
-        "1 queries visit a place that their scene does not have:\n  1_0: step 1, 'q'",
+        "1 answer is to episodes that references.json does not have: 9_9",
+        "1 query does not begin where its reference does:\n  1_0: begins at 'b', its reference at 'a'",
+        "1 query takes a step that is not an edge:\n  1_0: step 1, from 'b' to 'q'",
+        "1 query visits a place that its scene does not have:\n  1_0: step 1, 'q'",
         "6 problems in 2 answers to 3 episodes",
     ):
         assert line in bad.stdout

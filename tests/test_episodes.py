@@ -73,10 +73,10 @@ def test_every_problem_is_found() -> None:
             run(e1="abc", e2="x"),
             r"agent: 1 of the 3 episodes of refs.json are not answered: e3; see missing=skip or zero",
         ),
-        ("unknown", run(e1="a", e2="x", e3="a", e9="a"), "1 answers are to episodes that refs.json does not have: e9"),
-        ("duplicate", run(("e1",), e1="a", e2="x", e3="a"), "1 episodes are answered more than once: e1"),
-        ("start", run(e1="b", e2="x", e3="a"), "1 queries do not begin where their reference does: e1"),
-        ("node", run(e1="aq", e2="x", e3="a"), "1 queries visit a place that their scene does not have: e1"),
+        ("unknown", run(e1="a", e2="x", e3="a", e9="a"), "1 answer is to episodes that refs.json does not have: e9"),
+        ("duplicate", run(("e1",), e1="a", e2="x", e3="a"), "1 episode is answered more than once: e1"),
+        ("start", run(e1="b", e2="x", e3="a"), "1 query does not begin where its reference does: e1"),
+        ("node", run(e1="aq", e2="x", e3="a"), "1 query visits a place that its scene does not have: e1"),
     ],
 )
 def test_errors_by_default(kind: str, agent: Run, match: str) -> None:
@@ -88,7 +88,7 @@ def test_errors_by_default(kind: str, agent: Run, match: str) -> None:
 def test_leaps_are_kept_by_default_and_refused_on_request() -> None:
     leaping = run(e1="ac", e2="x", e3="a")
     assert join(leaping, ASKED, graphs=GRAPHS).problems["move"] == ("e1",)
-    with pytest.raises(ws.FormatError, match="1 queries take a step that is not an edge: e1"):
+    with pytest.raises(ws.FormatError, match="1 query takes a step that is not an edge: e1"):
         join(leaping, ASKED, graphs=GRAPHS, move="error")
 
 

@@ -57,14 +57,20 @@ def describe(
 
 def summary(kind: str, count: int, references: References) -> str:
     """Say in words how many episodes a kind of problem concerns."""
-    return {
-        "missing": f"{count} of the {len(references.episodes)} episodes of {references.name} are not answered",
-        "unknown": f"{count} answers are to episodes that {references.name} does not have",
-        "duplicate": f"{count} episodes are answered more than once",
-        "start": f"{count} queries do not begin where their reference does",
-        "move": f"{count} queries take a step that is not an edge",
-        "node": f"{count} queries visit a place that their scene does not have",
-    }[kind]
+    one = count == 1
+    is_, its = ("is", "its") if one else ("are", "their")
+    query = "query" if one else "queries"
+    return (
+        f"{count} "
+        + {
+            "missing": f"of the {len(references.episodes)} episodes of {references.name} {is_} not answered",
+            "unknown": f"answer{'' if one else 's'} {is_} to episodes that {references.name} does not have",
+            "duplicate": f"episode{'' if one else 's'} {is_} answered more than once",
+            "start": f"{query} do{'es' if one else ''} not begin where {its} reference does",
+            "move": f"{query} take{'s' if one else ''} a step that is not an edge",
+            "node": f"{query} visit{'s' if one else ''} a place that {its} scene does not have",
+        }[kind]
+    )
 
 
 def detail(kind: str, name: str, run: Run, references: References, graphs: Mapping[str, Graph] | None = None) -> str:
