@@ -192,9 +192,9 @@ def test_the_same_seed_prints_the_same(files: Path) -> None:
     [
         ({"1_0": "abcd"}, (), "2 of the 3 episodes of references.json are not answered: 1_1, 2_0"),
         ({"1_0": "a", "1_1": "a", "2_0": "x", "9_9": "a"}, (), "does not have: 9_9"),
-        ({"1_0": "b", "1_1": "a", "2_0": "x"}, (), "do not begin where their reference does: 1_0"),
-        ({"1_0": "aq", "1_1": "a", "2_0": "x"}, (), "visit a place that their scene does not have: 1_0"),
-        ({"1_0": "ac", "1_1": "a", "2_0": "x"}, ("--move", "error"), "take a step that is not an edge: 1_0"),
+        ({"1_0": "b", "1_1": "a", "2_0": "x"}, (), "does not begin where its reference does: 1_0"),
+        ({"1_0": "aq", "1_1": "a", "2_0": "x"}, (), "visits a place that its scene does not have: 1_0"),
+        ({"1_0": "ac", "1_1": "a", "2_0": "x"}, ("--move", "error"), "takes a step that is not an edge: 1_0"),
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--metrics", "nDTV"), "there is no metric 'nDTV'"),
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--threshold", "0"), "threshold must be a positive distance"),
         ({"1_0": "a", "1_1": "a", "2_0": "x"}, ("--convention", "papr"), "did you mean 'paper'"),

@@ -71,7 +71,7 @@ def test_every_problem_is_found() -> None:
         (
             "missing",
             run(e1="abc", e2="x"),
-            r"agent: 1 of the 3 episodes of refs.json are not answered: e3; see missing=skip or zero",
+            r"agent: 1 of the 3 episodes of refs.json is not answered: e3; see missing=skip or zero",
         ),
         ("unknown", run(e1="a", e2="x", e3="a", e9="a"), "1 answer is to episodes that refs.json does not have: e9"),
         ("duplicate", run(("e1",), e1="a", e2="x", e3="a"), "1 episode is answered more than once: e1"),
