@@ -30,7 +30,8 @@ def test_jobs_follow_each_other() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(houses, "WORLD_EPISODES", 60)
+    monkeypatch.setattr(houses.lessons_from_worlds, "__defaults__", (60,))
+    monkeypatch.setattr(houses.world_test, "__defaults__", (30,))
     monkeypatch.setattr(table2, "R4R_EPISODES", 50)
 
 
@@ -58,10 +59,25 @@ def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
     assert "hold out at least one and not all" in made.stderr  # four scans, of which eight cannot be held out
 
 
+def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    from wayscore.navigation import ablations
+
+    train = course / "references.json"
+    monkeypatch.setattr(
+        houses.lessons_from_files, "__kwdefaults__", {**houses.lessons_from_files.__kwdefaults__, "held_out": 1}
+    )
+    for name in ablations.VARIANTS:
+        ablations.ablate(name, tmp_path, train, course / "connectivity", None, updates=2)
+    shown = ablations.table(tmp_path, 1).splitlines()
+    assert len(shown) == 1 + len(ablations.VARIANTS)
+    assert shown[1].startswith("everything")
+
+
 def test_mistakes(tmp_path: Path) -> None:
     for words, match in (
         (["table3", "--worlds"], "there is no recipe for 'table3'"),
         (["table2"], "give either --r2r FOLDER"),
+        (["ablations", "--worlds"], "ablations need R2R"),
         (["table2", "--worlds", "-f", "html"], "--format is text or latex"),
         (["table2", "--r2r", str(tmp_path)], "need their graphs"),
         (["table2", "--r2r", str(tmp_path), "-g", str(tmp_path)], "has neither R2R_train.json nor"),

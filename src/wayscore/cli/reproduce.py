@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    what: Annotated[str, typer.Argument(help="table2.", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of everything that is made.")] = Path("table2"),
+    what: Annotated[str, typer.Argument(help="table2, or ablations.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The folder of everything that is made; named after WHAT.")
+    ] = None,
     r2r: Annotated[Path | None, typer.Option(help="The folder of R2R's files.")] = None,
     graphs: Annotated[Path | None, typer.Option("--graphs", "-g", help="Connectivity files, or a tar of them.")] = None,
     views: Annotated[Path | None, typer.Option(help="Captions and detections of the views, a tar.")] = None,
@@ -27,6 +29,8 @@ def reproduce(
 ) -> None:
     """Train and test the random, goal-oriented and fidelity-oriented agents of the paper's Table 2.
 
+    `ablations` trains by imitation with one ingredient left out at a time, and looks at held-out houses.
+
     Interrupted work goes on where it stopped: the same command again.
 
     Example: wayscore reproduce table2 --r2r data/r2r --graphs connectivity/ --views views.tar.gz --out table2
@@ -34,7 +38,7 @@ def reproduce(
     Example without data: wayscore reproduce table2 --worlds --out table2-worlds
 
     Args:
-        what: table2.
+        what: table2, or ablations.
         out: the folder of everything that is made.
         r2r: the folder of R2R_train.json and R2R_val_unseen.json, gzipped or not.
         graphs: connectivity files.
@@ -47,13 +51,19 @@ def reproduce(
     """
     from wayscore.navigation.need import need_torch
 
-    if what != "table2":
-        raise OptionError(f"there is no recipe for {what!r}; known: table2")
+    if what not in ("table2", "ablations"):
+        raise OptionError(f"there is no recipe for {what!r}; known: table2, ablations")
     if worlds == (r2r is not None):
         raise OptionError("give either --r2r FOLDER (and --graphs) or --worlds")
     if form not in ("text", "latex"):
         raise OptionError(f"--format is text or latex, got {form!r}")
     need_torch()
+    out = Path(what) if out is None else out
+    if what == "ablations":
+        if r2r is None:
+            raise OptionError("ablations need R2R; give --r2r FOLDER and --graphs")
+        _ablate(out, r2r, graphs, views, seeds or 1, workers, scale)
+        return
     from wayscore.navigation.table2 import Plan, gather, prepare
     from wayscore.navigation.table2_text import latex, text
 
@@ -91,6 +101,33 @@ def work_off(plan: Plan, workers: int) -> None:
             for future in finished:
                 future.result()
                 done.add(running.pop(future).name)
+
+
+def _ablate(
+    out: Path, r2r: Path, graphs: Path | None, views: Path | None, seeds: int, workers: int, scale: float
+) -> None:
+    from concurrent.futures import ProcessPoolExecutor
+    from functools import partial
+    from multiprocessing import get_context
+
+    from wayscore.navigation.ablations import VARIANTS, ablate, table
+    from wayscore.navigation.table2 import Plan, data_file
+
+    train = data_file(Plan(out, r2r), "r2r", "train")
+    one = partial(
+        ablate,
+        out=out,
+        references=train,
+        graphs=graphs,
+        views=views,
+        updates=max(1, round(1_500 * scale)),
+        progress=partial(typer.echo, err=True),
+    )
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        wanted = [(name, seed) for seed in range(seeds) for name in VARIANTS if views is not None or name != "no views"]
+        for done in [pool.submit(one, name, seed=seed) for name, seed in wanted]:
+            done.result()
+    typer.echo(table(out, seeds), nl=False)
 
 
 def _draw(plan: Plan) -> None:

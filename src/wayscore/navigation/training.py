@@ -26,6 +26,7 @@ Row = dict[str, float | int | str]
 SINES = [FEATURES.index(f"sin {times}h") for times in (1, 2, 3)]
 LEFT, RIGHT = FEATURES.index("left"), FEATURES.index("right")
 MIRRORED = {"left": "right", "lefthand": "righthand", "leftmost": "rightmost", "east": "west"}
+WORDS = "words"
 EVALUATED_AT_ONCE = 256
 
 
@@ -49,6 +50,7 @@ class Recipe:
         value: weight of the value's loss.
         word_dropout: share of words that are made unknown.
         mirror: whether half of the batches have left and right exchanged.
+        without: features that are kept from the agent (see `FEATURES`), or "words", to see what they are worth.
         embedding: numbers a word.
         hidden: numbers a state.
         dropout: share of numbers that are left out.
@@ -73,6 +75,7 @@ class Recipe:
     value: float = 0.25
     word_dropout: float = 0.05
     mirror: bool = True
+    without: tuple[str, ...] = ()
     embedding: int = 64
     hidden: int = 128
     dropout: float = 0.2
@@ -102,6 +105,10 @@ class Trainer:
         sight: Sight | None = None,
         start: Mapping[str, Tensor] | None = None,
     ) -> None:
+        if unknown := set(recipe.without) - {*FEATURES, WORDS}:
+            raise OptionError(
+                f"there is no feature {min(unknown)!r} to leave out; known: {', '.join(FEATURES)}, {WORDS}"
+            )
         torch.manual_seed(recipe.seed)
         self.tasks, self.recipe, self.dev, self.sight = tasks, recipe, dev, sight
         self.rng = np.random.default_rng(recipe.seed)
@@ -270,9 +277,9 @@ class Trainer:
         heard = self._mirrored[tokens] if mirror else tokens
         lost = (self.rng.random(tokens.shape) < recipe.word_dropout) & (tokens != PADDING)
         heard = np.where(lost, UNKNOWN, heard)
-        memory = self.policy.read(torch.from_numpy(heard))
+        memory = self.policy.read(_heard(heard, recipe))
         while not walkers.over.all():
-            step, memory = _step(self.policy, walkers, memory, tokens, choice, recipe.teacher, mirror, self.sight)
+            step, memory = _step(self.policy, walkers, memory, tokens, choice, recipe, mirror, self.sight)
             yield step
 
 
@@ -294,11 +301,14 @@ def _step(
     memory: Memory,
     tokens: NDArray[np.int32],
     choice: Choice,
-    teacher: str,
+    recipe: Recipe,
     mirror: bool,
     sight: Sight | None,
 ) -> tuple[Step, Memory]:
     features = walkers.features()
+    for name in recipe.without:
+        if name != WORDS:
+            features[..., FEATURES.index(name)] = 0.0
     if mirror:
         features[..., SINES] *= -1
         features[..., [LEFT, RIGHT]] = features[..., [RIGHT, LEFT]]
@@ -307,7 +317,7 @@ def _step(
         seen = torch.from_numpy(sight.matches(walkers, tokens[:, : memory.words.shape[1]]))
     mask = torch.from_numpy(walkers.mask())
     logits, values, candidates, memory = policy.step(memory, torch.from_numpy(features), mask, seen)
-    right = torch.from_numpy(walkers.faithful() if teacher == "faithful" else walkers.shortest())
+    right = torch.from_numpy(walkers.faithful() if recipe.teacher == "faithful" else walkers.shortest())
     if choice == "teacher":
         actions = right
     elif choice == "best":
@@ -318,6 +328,11 @@ def _step(
     outcome = walkers.act(actions.numpy())
     rewards = torch.from_numpy(outcome.rewards).float()
     return Step(logits, values, actions, right, rewards, running), policy.take(memory, candidates, actions)
+
+
+def _heard(tokens: NDArray[Any], recipe: Recipe) -> Tensor:
+    """Return what is heard of instructions: all of it, or nothing but their length."""
+    return torch.from_numpy(np.where(tokens == PADDING, PADDING, UNKNOWN) if WORDS in recipe.without else tokens)
 
 
 def mirrored_words(vocabulary: Vocabulary) -> NDArray[np.int64]:
@@ -362,9 +377,9 @@ def _greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None) -
         walkers = Walkers(tasks, len(episodes), threshold=recipe.threshold, most_steps=recipe.most_steps)
         walkers.begin(episodes)
         tokens = tasks.tokens[episodes]
-        memory = policy.read(torch.from_numpy(tokens))
+        memory = policy.read(_heard(tokens, recipe))
         while not walkers.over.all():
-            _, memory = _step(policy, walkers, memory, tokens, "best", "shortest", False, sight)
+            _, memory = _step(policy, walkers, memory, tokens, "best", recipe, False, sight)
         yield len(episodes), walkers
     policy.train(was_training)
 

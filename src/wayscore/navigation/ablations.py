@@ -1,0 +1,73 @@
+"""What each ingredient of the agent is worth: imitation with one of them left out, looked at in held-out houses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from wayscore.navigation.places import LOOK_AHEAD
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "no views": {},
+    "no words": {"without": ("words",)},
+    "no look-ahead": {"without": LOOK_AHEAD},
+    "no visited flags": {"without": ("came from", "visited")},
+    "no mirror images": {"mirror": False},
+    "teacher forcing only": {"student": 0.0},
+    "a faithful teacher": {"teacher": "faithful"},
+    "no dropout": {"dropout": 0.0, "word_dropout": 0.0},
+    "half the size": {"hidden": 64, "embedding": 32},
+}
+"""Name -> what its recipe changes; "no views" goes without what is seen."""
+
+
+def ablate(
+    name: str,
+    out: Path,
+    references: Path,
+    graphs: Path | None,
+    views: Path | None,
+    updates: int,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Train one variant by imitation and leave its scores in held-out houses; nothing is done that is done already."""
+    from wayscore.navigation.houses import lessons_from_files
+    from wayscore.navigation.training import Recipe, Trainer, evaluate
+
+    folder = out / f"{name.replace(' ', '-')}-{seed}"
+    if (folder / "scores.json").exists():
+        return
+    lessons = lessons_from_files(references, graphs, views=None if name == "no views" else views)
+    recipe = replace(
+        Recipe(teacher="shortest", imitation=updates, reinforcement=0, seed=seed, every=max(1, updates // 6)),
+        **VARIANTS[name],
+    )
+    trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight)
+    if (folder / "checkpoint.pt").exists():
+        trainer.resume(folder)
+
+    def told(update: int, row: Any) -> None:
+        if progress is not None and row is not None:
+            progress(f"{name}: update {update} of {trainer.total}, SR {row['SR']:.3f}, nDTW {row['nDTW']:.3f}")
+
+    trainer.run(folder, told)
+    scores = evaluate(trainer.policy, lessons.dev, recipe, lessons.sight)
+    (folder / "scores.tmp").write_text(json.dumps(scores))
+    (folder / "scores.tmp").replace(folder / "scores.json")
+
+
+def table(out: Path, seeds: int) -> str:
+    """Lay out the scores of all variants that are done, percent, means over seeds."""
+    lines = [f"{'imitation, held-out houses':28}" + "".join(f"{metric:>8}" for metric in ("SR", "nDTW", "SDTW"))]
+    for name in VARIANTS:
+        files = [out / f"{name.replace(' ', '-')}-{seed}" / "scores.json" for seed in range(seeds)]
+        scores = [json.loads(file.read_text()) for file in files if file.exists()]
+        if scores:
+            means = [100 * sum(one[metric] for one in scores) / len(scores) for metric in ("SR", "nDTW", "SDTW")]
+            lines.append(f"{name:28}" + "".join(f"{mean:>8.1f}" for mean in means))
+    return "\n".join([*lines, ""])
