@@ -18,6 +18,8 @@ from wayscore.navigation.words import Vocabulary
 from wayscore.report.runs import distances_for
 
 WORLD_EPISODES = 4_000
+WORLD_STAGES = 2
+"""How often paths of generated lessons set out anew: two give some five edges, and references that still wind."""
 LOOKED_AT = 2_000
 """Episodes of held-out houses at most: enough to tell, few enough to look often."""
 
@@ -83,7 +85,9 @@ def _drawn(episodes: list[Reference], most: int | None, rng: np.random.Generator
     return [episodes[row] for row in sorted(rng.permutation(len(episodes))[:most].tolist())]
 
 
-def lessons_from_worlds(episodes: int = WORLD_EPISODES, *, worlds: int = 20, stages: int = 4, seed: int = 0) -> Lessons:
+def lessons_from_worlds(
+    episodes: int = WORLD_EPISODES, *, worlds: int = 20, stages: int = WORLD_STAGES, seed: int = 0
+) -> Lessons:
     """Generate worlds; every fifth is only looked at."""
     every = from_worlds(episodes, worlds=worlds, stages=stages, seed=seed)
     away = {scene for number, scene in enumerate(every.places.scenes) if number % 5 == 4}
@@ -94,7 +98,7 @@ def lessons_from_worlds(episodes: int = WORLD_EPISODES, *, worlds: int = 20, sta
 
 def world_test(episodes: int = 500, *, worlds: int = 5, seed: int = 1_000) -> tuple[References, dict[str, Graph]]:
     """Generate worlds that no training has seen, to test in."""
-    made = generate(episodes, worlds=worlds, seed=seed)
+    made = generate(episodes, worlds=worlds, seed=seed, stages=WORLD_STAGES)
     return References("worlds", "r2r", {one.episode: one for one in made[0]}), made[1]
 
 

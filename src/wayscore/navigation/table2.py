@@ -32,7 +32,7 @@ PAPER: dict[tuple[str, str], tuple[float, ...]] = {
 """Dataset and agent -> the paper's figures, percent, in the order of `METRICS`."""
 T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
 """Number of seeds -> the factor of a 95 % interval of their mean."""
-TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 120}
+TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 80}
 """Dataset -> words of an instruction that are read."""
 FOLLOWING = ("goal", "fidelity", "continued")
 """What comes after imitation: two rewards, and as many updates of imitation as a control."""
@@ -114,14 +114,14 @@ def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
         ),
         "worlds": Recipe(
             teacher="faithful",
-            imitation=600,
-            reinforcement=400,
-            most_steps=16,
+            imitation=350,
+            reinforcement=500,
+            rate=4e-3,
+            most_steps=10,
             hidden=64,
             embedding=32,
             dropout=0.0,
             threshold=WORLD_THRESHOLD,
-            every=200,
         ),
     }[job.dataset]
     imitation, reinforcement = (max(1, round(scale * n)) for n in (recipe.imitation, recipe.reinforcement))
