@@ -1,0 +1,211 @@
+"""From a study and its answers to what they say: Table 1, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from wayscore.errors import OptionError
+from wayscore.statistics import (
+    Interval,
+    bootstrap,
+    bootstrap_table,
+    effect_size,
+    holm,
+    probability_of_superiority,
+    randomization_test,
+)
+from wayscore.study.agreement import Agreement, Care, agree, care_of, mean_consistency
+from wayscore.study.correlations import Correlations, Method, correlate
+from wayscore.study.mixed import MixedEffects, fit_mixed
+from wayscore.study.model import Kind, Study
+from wayscore.study.rankings import Ranking
+from wayscore.study.table1 import Contest, contests
+from wayscore.worlds.world import check_number, check_whole
+
+PASS_SHARE = 2 / 3
+"""A rater who passes less than this share of their checks is inattentive."""
+FEW = 30
+"""Intervals from fewer clusters than this are too narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How much better the study's metric correlates with rankings than one other.
+
+    Attributes:
+        rival: the other metric.
+        mean: the mean difference of the two correlations.
+        by_rater: its 95 % interval, all rankings of a rater resampled together; None where there is one rater.
+        by_set: the same for all rankings of a set.
+        d_z: the mean in standard deviations of the differences; infinite where all are the same.
+        superiority: the chance to correlate better with a ranking, ties counted half.
+        p_swap: of a randomization test that swaps the two metrics in all rankings of a set at once.
+        p_holm: the sign test's p-value, corrected for the number of rivals by Holm's method.
+        mixed: the mixed-effects check.
+    """
+
+    rival: str
+    mean: float
+    by_rater: Interval | None
+    by_set: Interval
+    d_z: float
+    superiority: float
+    p_swap: float
+    p_holm: float
+    mixed: MixedEffects
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a study's answers say.
+
+    Attributes:
+        study: its name.
+        kind: "UC" or "SC".
+        method: of the correlations.
+        directed: False where metrics of which less is better were taken as they are.
+        rankings: how many rankings of plain sets there are.
+        raters: by how many raters.
+        sets: of how many sets.
+        simulated: how many of the rankings are simulated.
+        correlations: metric -> mean correlation with raters, with its 95 % interval resampled by set.
+        contests: Table 1.
+        effects: one for each rival.
+        agreement: of raters with each other.
+        care: rater -> checks and repeats.
+        consistency: of raters with themselves, on repeats; None without repeats.
+        left_out: the inattentive raters.
+        attentive: Table 1 without them; None where there are none, or no others.
+        threshold: d_th, metres.
+        seed: of all resampling.
+        resamples: how many.
+    """
+
+    study: str
+    kind: Kind
+    method: Method
+    directed: bool
+    rankings: int
+    raters: int
+    sets: int
+    simulated: int
+    correlations: dict[str, Interval]
+    contests: list[Contest]
+    effects: list[Effect]
+    agreement: Agreement
+    care: dict[str, Care]
+    consistency: float | None
+    left_out: list[str]
+    attentive: list[Contest] | None
+    threshold: float
+    seed: int
+    resamples: int
+
+    def warning(self) -> str:
+        """Return what has to be said about simulated rankings, or nothing."""
+        if not self.simulated:
+            return ""
+        if self.simulated == self.rankings:
+            return "SIMULATED raters: no person gave these rankings."
+        return f"{self.simulated:,} of these {self.rankings:,} rankings are SIMULATED: no person gave them."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: full precision, null for what is infinite or has no meaning."""
+        plain: dict[str, Any] = _plain(asdict(self))
+        for one, contest in zip(plain["contests"], self.contests, strict=True):
+            one["p"] = contest.p
+        for one, contest in zip(plain["attentive"] or [], self.attentive or [], strict=True):
+            one["p"] = contest.p
+        return {"simulated_raters": self.warning() or None, **plain}
+
+
+def analyze(
+    study: Study,
+    rankings: Sequence[Ranking],
+    *,
+    method: Method = "spearman",
+    directed: bool = True,
+    pass_share: float = PASS_SHARE,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> Analysis:
+    """Analyze the answers to a study.
+
+    Args:
+        study: the study.
+        rankings: the answers.
+        method: "spearman", "kendall" (tau-b) or "pearson" (of a metric's values with the ranks).
+        directed: turn metrics round of which less is better; see `wayscore.study.correlations.correlate`.
+        pass_share: raters who pass a smaller share of their checks are left out of a second table.
+        seed: of all resampling.
+        resamples: of the bootstrap and of the randomization test.
+    """
+    check_number("pass_share", pass_share, most=1)
+    check_whole("seed", seed, least=0)
+    found = correlate(study, rankings, method, directed=directed)
+    table = contests(found)
+    columns = {symbol: found.values[:, number] for number, symbol in enumerate(found.metrics)}
+    rng = np.random.default_rng(seed)
+    care = care_of(study, rankings)
+    left_out = [rater for rater, one in care.items() if not one.attentive(pass_share)]
+    attentive = None
+    if left_out and len(left_out) < len(care):
+        kept = [ranking for ranking in rankings if ranking.rater not in left_out]
+        attentive = contests(correlate(study, kept, method, directed=directed))
+    corrected = holm([contest.p for contest in table])
+    plain = {one.name for one in study.of_kind("plain")}
+    return Analysis(
+        study=study.name,
+        kind=study.kind,
+        method=method,
+        directed=directed,
+        rankings=len(found.values),
+        raters=len({*found.raters}),
+        sets=len({*found.sets}),
+        simulated=sum(ranking.simulated for ranking in rankings if ranking.set in plain),
+        correlations=bootstrap_table(columns, rng=rng, resamples=resamples, clusters=found.sets),
+        contests=table,
+        effects=[_effect(found, contest.rival, p, rng, resamples) for contest, p in zip(table, corrected, strict=True)],
+        agreement=agree(study, rankings),
+        care=care,
+        consistency=mean_consistency(care),
+        left_out=left_out,
+        attentive=attentive,
+        threshold=study.threshold,
+        seed=seed,
+        resamples=resamples,
+    )
+
+
+def _effect(found: Correlations, rival: str, p_holm: float, rng: np.random.Generator, resamples: int) -> Effect:
+    d = found.differences(rival)
+    if len(d) < 2:
+        raise OptionError("an analysis needs two rankings or more")
+    zero = np.zeros_like(d)
+    several = len({*found.raters}) > 1
+    return Effect(
+        rival=rival,
+        mean=math.fsum(d) / len(d),
+        by_rater=bootstrap(d, rng=rng, resamples=resamples, clusters=found.raters) if several else None,
+        by_set=bootstrap(d, rng=rng, resamples=resamples, clusters=found.sets),
+        d_z=effect_size(d, zero),
+        superiority=probability_of_superiority(d, zero, "up"),
+        p_swap=randomization_test(d, zero, rng=rng, resamples=resamples, clusters=found.sets),
+        p_holm=p_holm,
+        mixed=fit_mixed(d, found.raters, found.sets),
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Interval):
+        return {name: _plain(one) for name, one in value._asdict().items()}
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

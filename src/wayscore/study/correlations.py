@@ -1,0 +1,144 @@
+"""How well each metric's order of a set agrees with a person's: one rank correlation a ranking and metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.errors import OptionError
+from wayscore.metrics import find_metrics
+from wayscore.scoring import score
+from wayscore.study.model import ComparisonSet, Kind, Study
+from wayscore.study.rankings import Ranking
+
+Floats: TypeAlias = NDArray[np.float64]
+Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
+
+METHODS: tuple[Method, ...] = ("spearman", "kendall", "pearson")
+MAIN: dict[Kind, str] = {"UC": "nDTW", "SC": "SDTW"}
+RIVALS: dict[Kind, tuple[str, ...]] = {
+    "UC": ("PL", "NE", "ONE", "CLS", "AD", "MD"),
+    "SC": ("SR", "OSR", "SPL", "SED"),
+}
+"""What the paper compares in each of its studies, in the order of its Table 1."""
+DECIMALS = 9
+"""Metrics and correlations that differ by less than a unit of this decimal are equal: sums of floats round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """Rank correlations of every metric with every ranking.
+
+    Attributes:
+        metrics: their symbols, the study's own first.
+        values: one row a ranking, one column a metric.
+        raters: who gave each ranking.
+        sets: which set each ranking is of.
+    """
+
+    metrics: tuple[str, ...]
+    values: Floats
+    raters: tuple[str, ...]
+    sets: tuple[str, ...]
+
+    def differences(self, rival: str) -> Floats:
+        """Return the study's metric minus another, one value a ranking."""
+        difference: Floats = np.round(self.values[:, 0] - self.values[:, self.metrics.index(rival)], DECIMALS) + 0.0
+        return difference
+
+
+def goodness(study: Study, sets: Sequence[ComparisonSet], metrics: Sequence[str], *, directed: bool = True) -> Floats:
+    """Score sets so that higher is better: (sets, 5, metrics).
+
+    Metrics of which less is better change sign. PL has no direction; the paper calls it best where it equals the
+    reference's, so it counts as -|PL(Q) - PL(R)|. All are taken as they are where `directed` is False.
+    """
+    references = [one.reference for one in sets for _ in one.queries]
+    queries = [query for one in sets for query in one.queries]
+    scenes = [one.scene for one in sets for _ in one.queries]
+    graphs = {scene: study.graph(scene) for scene in dict.fromkeys(scenes)}
+    table = score(
+        references=references,
+        queries=queries,
+        distance=graphs,
+        scenes=scenes,
+        threshold=study.threshold,
+        metrics=list(metrics),
+    )
+    columns = []
+    for metric in find_metrics(list(metrics)):
+        values = table[metric.symbol]
+        if not directed:
+            columns.append(values)
+        elif metric.symbol == "PL":
+            whole = score(references=references, queries=references, distance=graphs, scenes=scenes, metrics=["PL"])
+            columns.append(-np.abs(values - whole["PL"]))
+        else:
+            columns.append(values if metric.direction == "up" else -values)
+    scores: Floats = np.stack(columns, axis=1).reshape((len(sets), -1, len(columns)))
+    return scores.round(DECIMALS)
+
+
+def correlate(
+    study: Study, rankings: Sequence[Ranking], method: Method = "spearman", *, directed: bool = True
+) -> Correlations:
+    """Correlate metrics with the rankings of plain sets; repeats and checks are left aside.
+
+    Args:
+        study: the study.
+        rankings: the answers to it.
+        method: "spearman", "kendall" (tau-b), or "pearson", the linear correlation of a metric's values with the
+            person's ranks. Ties share their mean rank. Where a metric or a person tells nothing apart, it is 0.
+        directed: see `goodness`.
+    """
+    if method not in METHODS:
+        raise OptionError(f"correlations are {', '.join(METHODS)}; got {method!r}")
+    plain = study.of_kind("plain")
+    place = {one.name: number for number, one in enumerate(plain)}
+    answers = [ranking for ranking in rankings if ranking.set in place]
+    if not answers:
+        raise OptionError("there is no ranking of any plain set, so there is nothing to analyze")
+    metrics = (MAIN[study.kind], *RIVALS[study.kind])
+    scores = goodness(study, plain, metrics, directed=directed)[[place[ranking.set] for ranking in answers]]
+    wanted = -np.array([ranking.ranks() for ranking in answers])  # higher is better here too
+    values = np.stack([row_correlations(scores[..., n], wanted, method) for n in range(len(metrics))], axis=1)
+    return Correlations(
+        metrics, values, tuple(ranking.rater for ranking in answers), tuple(ranking.set for ranking in answers)
+    )
+
+
+def row_correlations(x: Floats, y: Floats, method: Method = "spearman") -> Floats:
+    """Correlate each row of x with the same row of y; 0 where either is constant.
+
+    These are `wayscore.statistics.spearman`, `kendall` and `pearson`, for many short rows at once.
+
+    >>> row_correlations(np.array([[1.0, 2.0, 3.0, 3.0]]), np.array([[1.0, 2.0, 3.0, 4.0]]))
+    array([0.9486833])
+    """
+    if method == "pearson":
+        if not np.isfinite(x).all():
+            raise OptionError("a metric is infinite where no way leads to a place; pearson needs finite values")
+        a, b = x, y
+    else:
+        signs = [np.sign(_gaps(values)) for values in (x, y)]
+        if method == "kendall":
+            a, b = (sign.reshape(len(x), -1) for sign in signs)
+        else:
+            a, b = (sign.sum(axis=2) for sign in signs)  # twice the ranks, less a constant
+    if method != "kendall":
+        a, b = (values - values.mean(axis=1, keepdims=True) for values in (a, b))
+    sizes = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
+    products = (a * b).sum(axis=1)
+    found: Floats = np.divide(products, sizes, out=np.zeros(len(x)), where=sizes > 0)
+    return found
+
+
+def _gaps(values: Floats) -> Floats:
+    """Return x_i - x_j of every row, 0 where both are the same infinity."""
+    with np.errstate(invalid="ignore"):
+        gaps: Floats = values[:, :, None] - values[:, None, :]
+    return np.nan_to_num(gaps, nan=0.0)

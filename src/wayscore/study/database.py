@@ -1,0 +1,135 @@
+"""The tables that answers are kept in, and how SQLite and PostgreSQL are opened so that what is saved stays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from wayscore.errors import MissingPackageError, OptionError
+
+CONNECTIONS = 8
+"""Connections of one server, and the threads that use them."""
+PATIENCE = 20
+"""Seconds to wait for a connection or another server's lock before giving up."""
+DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "sqlite": "sqlite"}
+
+tables = sa.MetaData()
+facts = sa.Table(
+    "facts",
+    tables,
+    sa.Column("name", sa.String(40), primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+raters = sa.Table(
+    "raters",
+    tables,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("token", sa.String(64), unique=True),
+    sa.Column("consented_at", sa.String(40)),
+    sa.Column("consent", sa.String(64)),
+)
+answers = sa.Table(
+    "answers",
+    tables,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    sa.Column("rater", sa.Integer, sa.ForeignKey("raters.number"), nullable=False),
+    sa.Column("set", sa.Text, nullable=False),
+    sa.Column("groups", sa.String(80), nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+    sa.Column("form", sa.String(80), nullable=False, unique=True),
+    sa.Index("answers_of_rater", "rater", "set", "id"),
+    sqlite_autoincrement=True,  # numbers grow for ever, so that the last answer is the one with the highest
+)
+
+REFUSE = "answers are only ever added"
+GUARDS = {
+    "sqlite": [
+        f"CREATE TRIGGER answers_no_{verb} BEFORE {verb} ON answers BEGIN SELECT RAISE(ABORT, '{REFUSE}'); END"
+        for verb in ("UPDATE", "DELETE")
+    ],
+    "postgresql": [
+        "CREATE FUNCTION answers_refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{REFUSE}'; END $$",
+        "CREATE TRIGGER answers_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON answers "
+        "FOR EACH STATEMENT EXECUTE FUNCTION answers_refuse()",
+    ],
+}
+"""Answers are never changed, whoever asks: the database itself refuses."""
+
+
+@event.listens_for(answers, "after_create")
+def _guard(_: Any, connection: sa.Connection, **__: Any) -> None:
+    for statement in GUARDS[connection.dialect.name]:
+        connection.exec_driver_sql(statement)
+
+
+def open_engine(database: str) -> tuple[sa.Engine, str]:
+    """Return connections to a database, and its name as it may be shown.
+
+    Args:
+        database: a file, or a URL of SQLite or PostgreSQL.
+    """
+    url = _url(database)
+    shown = url.database if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
+    pool: dict[str, Any] = {
+        "pool_size": CONNECTIONS,
+        "max_overflow": 2,
+        "pool_timeout": PATIENCE,
+        "hide_parameters": True,
+    }
+    if url.drivername != "sqlite":
+        connect = {"connect_timeout": PATIENCE}
+        try:
+            return sa.create_engine(url, pool_pre_ping=True, connect_args=connect, **pool), str(shown)
+        except ImportError:
+            raise MissingPackageError(
+                "PostgreSQL needs psycopg, which is not installed: pip install 'wayscore[postgres]'"
+            ) from None
+    _make_private(Path(str(url.database)))
+    engine = sa.create_engine(url, connect_args={"timeout": PATIENCE}, **pool)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine, str(shown)
+
+
+def _url(database: str) -> URL:
+    if "://" not in database:
+        return URL.create("sqlite", database=database)
+    try:
+        url = make_url(database)
+    except (ArgumentError, ValueError):
+        raise OptionError("the database is no URL such as postgresql://user@host/name; check --database") from None
+    if url.drivername not in DRIVERS:
+        raise OptionError(f"answers are kept in SQLite or PostgreSQL, not in {url.drivername!r}; check --database")
+    url = url.set(drivername=DRIVERS[url.drivername])
+    if url.drivername == "sqlite" and url.database in (None, "", ":memory:"):
+        raise OptionError("answers need a file, and not memory that a server loses; give --database FILE")
+    return url
+
+
+def _make_private(path: Path) -> None:
+    """Make the file of a new database, for its owner alone: it holds the key that forms are signed with."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another --database") from None
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk, also when the power fails
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

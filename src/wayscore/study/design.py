@@ -1,0 +1,217 @@
+"""Making a study: which sets people compare, in which worlds, who sees them and in which order.
+
+    study = create("UC", sets=265, raters=9, seed=1)
+    write_study("uc.json", study)
+
+A study from agents' own runs is made by `wayscore.study.from_runs.create_from_runs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wayscore.errors import OptionError, did_you_mean
+from wayscore.study.assigning import assign, repeats_in
+from wayscore.study.files import read_study, study_bytes, write_study
+from wayscore.study.model import (
+    QUERIES,
+    QUESTION,
+    Assignment,
+    ComparisonSet,
+    Item,
+    Kind,
+    SceneMap,
+    Study,
+)
+from wayscore.study.sampling import (
+    SAMPLERS,
+    SUCCESSES,
+    Sampler,
+    Success,
+    draw_check,
+    draw_set,
+    make_worlds,
+    mean_threshold,
+    scene_map,
+)
+from wayscore.worlds.world import check_whole
+
+__all__ = [
+    "PAPER",
+    "QUERIES",
+    "QUESTION",
+    "Assignment",
+    "ComparisonSet",
+    "Item",
+    "SceneMap",
+    "Study",
+    "create",
+    "paper_study",
+    "read_study",
+    "rebuild",
+    "study_bytes",
+    "write_study",
+]
+
+PAPER: dict[str, dict[str, Any]] = {"UC": {"sets": 265, "raters": 9}, "SC": {"sets": 240, "raters": 9}}
+"""The paper's two studies: 1,325 and 1,200 samples in sets of five.
+
+The counts of its Table 1 never exceed these numbers of sets (but for one slip), so that one rater ranked each set.
+"""
+
+
+def create(
+    kind: Kind = "UC",
+    *,
+    sets: int = 60,
+    raters: int = 9,
+    each: int = 1,
+    repeats: int = 0,
+    checks: int = 0,
+    seed: int = 0,
+    worlds: int = 10,
+    sampler: Sampler = "near",
+    success: Success = "all",
+    ties: bool = False,
+    name: str = "",
+    question: str = QUESTION,
+) -> Study:
+    """Make a study in the paper's worlds.
+
+    Args:
+        kind: "UC", unconstrained, or "SC", success-constrained.
+        sets: how many sets of one reference and five queries.
+        raters: how many raters share them.
+        each: how many raters see each set; more than one is needed for agreement between raters.
+        repeats: how many of their sets each rater sees twice, for consistency.
+        checks: how many sets with an obvious answer every rater sees, for attention.
+        seed: of all draws. How many raters, repeats and checks there are changes no plain set.
+        worlds: how many worlds the sets are spread over.
+        sampler: how queries are drawn: "near" the reference's stages, by the paper's procedure from its "start", or
+            "independent", the paper's words.
+        success: of an SC study: "all" five queries of a set end within the threshold of the goal, or two to four do
+            ("mixed"). SDTW, SPL and SED say nothing about paths that fail, since all are 0.
+        ties: whether raters may put several queries in one place.
+        name: what pages and tables call the study.
+        question: what raters are asked; the paper's question by default.
+
+    >>> study = create("SC", sets=2, raters=2, each=2, checks=1, seed=3, worlds=1)
+    >>> [one.name for one in study.sets]
+    ['sc-1', 'sc-2', 'check-1']
+    >>> [sorted(item.set for item in one.items) for one in study.assignments]
+    [['check-1', 'sc-1', 'sc-2'], ['check-1', 'sc-1', 'sc-2']]
+    """
+    check_options(kind=kind, success=success, sets=sets, seed=seed)
+    if sampler not in SAMPLERS:
+        raise OptionError(f"sampler is {', '.join(SAMPLERS)}, got {sampler!r}{did_you_mean(sampler, SAMPLERS)}")
+    check_whole("worlds", worlds, least=1)
+    made = make_worlds(seed, min(worlds, sets))
+    threshold = mean_threshold(made)
+    scenes = list(made)
+    plain = []
+    for number in range(sets):
+        scene = scenes[number % len(scenes)]
+        rng = np.random.default_rng([seed, number, *kind.encode()])
+        called = f"{kind.lower()}-{number + 1:0{len(str(sets))}}"
+        plain.append(
+            draw_set(
+                called,
+                scene,
+                made[scene],
+                rng,
+                kind=kind,
+                threshold=threshold,
+                sampler=sampler,
+                success=success,
+            )
+        )
+    obvious = []
+    for number in range(checks):
+        scene = scenes[number % len(scenes)]
+        rng = np.random.default_rng([seed, number, *b"checks"])
+        obvious.append(draw_check(f"check-{number + 1}", scene, made[scene], rng, threshold=threshold))
+    how = {
+        "from": "worlds",
+        "options": {
+            "kind": kind,
+            "sets": sets,
+            "raters": raters,
+            "each": each,
+            "repeats": repeats,
+            "checks": checks,
+            "seed": seed,
+            "worlds": worlds,
+            "sampler": sampler,
+            "success": success,
+            "ties": ties,
+            "name": name,
+            "question": question,
+        },
+    }
+    return assemble(plain, obvious, {scene: scene_map(world) for scene, world in made.items()}, threshold, how)
+
+
+def check_options(*, kind: str, success: str, sets: int, seed: int) -> None:
+    """Refuse options that no study has."""
+    for word, value, known in (("kind", kind, tuple(PAPER)), ("success", success, SUCCESSES)):
+        if value not in known:
+            raise OptionError(f"{word} is {' or '.join(known)}, got {value!r}{did_you_mean(value, known)}")
+    check_whole("seed", seed, least=0)
+    check_whole("sets", sets, least=1)
+
+
+def assemble(
+    plain: Sequence[ComparisonSet],
+    checks: Sequence[ComparisonSet],
+    scenes: dict[str, SceneMap],
+    threshold: float,
+    how: dict[str, Any],
+) -> Study:
+    """Assign sets to raters as the options of `how` say, and return the study."""
+    options = how["options"]
+    for word, least in (("raters", 1), ("each", 1), ("repeats", 0), ("checks", 0)):
+        check_whole(word, options[word], least=least)
+    kind, seed = options["kind"], options["seed"]
+    assignments = assign(
+        plain,
+        checks,
+        raters=options["raters"],
+        each=options["each"],
+        repeats=options["repeats"],
+        rng=np.random.default_rng([seed, *b"assignments", *kind.encode()]),
+    )
+    return Study(
+        name=options["name"] or f"{kind} study, seed {seed}",
+        kind=kind,
+        question=options["question"],
+        ties=options["ties"],
+        seed=seed,
+        threshold=threshold,
+        scenes=scenes,
+        sets=[*plain, *repeats_in(assignments, plain), *checks],
+        assignments=assignments,
+        how=how,
+    )
+
+
+def paper_study(kind: Kind, seed: int = 0) -> Study:
+    """Return one of the paper's two studies: 265 sets (UC) or 240 (SC), one of nine raters for each."""
+    return create(kind, seed=seed, **PAPER[kind])
+
+
+def rebuild(study: Study) -> Study:
+    """Make a study again from the options that it tells; only those in generated worlds need nothing else."""
+    if study.how.get("from") != "worlds":
+        raise OptionError(
+            f"the study {study.name!r} was made from runs, which its file does not hold; create it again with "
+            "--from-runs and the same files"
+        )
+    try:
+        return create(**study.how["options"])
+    except (KeyError, TypeError):
+        raise OptionError(
+            f"the study {study.name!r} does not tell the options that it was made with, so it cannot be made again"
+        ) from None

@@ -1,0 +1,255 @@
+"""How many sets a study needs: studies with simulated raters, many times over, and how often each finds a difference.
+
+Their raters are those of `wayscore.study.simulated`; a study of people may need more or fewer sets. A pilot's own
+rankings can take their place, see `pilot_source`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.errors import OptionError
+from wayscore.report.layout import counted
+from wayscore.study.correlations import DECIMALS, MAIN, RIVALS, Method, correlate, goodness, row_correlations
+from wayscore.study.design import create
+from wayscore.study.model import Kind, Study
+from wayscore.study.rankings import Ranking
+from wayscore.study.simulated import Temper, draw_weights, features, perceive
+from wayscore.worlds.world import check_number, check_whole
+
+Floats: TypeAlias = NDArray[np.float64]
+Signs: TypeAlias = NDArray[np.int8]
+Rng: TypeAlias = np.random.Generator
+Source: TypeAlias = Callable[[NDArray[np.int64], Rng], Signs]
+"""From the numbers of the rater and the set of each ranking of a study to signs of differences, (rankings, rivals)."""
+
+SIMULATED = "simulated raters"
+POOL = 400
+"""Sets that simulated studies draw theirs from, with replacement."""
+SIZES = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480)
+PER_RATER = 30
+"""Rankings that one rater gives, as in the paper: 265 and 240 sets among nine raters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """How often studies of several sizes find that the metric correlates better or worse than each rival.
+
+    Attributes:
+        kind: "UC" or "SC".
+        sizes: numbers of sets.
+        raters: numbers of raters that go with them.
+        each: rankings of each set.
+        found: rival -> the share of studies of each size whose sign test is below alpha and in favour of the metric.
+        against: rival -> the same against it.
+        together: the share of studies that favour the metric over every rival, p-values corrected by Holm.
+        needed: rival -> the least size whose share reaches the target, and stays there; None where none does.
+        needed_together: the same for all rivals together.
+        target: the share that is asked for.
+        alpha: of the two-sided tests.
+        simulations: how many studies of each size.
+        seed: of all draws.
+        source: where rankings come from: "simulated raters" or the pilot's name.
+        simulated: whether no person gave them.
+    """
+
+    kind: Kind
+    sizes: tuple[int, ...]
+    raters: tuple[int, ...]
+    each: int
+    found: dict[str, tuple[float, ...]]
+    against: dict[str, tuple[float, ...]]
+    together: tuple[float, ...]
+    needed: dict[str, int | None]
+    needed_together: int | None
+    target: float
+    alpha: float
+    simulations: int
+    seed: int
+    source: str
+    simulated: bool
+
+
+def power(
+    kind: Kind = "UC",
+    *,
+    source: Source | None = None,
+    named: str = SIMULATED,
+    simulated: bool = True,
+    sizes: Sequence[int] = SIZES,
+    each: int = 1,
+    per_rater: int = PER_RATER,
+    target: float = 0.8,
+    alpha: float = 0.05,
+    simulations: int = 1000,
+    seed: int = 0,
+    temper: Temper | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Power:
+    """Simulate studies of several sizes, and count how often each finds what it looks for.
+
+    Args:
+        kind: "UC" or "SC".
+        source: where signs come from; simulated raters by default, see `simulated_source` and `pilot_source`.
+        named: what results call the source.
+        simulated: whether no person gave its rankings.
+        sizes: numbers of sets to try.
+        each: how many raters rank each set.
+        per_rater: how many sets one rater ranks, which says how many raters there are.
+        target: the share of studies that should find a difference.
+        alpha: below which a two-sided p-value finds one.
+        simulations: how many studies of each size.
+        seed: of all draws.
+        temper: of simulated raters.
+        progress: told of every size.
+    """
+    for name, value in (("each", each), ("per_rater", per_rater), ("simulations", simulations)):
+        check_whole(name, value, least=1)
+    check_whole("seed", seed, least=0)
+    check_number("target", target, most=1)
+    check_number("alpha", alpha, most=1)
+    if not sizes or any(size < 1 for size in sizes):
+        raise OptionError(f"sizes are numbers of sets, 1 or more, got {list(sizes)}")
+    sizes = tuple(sorted({*sizes}))
+    source = source or simulated_source(kind, seed=seed, temper=temper)
+    rivals = RIVALS[kind]
+    raters = tuple(max(each, math.ceil(size * each / per_rater)) for size in sizes)
+    found = np.zeros((len(rivals), len(sizes)))
+    against = np.zeros_like(found)
+    together = np.zeros(len(sizes))
+    for place, (size, people) in enumerate(zip(sizes, raters, strict=True)):
+        if progress is not None:
+            progress(f"{size} sets")
+        pairs = _deal(size, people, each)
+        streams = (np.random.default_rng([seed, size, number, *kind.encode()]) for number in range(simulations))
+        signs = np.stack([source(pairs, rng) for rng in streams])
+        positive, negative = (signs > 0).sum(axis=1), (signs < 0).sum(axis=1)
+        p = sign_tests(positive, negative)
+        found[:, place] = ((p < alpha) & (positive > negative)).mean(axis=0)
+        against[:, place] = ((p < alpha) & (positive < negative)).mean(axis=0)
+        together[place] = (holm_all(p, alpha) & (positive > negative).all(axis=1)).mean()
+    return Power(
+        kind=kind,
+        sizes=sizes,
+        raters=raters,
+        each=each,
+        found={rival: tuple(row.tolist()) for rival, row in zip(rivals, found, strict=True)},
+        against={rival: tuple(row.tolist()) for rival, row in zip(rivals, against, strict=True)},
+        together=tuple(together.tolist()),
+        needed={rival: _needed(row, sizes, target) for rival, row in zip(rivals, found, strict=True)},
+        needed_together=_needed(together, sizes, target),
+        target=target,
+        alpha=alpha,
+        simulations=simulations,
+        seed=seed,
+        source=named,
+        simulated=simulated,
+    )
+
+
+def simulated_source(
+    kind: Kind, *, seed: int = 0, temper: Temper | None = None, method: Method = "spearman", **options: Any
+) -> Source:
+    """Return a source of rankings by simulated raters, of sets drawn from a pool; `options` go to `create`."""
+    temper = temper or Temper()
+    study = create(kind, sets=POOL, raters=1, seed=seed, **options)
+    metrics = (MAIN[kind], *RIVALS[kind])
+    scores = goodness(study, study.sets, metrics)
+    looks = np.stack([features(study, one) for one in study.sets])
+
+    def draw(raters: NDArray[np.int64], rng: Rng) -> Signs:
+        weights = draw_weights(int(raters[:, 0].max()) + 1, temper, rng)
+        sets = rng.integers(POOL, size=int(raters[:, 1].max()) + 1)[raters[:, 1]]
+        utilities = -np.einsum("nqf,nf->nq", looks[sets], weights[raters[:, 0]])
+        seen = perceive(utilities, temper, rng)
+        values = [row_correlations(scores[sets, :, number], seen, method) for number in range(len(metrics))]
+        return _signs(np.stack(values, axis=1))
+
+    return draw
+
+
+def pilot_source(study: Study, rankings: Sequence[Ranking], method: Method = "spearman") -> Source:
+    """Return a source that draws raters from a pilot, and rankings from each of these, with replacement."""
+    found = correlate(study, rankings, method)
+    signs = _signs(found.values)
+    names = {rater: number for number, rater in enumerate(dict.fromkeys(found.raters))}
+    codes = np.array([names[rater] for rater in found.raters])
+    own = [np.flatnonzero(codes == number) for number in range(len(names))]
+
+    def draw(raters: NDArray[np.int64], rng: Rng) -> Signs:
+        people = rng.integers(len(own), size=int(raters[:, 0].max()) + 1)
+        rows = np.array([own[person][int(rng.integers(len(own[person])))] for person in people[raters[:, 0]]])
+        chosen: Signs = signs[rows]
+        return chosen
+
+    return draw
+
+
+def _deal(sets: int, raters: int, each: int) -> NDArray[np.int64]:
+    """Return the rater and the set of each ranking, (rankings, 2); loads differ by at most one."""
+    numbers = np.arange(sets * each)
+    return np.column_stack((numbers % raters, numbers // each))
+
+
+def _signs(values: Floats) -> Signs:
+    """Return whether the first metric correlates better with each ranking than each of the others."""
+    return np.sign(np.round(values[:, :1] - values[:, 1:], DECIMALS)).astype(np.int8)
+
+
+def sign_tests(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> Floats:
+    """Return what `wayscore.statistics.sign_test` does, for many counts at once.
+
+    >>> sign_tests(np.array([242, 3, 0]), np.array([17, 3, 0]))
+    array([4.05120835e-52, 1.00000000e+00, 1.00000000e+00])
+    """
+    from scipy.stats import binom
+
+    both = positive + negative
+    p: Floats = np.minimum(1.0, 2 * binom.cdf(np.minimum(positive, negative), both, 0.5))
+    return np.where(both > 0, p, 1.0)
+
+
+def holm_all(p: Floats, alpha: float) -> NDArray[np.bool_]:
+    """Whether Holm's method rejects all of each row: every i-th smallest of m p-values is below alpha / (m - i + 1)."""
+    adjusted: Floats = np.sort(p, axis=1) * np.arange(p.shape[1], 0, -1)
+    largest: Floats = np.max(adjusted, axis=1)
+    return largest < alpha
+
+
+def _needed(shares: Floats, sizes: Sequence[int], target: float) -> int | None:
+    """Return the least size from which on every share reaches the target."""
+    enough = None
+    for size, share in zip(reversed(sizes), reversed(shares.tolist()), strict=True):
+        if share < target:
+            break
+        enough = size
+    return enough
+
+
+def text(found: Power) -> str:
+    """Lay shares out for a terminal, a row a rival."""
+    wide = [f"{size:>5}" for size in found.sizes]
+    share = "".join
+    lines = [
+        *(["SIMULATED raters: no person gave these rankings."] if found.simulated else []),
+        f"{found.kind} study, {counted(found.each, 'ranking')} of each set; rankings from {found.source}.",
+        f"Percent of {found.simulations:,} studies whose sign test favours {MAIN[found.kind]} (two-sided p < "
+        f"{found.alpha:g})",
+        "",
+        f"{'sets':16}{share(wide)}   sets needed",
+        f"{'raters':16}{share(f'{count:>5}' for count in found.raters)}   for {found.target:.0%}",
+    ]
+    rows = [(f"{MAIN[found.kind]} vs {rival}", found.found[rival], found.needed[rival]) for rival in found.found]
+    for name, shares, needed in [*rows, ("all, Holm", found.together, found.needed_together)]:
+        told = f"more than {found.sizes[-1]}" if needed is None else str(needed)
+        lines.append(f"{name:16}{share(f'{100 * one:>5.0f}' for one in shares)}   {told}")
+    worse = [rival for rival, shares in found.against.items() if shares[-1] > found.alpha]
+    if worse:
+        lines += ["", f"Against {MAIN[found.kind]}, more often than alpha: {', '.join(worse)}."]
+    return "\n".join(line.rstrip() for line in [*lines, "", f"seed {found.seed}"]) + "\n"

@@ -1,0 +1,191 @@
+"""Analyses of studies as text, JSON and LaTeX; `wayscore.study.page` makes a page of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from wayscore.errors import OptionError
+from wayscore.report.layout import counted
+from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
+from wayscore.statistics import Interval
+from wayscore.study import table1
+from wayscore.study.analysis import FEW, Analysis, Effect
+from wayscore.study.correlations import MAIN
+from wayscore.study.table1 import Contest, Table1, p_text
+
+FORMS = ("text", "json", "latex")
+METHODS = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b", "pearson": "Pearson's r of values with ranks"}
+EFFECT_HEADS = ("mean", "95 % by rater", "95 % by set", "d_z", "P(better)")
+TEST_HEADS = ("p (sign, Holm)", "p (swap)", "mixed mean", "95 % mixed", "p (mixed)")
+SIMULATED = "simulated raters"
+
+
+def render(analyses: Sequence[Analysis], form: str, *, width: int | None = None, color: bool = False) -> str:
+    """Return analyses in one of `FORMS`; width and colour concern text only."""
+    check_form(form)
+    if form == "text":
+        return text(analyses, width=width, color=color)
+    if form == "json":
+        return as_json(analyses)
+    return latex(analyses)
+
+
+def check_form(form: str) -> str:
+    """Return a form's name if there is one."""
+    if form not in FORMS:
+        raise OptionError(f"analyses are written as {', '.join(FORMS)}; got {form!r}")
+    return form
+
+
+def tables(analyses: Sequence[Analysis]) -> Table1:
+    """Return Table 1 of several analyses, which must be of different kinds."""
+    found: dict[str, Sequence[Contest]] = {}
+    for one in analyses:
+        if one.kind in found:
+            raise OptionError(f"two of the studies are {one.kind}; analyze them one by one")
+        found[one.kind] = one.contests
+    return found  # type: ignore[return-value]
+
+
+def text(analyses: Sequence[Analysis], *, width: int | None = None, color: bool = False) -> str:
+    """Return tables for a terminal."""
+    page = TextPage(width or DEFAULT_WIDTH, color)
+    for warning in warnings(analyses):
+        page.add(warning, style="bold")
+    for one in analyses:
+        page.add(scope(one))
+    page.add("", "Table 1: rankings with which the study's metric correlates better / worse; ties discarded\n")
+    page.add(table1_text(tables(analyses), page.width, above=told_above(analyses)).rstrip("\n"))
+    for one in analyses:
+        page.add(f"\n{one.study}\n", style="bold")
+        means = TextTable(["mean correlation", *one.correlations], space=2)
+        means.rows.append(["", *(f"{found.mean:+.2f}" for found in one.correlations.values())])
+        means.rows.append(["95 % interval", *(bounds(found, sep="\n") for found in one.correlations.values())])
+        effects = TextTable([f"{MAIN[one.kind]} minus", *EFFECT_HEADS], space=2)
+        effects.rows.extend([effect.rival, *effect_cells(effect)] for effect in one.effects)
+        tests = TextTable([f"{MAIN[one.kind]} minus", *TEST_HEADS], space=2)
+        tests.rows.extend([effect.rival, *test_cells(effect)] for effect in one.effects)
+        page.add(means, "", effects, "", tests, "", *findings(one))
+    page.add("", *notes(analyses), style="dim")
+    return str(page)
+
+
+def table1_text(table: Table1, width: int, *, above: str = "") -> str:
+    """Return Table 1 as wide as there is room: both studies beside each other, or one below the other."""
+    whole = table1.text(table, above=above)
+    if max(map(len, whole.split("\n"))) <= width:
+        return whole
+    return "\n".join(table1.text({kind: found}, above=above) for kind, found in table.items())
+
+
+def as_json(analyses: Sequence[Analysis]) -> str:
+    """Return a JSON list, an object a study, full precision."""
+    return json.dumps([one.to_dict() for one in analyses], allow_nan=False) + "\n"
+
+
+def latex(analyses: Sequence[Analysis]) -> str:
+    """Return Table 1 for booktabs, with what has to be said as comments."""
+    lines = [*warnings(analyses), *(scope(one) for one in analyses), *notes(analyses)]
+    lines += [f"{one.kind}: {line}" for one in analyses for line in findings(one)]
+    table = table1.latex(tables(analyses), above=told_above(analyses))
+    return table + "".join(f"% {line}\n" for line in lines)
+
+
+def told_above(analyses: Sequence[Analysis]) -> str:
+    """Return what stands above a table: nothing, or that some of its raters are simulated."""
+    return SIMULATED if any(one.simulated for one in analyses) else ""
+
+
+def warnings(analyses: Sequence[Analysis]) -> list[str]:
+    """Return what is said about simulated rankings, each once."""
+    return list(dict.fromkeys(one.warning() for one in analyses if one.warning()))
+
+
+def scope(one: Analysis) -> str:
+    """Return what was analyzed, in a sentence."""
+    return (
+        f"{one.kind}: {counted(one.rankings, 'ranking')} of {counted(one.sets, 'set')} by "
+        f"{counted(one.raters, 'simulated rater' if one.simulated == one.rankings else 'rater')}; "
+        f"{METHODS[one.method]}; d_th = {one.threshold:.2f} m."
+    )
+
+
+def findings(one: Analysis) -> list[str]:
+    """Return what is known about the raters, a sentence each."""
+    lines = []
+    agreement = one.agreement
+    if agreement.sets:
+        alpha = "" if agreement.alpha is None else f", Krippendorff's alpha {agreement.alpha:.2f} (ordinal)"
+        w = "" if agreement.w is None else f"Kendall's W {agreement.w:.2f}, "
+        lines.append(
+            f"Agreement on {counted(agreement.sets, 'set')} with {agreement.raters:.1f} raters each: {w}"
+            f"mean rho of two raters {agreement.spearman:+.2f}{alpha}."
+        )
+    else:
+        lines.append("Agreement between raters is not known: no set has two rankings.")
+    repeats = sum(care.repeats for care in one.care.values())
+    if repeats:
+        same = sum(care.same_best for care in one.care.values())
+        lines.append(
+            f"Consistency on {counted(repeats, 'repeat')}: mean rho {one.consistency:+.2f}, the same best in {same}."
+        )
+    checks = sum(care.checks for care in one.care.values())
+    if checks:
+        passed = sum(care.passed for care in one.care.values())
+        lines.append(f"Attention: {passed} of {counted(checks, 'check')} passed.")
+    if one.left_out:
+        lines.append(f"Inattentive: {', '.join(one.left_out)}.")
+    if one.attentive:
+        table = ", ".join(f"{c.rival} {c.counts} (p {p_text(c.p)})" for c in one.attentive)
+        lines.append(f"Without the inattentive: {table}.")
+    return lines
+
+
+def notes(analyses: Sequence[Analysis]) -> list[str]:
+    """Return how the numbers were made."""
+    first = analyses[0]
+    lines = [
+        "Mixed: difference = mean + rater + set + rest, crossed random effects, REML; t with raters - 1 degrees of "
+        "freedom. A set's effect is left out where each set has one ranking.",
+        "p (sign, Holm): sign test, corrected for the rivals. p (swap): the two metrics change places in all rankings "
+        f"of a set at once. d_z: in standard deviations of the differences. {first.resamples:,} resamples, seed "
+        f"{first.seed}.",
+    ]
+    if not first.directed:
+        lines.insert(0, "Undirected: PL, NE, ONE, AD and MD were taken as they are, as if more of them were better.")
+    elif any(one.kind == "UC" for one in analyses):
+        lines.insert(
+            0, "PL is better the nearer it is to the reference's length; NE, ONE, AD and MD the smaller they are."
+        )
+    if any(one.raters < FEW for one in analyses):
+        lines.append(f"Intervals by rater are too narrow where there are fewer than {FEW} raters.")
+    return lines
+
+
+def effect_cells(effect: Effect) -> list[str]:
+    """Return the cells of a rival's row, under `EFFECT_HEADS`."""
+    return [
+        f"{effect.mean:+.2f}",
+        "-" if effect.by_rater is None else bounds(effect.by_rater),
+        bounds(effect.by_set),
+        f"{effect.d_z:+.2f}",
+        f"{effect.superiority:.2f}",
+    ]
+
+
+def test_cells(effect: Effect) -> list[str]:
+    """Return the cells of a rival's row, under `TEST_HEADS`."""
+    mixed = effect.mixed
+    return [
+        p_text(effect.p_holm),
+        p_text(effect.p_swap),
+        f"{mixed.mean:+.2f}",
+        f"[{mixed.low:+.2f}, {mixed.high:+.2f}]",
+        p_text(mixed.p),
+    ]
+
+
+def bounds(found: Interval, sep: str = " ") -> str:
+    """Return an interval in brackets."""
+    return f"[{found.low:+.2f},{sep}{found.high:+.2f}]"

@@ -1,0 +1,180 @@
+"""Raters who are programs: they open their link, read the pages and send the forms, as people's browsers do.
+
+A rehearsal of a study runs on them, and so do the tests of the server under load.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import random
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urlsplit
+
+from wayscore.errors import WayscoreError
+from wayscore.study.model import Item
+from wayscore.study.web.forms import FORM_TYPE, place_field, places_of
+
+HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
+ONWARD = re.compile(r'<a class="button main" href="([^"]+)">')
+CODE = re.compile(r'<p class="code"><code>([^<]+)</code>')
+PAUSE = 0.05
+"""Seconds before a request that found no server is made again."""
+
+
+class RobotError(WayscoreError):
+    """A page is not what a robot expects, or the server does not answer."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a server answered: status, where it leads to (or nothing), and the page."""
+
+    status: int
+    location: str
+    body: str
+
+
+@dataclass
+class Tally:
+    """What came of robots' work.
+
+    Attributes:
+        saved: rater and set of every answer that a page said was saved, with its groups.
+        seconds: how long each request took, by kind: "page" or "answer".
+        again: how many requests were made again, because the server was gone.
+        codes: the completion code of each rater.
+    """
+
+    saved: dict[tuple[int, str], list[list[int]]] = field(default_factory=dict)
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {"page": [], "answer": []})
+    again: int = 0
+    codes: dict[int, str] = field(default_factory=dict)
+
+
+class Connection:
+    """One connection to a server, opened when it is needed and again when it breaks.
+
+    Args:
+        address: host and port.
+        patience: seconds for which a server may be gone.
+        broken: called for each request that is made again.
+    """
+
+    def __init__(self, address: tuple[str, int], *, patience: float, broken: Callable[[], None]) -> None:
+        self._address, self._patience, self._broken = address, patience, broken
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def request(self, path: str, fields: Mapping[str, str] | None = None) -> Reply:
+        """Get a page, or send a form; a form that got no answer is sent again, which is harmless."""
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                return await self._request(path, fields)
+            except (OSError, EOFError) as error:
+                self.close()
+                if time.monotonic() > until:
+                    raise RobotError(f"no answer from {self._address[0]}:{self._address[1]}: {error}") from None
+                self._broken()
+                await asyncio.sleep(PAUSE)
+
+    async def _request(self, path: str, fields: Mapping[str, str] | None) -> Reply:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(*self._address)
+        reader, writer = self._streams
+        body = b"" if fields is None else urlencode(fields).encode()
+        kind = "" if fields is None else f"Content-Type: {FORM_TYPE}\r\nContent-Length: {len(body)}\r\n"
+        verb = "GET" if fields is None else "POST"
+        writer.write(f"{verb} {path} HTTP/1.1\r\nHost: {self._address[0]}\r\n{kind}\r\n".encode() + body)
+        await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
+        page = await reader.readexactly(int(headers.get("content-length", "0")))
+        if headers.get("connection") == "close":
+            self.close()
+        return Reply(int(head[0].split()[1]), headers.get("location", ""), page.decode())
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
+async def answer_all(
+    link: str,
+    rater: int,
+    items: Sequence[Item],
+    answers: Mapping[str, list[list[int]]],
+    *,
+    tally: Tally,
+    patience: float = 5.0,
+    think: float = 0.0,
+) -> None:
+    """Answer everything that a link leads to.
+
+    Args:
+        link: the rater's link.
+        rater: the rater's number.
+        items: what the rater was assigned, in order.
+        answers: set -> groups, best first.
+        tally: what is written down on the way.
+        patience: seconds for which the server may be gone.
+        think: seconds before an answer, on average; drawn anew for each.
+    """
+    where = urlsplit(link)
+
+    def broken() -> None:
+        tally.again += 1
+
+    connection = Connection((where.hostname or "", where.port or 80), patience=patience, broken=broken)
+
+    async def fetch(path: str, fields: Mapping[str, str] | None = None) -> Reply:
+        begun = time.monotonic()
+        reply = await connection.request(path, fields)
+        tally.seconds["page" if fields is None else "answer"].append(time.monotonic() - begun)
+        if reply.status not in (200, 303):
+            raise RobotError(f"rater {rater}: the server answered {reply.status} to {path.rpartition('/')[2]}")
+        return reply
+
+    try:
+        path = where.path
+        while True:
+            reply = await fetch(path)
+            page = path.partition("?")[0].removeprefix(where.path)
+            if reply.status == 303:
+                path = reply.location
+            elif page == "/done":
+                tally.codes[rater] = _found(CODE, reply.body)
+                return
+            elif page == "/instructions":
+                path = _found(ONWARD, reply.body)
+            elif page == "/consent":
+                path = (await fetch(path, {**_hidden(reply.body), "agree": "yes"})).location
+            else:
+                item = items[int(page.removeprefix("/sets/")) - 1]
+                places = places_of(answers[item.set], item.order)
+                chosen = {place_field(letter): place for letter, place in places.items()}
+                await asyncio.sleep(random.uniform(0, 2 * think))
+                sent = await fetch(path.partition("?")[0], {**_hidden(reply.body), **chosen})
+                if sent.status != 303:
+                    raise RobotError(f"rater {rater}: the answer to {item.set} was not accepted")
+                tally.saved[rater, item.set] = answers[item.set]
+                path = sent.location
+    finally:
+        connection.close()
+
+
+def _hidden(page: str) -> dict[str, str]:
+    """Return the hidden fields of a page's form."""
+    return {name: html.unescape(value) for name, value in HIDDEN.findall(page)}
+
+
+def _found(pattern: re.Pattern[str], page: str) -> str:
+    found = pattern.search(page)
+    if found is None:
+        raise RobotError("a page lacks what a robot needs to go on")
+    return html.unescape(found[1])

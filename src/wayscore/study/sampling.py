@@ -1,0 +1,129 @@
+"""Comparison sets in the paper's worlds.
+
+No metric that a study compares has a say in which queries are drawn, except success where the study is constrained
+to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+
+from wayscore.alignment import ndtw
+from wayscore.errors import OptionError
+from wayscore.study.checks import WORST, far_path, is_middling, mixed
+from wayscore.study.model import QUERIES, ComparisonSet, Kind, SceneMap, SetKind
+from wayscore.worlds import STAGES, THRESHOLD_IN_EDGES, Node, Path, Rng, World
+from wayscore.worlds.files import node_name
+
+Sampler: TypeAlias = Literal["near", "start", "independent"]
+Success: TypeAlias = Literal["all", "mixed"]
+SAMPLERS: tuple[Sampler, ...] = ("near", "start", "independent")
+"""How queries are drawn; see `draw_stages`."""
+SUCCESSES: tuple[Success, ...] = ("all", "mixed")
+"""How many queries of a success-constrained set meet the success rule: all five, or two to four.
+
+The paper does not say. Its counts against SR and OSR are nearly the same (219/16, 220/14), as where all five succeed
+and neither tells any apart; and SDTW, SPL and SED are 0 alike for paths that fail.
+"""
+HOPS = (1, 2, 3, 4, 5)
+"""How far from the reference's stages a query's may lie, in edges; drawn anew for each query."""
+STRIDE = 3
+"""Every third place of a reference is a stage that a query passes near; the paper's lie two or three edges apart."""
+TRIES = 50_000
+
+
+def make_worlds(seed: int, count: int) -> dict[str, World]:
+    """Return scene -> world."""
+    seeds = np.random.default_rng([seed, *b"worlds"]).choice(2**31, size=count, replace=False)
+    return {f"world{number + 1}": World.paper(int(one)) for number, one in enumerate(seeds)}
+
+
+def mean_threshold(worlds: dict[str, World]) -> float:
+    """Return d_th = 1.33 x the mean edge length of all worlds, in metres."""
+    lengths = np.concatenate([world.lengths for world in worlds.values()])
+    return THRESHOLD_IN_EDGES * math.fsum(lengths) / len(lengths)
+
+
+def scene_map(world: World) -> SceneMap:
+    """Return a world as a study's file has it."""
+    return SceneMap.of(world.graph, [node_name(cast(Node, node)) for node in world.graph.nodes])
+
+
+def draw_set(
+    name: str, scene: str, world: World, rng: Rng, *, kind: Kind, threshold: float, sampler: Sampler, success: Success
+) -> ComparisonSet:
+    """Draw one reference and five different queries.
+
+    In a success-constrained set all five end within the threshold of the reference's goal, or two to four do.
+    """
+    reference = world.sample_path(rng)
+    wanted: list[bool | None] = [None] * QUERIES
+    if kind == "SC":
+        reached = QUERIES if success == "all" else int(rng.integers(2, QUERIES))
+        wanted = rng.permutation([n < reached for n in range(QUERIES)]).tolist()
+    queries: list[Path] = []
+    for _ in range(TRIES):
+        stages = draw_stages(world, reference, rng, sampler)
+        met = world.graph.distance(stages[-1], reference[-1]) <= threshold
+        if wanted[len(queries)] in (None, met) and (query := joined(world, stages)) not in queries:
+            queries.append(query)
+        if len(queries) == QUERIES:
+            return _named(name, scene, reference, queries)
+    raise OptionError(f"set {name}: no five different queries were found in {TRIES:,} draws; choose another seed")
+
+
+def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler, hops: int = 0) -> Path:
+    """Draw the stages of one query, which shortest paths join.
+
+    "near": the reference's start, then places within a few edges of every third place of the reference and of its
+    goal; how many edges is drawn for each query, unless `hops` says it. "start": the paper's procedure, but from the
+    reference's start, where an agent would stand. "independent": the paper's words, a path of its own anywhere.
+    """
+    if sampler == "independent":
+        return world.sample_stages(rng)
+    path = reference[:1]
+    if sampler == "start":
+        for _ in range(STAGES):
+            path.append(_draw([node for node, away in world.within(path[-1], 3).items() if away >= 2], rng))
+        return path
+    hops = hops or int(rng.choice(HOPS))
+    return path + [_draw(list(world.within(node, hops)), rng) for node in (*reference[STRIDE:-1:STRIDE], reference[-1])]
+
+
+def joined(world: World, stages: Sequence[Node]) -> Path:
+    """Return the path that shortest paths between the stages make."""
+    path = [stages[0]]
+    for stage in stages[1:]:
+        path += world.shortest_path(path[-1], stage)[1:]
+    return path
+
+
+def draw_check(name: str, scene: str, world: World, rng: Rng, *, threshold: float) -> ComparisonSet:
+    """Draw a set with an obvious answer: the reference itself is a query, and another stays far away from it."""
+    for _ in range(TRIES):
+        reference = world.sample_path(rng)
+        similarity = partial(ndtw, reference=reference, distance=world.graph, threshold=threshold)
+        drawn = [joined(world, draw_stages(world, reference, rng, "near", hops=2)) for _ in range(2 * QUERIES)]
+        middle = [path for path in drawn if is_middling(similarity(query=path)) and drawn.count(path) == 1]
+        far = far_path(world.graph, reference, rng)
+        if len(middle) >= QUERIES - 2 and similarity(query=far) <= WORST:
+            queries, best, worst = mixed(reference, middle[: QUERIES - 2], far, rng)
+            return _named(name, scene, reference, queries, best, worst)
+    raise OptionError(f"no check was found in {TRIES:,} draws; choose another seed")
+
+
+def _named(
+    name: str, scene: str, reference: Path, queries: list[Path], best: int = -1, worst: int = -1
+) -> ComparisonSet:
+    paths = [[node_name(node) for node in path] for path in (reference, *queries)]
+    kind: SetKind = "plain" if best < 0 else "check"
+    return ComparisonSet(name, scene, paths[0], paths[1:], kind=kind, best=best, worst=worst)
+
+
+def _draw(nodes: list[Node], rng: Rng) -> Node:
+    return nodes[int(rng.integers(len(nodes)))]

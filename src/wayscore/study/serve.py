@@ -1,0 +1,190 @@
+"""Serves a study: opens its database, prints the links and the secret once, and answers until it is stopped."""
+
+from __future__ import annotations
+
+import csv
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from wayscore.errors import MissingPackageError, OptionError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from wayscore.study.store import Store
+    from wayscore.study.web.site import Site
+
+SECRET = "WAYSCORE_STUDY_SECRET"
+"""The variable of the environment that may hold the administrator's secret."""
+SHORTEST_SECRET = 12
+BACKLOG = 2048
+LARGEST_HEADER = 16 * 1024
+
+
+def serve(
+    study: str | os.PathLike[str],
+    *,
+    database: str = "",
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    url: str = "",
+    links: str | os.PathLike[str] | None = None,
+    consent: str | os.PathLike[str] | None = None,
+    simulated: bool = False,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve a study until the process is interrupted.
+
+    Args:
+        study: the file of the study.
+        database: a file for SQLite or a URL of PostgreSQL; by default a file beside the study's.
+        host: the address to listen at.
+        port: the port to listen at, 0 for any that is free.
+        url: the address that raters reach the server by, where a proxy stands before it.
+        links: a CSV file to write new links to; by default they are printed.
+        consent: a text file with the paragraphs that raters agree to.
+        simulated: mark the answers as given by no person.
+        say: prints a line.
+    """
+    need_study()
+    import uvicorn
+
+    from wayscore.study.files import read_study
+    from wayscore.study.store import Store
+    from wayscore.study.web.site import Site
+
+    loaded = read_study(study)
+    if not loaded.assignments:
+        raise OptionError(f"{study}: has no raters; create it with --raters")
+    secret = os.environ.get(SECRET, "")
+    if secret and len(secret) < SHORTEST_SECRET:
+        raise OptionError(f"{SECRET} has {len(secret)} characters, which should be {SHORTEST_SECRET} or more")
+    paragraphs = read_paragraphs(consent) if consent is not None else []
+    check_url(url, host)
+    with listen(host, port) as listening, suppress(KeyboardInterrupt):
+        here = f"http://{_shown(host)}:{listening.getsockname()[1]}"
+        address = url.rstrip("/") or here
+        store = Store(database or default_database(study), loaded, simulated=simulated)
+        with closing(store):
+            say(f"{loaded.name}: {len(loaded.assignments)} raters; answers go to {store.where}")
+            tell_links(store, address, links, say)
+            if not secret:
+                secret = secrets.token_urlsafe(24)
+                say(f"The administrator's secret until this server stops: {secret}")
+            say(f"The administrator's page: {address}/admin")
+            if not (address.startswith("https://") or host in ("127.0.0.1", "::1", "localhost")):
+                say("Links are secrets, and plain HTTP shows them to the network: put a proxy with TLS before it.")
+            site = Site(loaded, store, secret=secret, url=address, consent=paragraphs)
+            server = uvicorn.Server(configure(site, proxied=bool(url)))
+            say(f"Listening at {here}{f' for {address}' if url else ''}; stop with Ctrl-C.")
+            server.run(sockets=[listening])
+
+
+def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:
+    """Return how a site is served.
+
+    Args:
+        site: the study being served.
+        proxied: whether a proxy on this machine tells visitors' addresses.
+    """
+    import uvicorn
+
+    from wayscore.study.web.app import create_app
+
+    return uvicorn.Config(
+        create_app(site),
+        access_log=False,  # addresses hold tokens
+        log_level="warning",
+        server_header=False,
+        proxy_headers=proxied,
+        h11_max_incomplete_event_size=LARGEST_HEADER,
+        ws="none",
+        lifespan="off",
+    )
+
+
+def need_study() -> None:
+    """Say how to get what serving a study needs, where it is not installed."""
+    try:
+        import jinja2  # noqa: F401
+        import sqlalchemy  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError(
+            f"serving a study needs {error.name}, which is not installed: pip install 'wayscore[study]'"
+        ) from None
+
+
+def default_database(study: str | os.PathLike[str]) -> str:
+    """Return the file of the answers to a study, beside it.
+
+    >>> default_database("studies/uc.json")
+    'studies/uc.sqlite'
+    """
+    path = Path(study)
+    return str(path.with_name(path.name.removesuffix(".gz").removesuffix(".json") + ".sqlite"))
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, so that its port is known before links are made."""
+    if not 0 <= port <= 65535:
+        raise OptionError(f"--port {port} is none; ports are numbers from 1 to 65535, and 0 is any that is free")
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise OptionError(
+            f"cannot listen at {host}:{port}: {error.strerror or error}; choose another --port or --host"
+        ) from None
+
+
+def read_paragraphs(path: str | os.PathLike[str]) -> list[str]:
+    """Return the paragraphs of a text file, which empty lines part."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"cannot read {path}: {error}; --consent takes a text file in UTF-8") from None
+    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+    if not any(paragraphs):
+        raise OptionError(f"{path}: is empty; --consent takes the text that raters agree to")
+    return [paragraph for paragraph in paragraphs if paragraph]
+
+
+def check_url(url: str, host: str) -> None:
+    """Refuse addresses that links cannot lead to."""
+    if not url and host in ("0.0.0.0", "::", ""):
+        raise OptionError(f"--host {host!r} is no address that a link can lead to; give --url, where raters find it")
+    parts = urlsplit(url)
+    if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/")):
+        raise OptionError(f"--url {url} should be like https://study.example.org, with nothing after the name")
+
+
+def tell_links(store: Store, address: str, path: str | os.PathLike[str] | None, say: Callable[[str], None]) -> None:
+    """Make links for raters who have none, and write them to a new file for its owner alone, or say them."""
+    missing = store.unlinked()
+    if not missing:
+        return
+    if path is None:
+        for number, token in store.new_links(missing).items():
+            say(f"  rater {number}: {address}/r/{token}")
+        return
+    try:
+        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)  # before links are made that it has to hold
+        with open(made, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(("rater", "link"))
+            writer.writerows((number, f"{address}/r/{token}") for number, token in store.new_links(missing).items())
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose a new file for --links") from None
+    say(f"The links of {len(missing)} raters are in {path}; they cannot be shown again.")
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,110 @@
+"""What the administrator sees: how far each rater has come, whether they agree, links, and the answers as a file."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from wayscore.study.rankings import rankings_bytes
+from wayscore.study.web.security import RefusalError, StaleFormError
+from wayscore.study.web.site import Site, see
+from wayscore.study.web.watching import watch
+
+SESSION = "wayscore_admin"
+VISITOR = "wayscore_visitor"
+"""Cookies: of who signed in, and of who has the form to sign in."""
+HOURS = 12
+
+
+def login(site: Site, request: Request, fields: Mapping[str, str] | None) -> Response:
+    """Show the form to sign in, and sign in."""
+    message = ""
+    visitor = request.cookies.get(VISITOR, "")
+    if fields is not None:
+        try:
+            site.sessions.check(fields, "login", visitor)
+        except StaleFormError:
+            message = "This page was open for more than a day. Sign in once more."
+        else:
+            stranger = request.client.host if request.client else ""
+            if not site.logins.allows(stranger, count=False):
+                raise RefusalError(429, "Too many secrets were tried from your address. Wait a minute.")
+            if site.is_secret(fields.get("secret", "")):
+                response = see("/admin")
+                _set_cookie(site, response, SESSION, site.sessions.session(HOURS * 3600))
+                return response
+            site.logins.allows(stranger)
+            message = "This is not the secret that the server printed when it started."
+    visitor = secrets.token_urlsafe(16)
+    form = site.sessions.form("login", visitor)
+    response = site.page("login.html", status=403 if message else 200, message=message, form=form)
+    _set_cookie(site, response, VISITOR, visitor)
+    return response
+
+
+def logout(site: Site, request: Request, fields: Mapping[str, str]) -> Response:
+    """Forget the session in this browser."""
+    _check(site, request, fields, "logout")
+    response = see("/admin/login")
+    response.delete_cookie(SESSION, path="/admin")
+    return response
+
+
+def overview(site: Site, request: Request) -> Response:
+    """Show how far each rater has come."""
+    session = _session(site, request)
+    if not session:
+        return see("/admin/login")
+    return site.page(
+        "admin.html",
+        watched=watch(site.study, site.store, site.signer),
+        where=site.store.where,
+        link_form=site.sessions.form("link", session),
+        logout_form=site.sessions.form("logout", session),
+    )
+
+
+def new_link(site: Site, request: Request, fields: Mapping[str, str]) -> Response:
+    """Give a rater a new link, and show it this once."""
+    _check(site, request, fields, "link")
+    text = fields.get("rater", "")
+    rater = int(text) if re.fullmatch("[0-9]{1,6}", text) else -1
+    if rater not in site.assignments:
+        raise RefusalError(404, "The study has no rater of this number.")
+    token = site.store.new_links([rater])[rater]
+    return site.page("link.html", rater=rater, link=f"{site.url}/r/{token}")
+
+
+def export(site: Site, request: Request) -> Response:
+    """Return the answers as JSON Lines, the last of each rater to each set."""
+    if not _session(site, request):
+        return see("/admin/login")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", site.study.name).strip("-.") or "study"
+    shown = {"Content-Disposition": f'attachment; filename="{name}-answers.jsonl"'}
+    return Response(rankings_bytes(site.store.rankings()), media_type="application/x-ndjson", headers=shown)
+
+
+def _session(site: Site, request: Request) -> str:
+    """Return the session of who signed in, or nothing."""
+    text = request.cookies.get(SESSION, "")
+    return text if site.sessions.is_session(text) else ""
+
+
+def _check(site: Site, request: Request, fields: Mapping[str, str], purpose: str) -> None:
+    session = _session(site, request)
+    if not session:
+        raise RefusalError(403, "Sign in first.")
+    try:
+        site.sessions.check(fields, purpose, session)
+    except StaleFormError:
+        raise RefusalError(403, "This page was open for more than a day. Load it again.") from None
+
+
+def _set_cookie(site: Site, response: Response, name: str, value: str) -> None:
+    response.set_cookie(
+        name, value, max_age=HOURS * 3600, path="/admin", secure=site.secure, httponly=True, samesite="strict"
+    )

@@ -1,0 +1,146 @@
+"""The application: which address leads to which page, in threads of their own, and how mistakes are told."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
+
+import anyio
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from wayscore.study.database import CONNECTIONS
+from wayscore.study.web import admin, rater
+from wayscore.study.web.forms import ANSWER_FIELDS, read_form
+from wayscore.study.web.security import RefusalError, SafeHeaders
+from wayscore.study.web.site import FOLDER, Site
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+SIGNED = ("form", "csrf")
+
+
+class Static(StaticFiles):
+    """Files whose addresses change with their content, so that browsers may keep them."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Return a file."""
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "public, max-age=86400"
+        return response
+
+
+def create_app(site: Site) -> Starlette:
+    """Return the questionnaire as an ASGI application."""
+    threads = anyio.CapacityLimiter(CONNECTIONS)
+
+    async def run(work: Callable[..., Response], *given: Any) -> Response:
+        return await anyio.to_thread.run_sync(functools.partial(work, *given), limiter=threads)
+
+    def rater_page(work: Callable[..., Response], fields: Sequence[str] = ()) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            sent = await read_form(request, fields) if request.method == "POST" else None
+
+            def serve() -> Response:
+                here = rater.visit(site, request)
+                return work(here, sent) if fields else work(here)
+
+            return await run(serve)
+
+        return endpoint
+
+    async def a_set(request: Request) -> Response:
+        sent = await read_form(request, ANSWER_FIELDS) if request.method == "POST" else None
+
+        def serve() -> Response:
+            here = rater.visit(site, request)
+            number = request.path_params["number"]
+            return rater.show_set(here, number, request) if sent is None else rater.answer_set(here, number, sent)
+
+        return await run(serve)
+
+    def admin_page(work: Callable[..., Response]) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            return await run(work, site, request)
+
+        return endpoint
+
+    def admin_form(work: Callable[..., Response], fields: Sequence[str] = SIGNED) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            sent = await read_form(request, fields) if request.method == "POST" else None
+            return await run(work, site, request, sent)
+
+        return endpoint
+
+    async def front(_: Request) -> Response:
+        return site.page("front.html")
+
+    async def too_long(_: Request) -> Response:
+        raise RefusalError(414, "This address is longer than any of this site.")
+
+    def get(path: str, endpoint: Endpoint) -> Route:
+        return Route(path, endpoint, methods=["GET"])
+
+    def post(path: str, endpoint: Endpoint) -> Route:
+        return Route(path, endpoint, methods=["POST"])
+
+    def both(path: str, endpoint: Endpoint) -> Route:
+        return Route(path, endpoint, methods=["GET", "POST"])
+
+    routes = [
+        get("/", front),
+        Route("/too-long", too_long, methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
+        get("/r/{token}", rater_page(rater.enter)),
+        both("/r/{token}/consent", rater_page(rater.consent, (*SIGNED, "agree"))),
+        get("/r/{token}/instructions", rater_page(rater.instructions)),
+        both("/r/{token}/sets/{number:int}", a_set),
+        get("/r/{token}/pause", rater_page(rater.pause)),
+        get("/r/{token}/done", rater_page(rater.done)),
+        get("/admin", admin_page(admin.overview)),
+        get("/admin/answers.jsonl", admin_page(admin.export)),
+        both("/admin/login", admin_form(admin.login, (*SIGNED, "secret"))),
+        post("/admin/logout", admin_form(admin.logout)),
+        post("/admin/link", admin_form(admin.new_link, (*SIGNED, "rater"))),
+        Mount("/static", Static(directory=FOLDER / "static")),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(SafeHeaders, secure=site.secure)],
+        exception_handlers=_tellers(site),
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+def _tellers(site: Site) -> dict[Any, Any]:
+    """Return how each kind of mistake is told."""
+
+    async def refused(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RefusalError)
+        return site.told(error)
+
+    async def by_starlette(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        sentences = {404: "There is no such page. Open your link again.", 405: "This page is not used in this way."}
+        response = site.told(RefusalError(error.status_code, sentences.get(error.status_code, str(error.detail))))
+        response.headers.update(error.headers or {})
+        return response
+
+    async def database(_: Request, error: Exception) -> Response:
+        print(f"wayscore: the database failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        return site.told(
+            RefusalError(503, "The server could not reach its database. Wait a moment, then send it again.")
+        )
+
+    async def other(_: Request, __: Exception) -> Response:
+        return site.told(RefusalError(500, "The server made a mistake, and nothing was saved. Load the page again."))
+
+    return {RefusalError: refused, HTTPException: by_starlette, SQLAlchemyError: database, Exception: other}

@@ -1,0 +1,180 @@
+"""The pictures of a comparison set as SVG: a graph, the blue reference as a broad band, an orange query on it.
+
+A ring marks where a path starts and a star where it ends. The orange line keeps to the right of its way, so that ways
+there and back are two lines. Colours are those of the style sheet; shape and width tell the paths apart without them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from markupsafe import Markup, escape
+
+from wayscore.study.model import SceneMap
+
+Place: TypeAlias = tuple[float, float]
+SIDE = 240.0
+"""Of a picture, in units of its own; a browser draws it at any size."""
+MARGIN = 17.0
+LONGEST_UNIT = 40.0
+"""Units a metre at most, so that short walks are not blown up."""
+BEND = 0.16
+BAND, LINE = 9.0, 2.7
+"""Widths of the two paths where steps are long; small steps have thinner ones, so that turns stay apart."""
+LONG_STEP = 24.0
+BETWEEN_ARROWS = 20.0
+STAR = "".join(
+    f"{'ML'[n > 0]}{r * math.sin(math.pi * n / 5):.2f} {-r * math.cos(math.pi * n / 5):.2f}"
+    for n, r in enumerate((8.6, 4.1) * 5)
+)
+"""Broad enough for that of the query to lie within that of the reference, where both end at one place."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of a scene that the pictures of a set show, all at one scale.
+
+    Attributes:
+        x: of its middle, metres.
+        y: of its middle, metres.
+        scale: units a metre.
+    """
+
+    x: float
+    y: float
+    scale: float
+
+    @classmethod
+    def around(cls, places: Iterable[Place]) -> Window:
+        """Return the window that has all these places in it."""
+        xs, ys = zip(*places, strict=True)
+        wide = max(max(xs) - min(xs), max(ys) - min(ys))
+        scale = min((SIDE - 2 * MARGIN) / wide, LONGEST_UNIT) if wide else LONGEST_UNIT
+        return cls((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, scale)
+
+    def to(self, place: Place) -> Place:
+        """Return where a place is on the picture; y leads up in a scene and down on a screen."""
+        return SIDE / 2 + (place[0] - self.x) * self.scale, SIDE / 2 - (place[1] - self.y) * self.scale
+
+
+def draw_ground(scene: SceneMap, window: Window, name: str = "ground") -> Markup:
+    """Return the graph under all pictures of a set, which they refer to by its name."""
+    places = {label: window.to(place) for label, place in scene.positions.items()}
+    inside = [at for at in places.values() if _is_inside(at)]
+    lines = [(window.to(a), window.to(b)) for a, b in scene.lines()]
+    edges = "".join(f"M{_at(a)}L{_at(b)}" for a, b in lines if _is_inside(a) or _is_inside(b))
+    nodes = "".join(f"M{_at(at)}h0" for at in inside)
+    return Markup(
+        '<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>'
+        '<g id="{name}"><path class="edges" d="{edges}"/><path class="nodes" d="{nodes}"/></g></defs></svg>'
+    ).format(name=name, edges=edges, nodes=nodes)
+
+
+def draw_pair(
+    scene: SceneMap,
+    window: Window,
+    *,
+    reference: Sequence[str],
+    query: Sequence[str],
+    label: str,
+    ground: str = "ground",
+) -> Markup:
+    """Return the picture of one query on its reference.
+
+    Args:
+        scene: where they are.
+        window: the part that is shown.
+        reference: the blue path.
+        query: the orange path.
+        label: what those are told who do not see it.
+        ground: the name of the graph that `draw_ground` drew.
+    """
+    R = [window.to(scene.positions[node]) for node in reference]
+    Q = [window.to(scene.positions[node]) for node in query]
+    steps = [math.dist(a, b) for a, b in _steps(R)]
+    size = min(max(sum(steps) / len(steps) / LONG_STEP, 0.65), 1.0) if steps else 1.0
+    walk = _bent_line(Q)
+    parts = (
+        f'<use href="#{escape(ground)}"/>',
+        f'<path class="band" d="{_line(R)}" stroke-width="{BAND * size:.1f}"/>{_chevrons(R, size)}',
+        f'<path class="under" d="{walk}" stroke-width="{LINE * size + 1.8:.1f}"/>',
+        f'<path class="walk" d="{walk}" stroke-width="{LINE * size:.1f}"/>{_arrows(Q, size)}',
+        _ends(R, "of-reference", 1.3 * size, 1.6 * size),
+        _ends(Q, "of-query", 0.8 * size, 0.85 * size),
+    )
+    shape = '<svg class="picture" viewBox="0 0 {side} {side}" role="img" aria-label="{label}">{parts}</svg>'
+    return Markup(shape).format(side=f"{SIDE:g}", label=label, parts=Markup("".join(parts)))
+
+
+def _is_inside(at: Place) -> bool:
+    return -20 < at[0] < SIDE + 20 and -20 < at[1] < SIDE + 20
+
+
+def _at(place: Place) -> str:
+    return f"{place[0]:.1f} {place[1]:.1f}"
+
+
+def _steps(path: Sequence[Place]) -> list[tuple[Place, Place]]:
+    """Return the steps that lead anywhere."""
+    return [(a, b) for a, b in pairwise(path) if math.dist(a, b) > 0.05]
+
+
+def _line(path: Sequence[Place]) -> str:
+    return f"M{_at(path[0])}" + ("".join(f"L{_at(place)}" for place in path[1:]) or "h0")
+
+
+def _bent(a: Place, b: Place) -> Place:
+    """Return a point beside the middle of a step, to the right of who walks it."""
+    by = min(BEND * math.dist(a, b), 7.0) / math.dist(a, b)
+    return (a[0] + b[0]) / 2 - (b[1] - a[1]) * by, (a[1] + b[1]) / 2 + (b[0] - a[0]) * by
+
+
+def _bent_line(path: Sequence[Place]) -> str:
+    return f"M{_at(path[0])}" + ("".join(f"Q{_at(_bent(a, b))} {_at(b)}" for a, b in _steps(path)) or "h0")
+
+
+def _marked(path: Sequence[Place]) -> list[tuple[Place, Place]]:
+    """Return the steps that get an arrow: not all, where steps are small."""
+    chosen = []
+    since = BETWEEN_ARROWS / 2
+    for a, b in _steps(path):
+        since += math.dist(a, b)
+        if since >= BETWEEN_ARROWS:
+            chosen.append((a, b))
+            since = 0.0
+    return chosen
+
+
+def _turned(kind: str, shape: str, at: Place, a: Place, b: Place, size: float) -> str:
+    turn = math.degrees(math.atan2(b[1] - a[1], b[0] - a[0]))
+    how = f"translate({_at(at)}) rotate({turn:.0f}) scale({size:.2f})"
+    return f'<path class="{kind}" d="{shape}" transform="{how}"/>'
+
+
+def _chevrons(path: Sequence[Place], size: float) -> str:
+    """Return arrows on the band, early in each step, so that those of ways there and back stand apart."""
+    return "".join(
+        _turned("chevron", "M-1.6 -2.6L1.2 0L-1.6 2.6", ((2 * a[0] + b[0]) / 3, (2 * a[1] + b[1]) / 3), a, b, size)
+        for a, b in _marked(path)
+    )
+
+
+def _arrows(path: Sequence[Place], size: float) -> str:
+    drawn = []
+    for a, b in _marked(path):
+        x, y = _bent(a, b)
+        amid = ((a[0] + b[0]) / 2 + x) / 2, ((a[1] + b[1]) / 2 + y) / 2
+        drawn.append(_turned("arrow", "M-3.8 -4.2L4.8 0L-3.8 4.2Z", amid, a, b, 0.3 + 0.75 * size))
+    return "".join(drawn)
+
+
+def _ends(path: Sequence[Place], kind: str, ring: float, star: float) -> str:
+    begin, end = path[0], path[-1]
+    return (
+        f'<circle class="start {kind}" cx="{begin[0]:.1f}" cy="{begin[1]:.1f}" r="{5.2 * ring:.1f}"/>'
+        f'<path class="end {kind}" d="{STAR}Z" transform="translate({_at(end)}) scale({star:.2f})"/>'
+    )

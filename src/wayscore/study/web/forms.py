@@ -1,0 +1,150 @@
+"""Forms as they come in: read with limits, and turned into an order of queries or a sentence on what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect, Request
+
+from wayscore.study.model import QUERIES
+from wayscore.study.web.security import RefusalError
+
+LETTERS = "ABCDE"
+"""What the pictures of a set are called, in the order of the page."""
+MOST_BYTES = 4096
+MOST_FIELDS = 20
+MOST_SECONDS = 10.0
+"""How long a form may take to arrive."""
+FORM_TYPE = "application/x-www-form-urlencoded"
+
+
+async def read_form(request: Request, known: Sequence[str]) -> dict[str, str]:
+    """Return the fields of a form that was sent.
+
+    Args:
+        request: the request.
+        known: the fields that it may have, each once.
+
+    Raises:
+        RefusalError: it comes from another site, or is too large, too slow, of another kind, or has other fields.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise RefusalError(403, "This form was sent by another site. Open your link again.")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
+        raise RefusalError(415, "Answers come from the form of the page.")
+    try:
+        body = await asyncio.wait_for(_body(request), MOST_SECONDS)
+    except (TimeoutError, ClientDisconnect):
+        raise RefusalError(408, "Your answer took too long to arrive. Send it again.") from None
+    try:
+        pairs = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=True,
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
+    except ValueError:
+        raise RefusalError(400, "This is not what the form of the page sends. Open your link again.") from None
+    fields = dict(pairs)
+    if len(fields) != len(pairs) or not set(fields) <= set(known):
+        raise RefusalError(400, "This is not what the form of the page sends. Open your link again.")
+    return fields
+
+
+async def _body(request: Request) -> bytes:
+    said = request.headers.get("content-length", "0")
+    if not said.isdecimal() or int(said) > MOST_BYTES:
+        raise RefusalError(413, "This is larger than any answer.")
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise RefusalError(413, "This is larger than any answer.")
+    return body
+
+
+def place_field(letter: str) -> str:
+    """Return the name of the field that holds the place of a picture."""
+    return f"place-{letter}"
+
+
+ANSWER_FIELDS = ("form", "csrf", "seconds", *(place_field(letter) for letter in LETTERS))
+
+
+def places_given(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the place that was chosen for each picture, an empty text where none was."""
+    chosen = {letter: fields.get(place_field(letter), "") for letter in LETTERS}
+    numbers = {str(number) for number in range(1, QUERIES + 1)}
+    return {letter: place if place in numbers else "" for letter, place in chosen.items()}
+
+
+def read_order(places: Mapping[str, str], order: Sequence[int], *, ties: bool) -> tuple[list[list[int]], str]:
+    """Return the queries in groups, best first, or what is wrong with the places that were chosen.
+
+    Args:
+        places: picture -> place, "1" to "5" or empty.
+        order: the number of the query in each picture, from the first picture on.
+        ties: whether pictures may share a place.
+
+    >>> read_order({"A": "2", "B": "1", "C": "3", "D": "5", "E": "4"}, [4, 3, 2, 1, 0], ties=False)
+    ([[3], [4], [2], [0], [1]], '')
+    >>> read_order({"A": "1", "B": "1", "C": "3", "D": "5", "E": "5"}, [0, 1, 2, 3, 4], ties=True)
+    ([[0, 1], [2], [3, 4]], '')
+    >>> read_order({"A": "1", "B": "1", "C": "3", "D": "5", "E": "4"}, [0, 1, 2, 3, 4], ties=False)[1]
+    'Pictures A and B are both in place 1. Give each picture a place of its own.'
+    >>> read_order({"A": "1", "B": "", "C": "3", "D": "5", "E": ""}, [0, 1, 2, 3, 4], ties=True)[1]
+    'Choose a place for pictures B and E, too.'
+    """
+    missing = [letter for letter in LETTERS if not places[letter]]
+    if missing:
+        which = f"picture{'s' if len(missing) > 1 else ''} {listed(missing)}"
+        return [], f"Choose a place for {which}{', too' if len(missing) < QUERIES else ''}."
+    groups: dict[str, list[int]] = {}
+    letters: dict[str, list[str]] = {}
+    for letter, query in zip(LETTERS, order, strict=True):
+        groups.setdefault(places[letter], []).append(query)
+        letters.setdefault(places[letter], []).append(letter)
+    shared = next((place for place in sorted(letters) if len(letters[place]) > 1), None)
+    if shared and not ties:
+        both = "both" if len(letters[shared]) == 2 else "all"
+        return [], (
+            f"Pictures {listed(letters[shared])} are {both} in place {shared}. Give each picture a place of its own."
+        )
+    return [sorted(groups[place]) for place in sorted(groups)], ""
+
+
+def places_of(groups: Sequence[Sequence[int]], order: Sequence[int]) -> dict[str, str]:
+    """Return the place of each picture in an order that was given before: the reverse of `read_order`.
+
+    >>> places_of([[0, 1], [2], [3, 4]], [4, 3, 2, 1, 0])
+    {'A': '4', 'B': '4', 'C': '3', 'D': '1', 'E': '1'}
+    """
+    place_of_query: dict[int, int] = {}
+    for group in groups:
+        place_of_query |= dict.fromkeys(group, len(place_of_query) + 1)
+    return {letter: str(place_of_query[query]) for letter, query in zip(LETTERS, order, strict=True)}
+
+
+def read_seconds(text: str, most: float) -> float:
+    """Return the seconds that a page was looked at: as its program counted, if that can be, else since it was sent.
+
+    >>> read_seconds("12.5", 100.0), read_seconds("", 100.0), read_seconds("900", 100.0), read_seconds("nan", 100.0)
+    (12.5, 100.0, 100.0, 100.0)
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        return most
+    return seconds if 0 <= seconds <= most else most
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them.
+
+    >>> listed(["A"]), listed(["A", "B"]), listed(["A", "B", "C"])
+    ('A', 'A and B', 'A, B and C')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

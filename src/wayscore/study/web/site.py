@@ -1,0 +1,131 @@
+"""What all pages share: the study, its store, templates, signatures and limits."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from wayscore.study.model import Assignment, Study
+from wayscore.study.store import Store
+from wayscore.study.web.security import Limiter, RefusalError, Signer
+
+FOLDER = Path(str(files(__package__)))
+SECONDS_A_SET = 25
+"""What a set takes, to tell raters beforehand."""
+
+
+class Site:
+    """A study that is being served.
+
+    Args:
+        study: the study.
+        store: where its answers are kept.
+        secret: what the administrator signs in with.
+        url: the address that raters find it at, without a slash at its end.
+        consent: the paragraphs that raters agree to; wayscore's own by default.
+        burst: requests that a rater may make at once; four a second in the long run.
+    """
+
+    def __init__(
+        self,
+        study: Study,
+        store: Store,
+        *,
+        secret: str,
+        url: str,
+        consent: Sequence[str] = (),
+        burst: float = 60,
+    ) -> None:
+        self.study = study
+        self.store = store
+        self.url = url
+        self.secure = url.startswith("https:")
+        self.signer = Signer(store.key)
+        # Sessions end when the secret changes.
+        self.sessions = Signer(hmac.digest(store.key, secret.encode(), hashlib.sha256))
+        self.assignments: dict[int, Assignment] = {one.rater: one for one in study.assignments}
+        self.raters = Limiter(burst=burst, rate=4)
+        self.strangers = Limiter(burst=20, rate=0.5)
+        self.logins = Limiter(burst=5, rate=0.1)
+        self.drawn: dict[str, tuple[Markup, list[Markup]]] = {}
+        self._consent = list(consent)
+        self._secret = hashlib.sha256(secret.encode()).digest()
+
+    def is_secret(self, text: str) -> bool:
+        """Whether this is the administrator's secret."""
+        return hmac.compare_digest(hashlib.sha256(text.encode()).digest(), self._secret)
+
+    def consent(self, rater: int) -> list[str]:
+        """Return the paragraphs that a rater agrees to."""
+        return self._consent or default_consent(len(self.assignments[rater].items))
+
+    @cached_property
+    def _templates(self) -> Environment:
+        templates = Environment(
+            loader=FileSystemLoader(FOLDER / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        content = b"".join(path.read_bytes() for path in sorted((FOLDER / "static").rglob("*")) if path.is_file())
+        templates.globals |= {
+            "study": self.study,
+            "simulated": self.store.simulated,
+            "version": hashlib.sha256(content).hexdigest()[:12],
+        }
+        return templates
+
+    def page(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        """Return a page."""
+        return HTMLResponse(self._templates.get_template(template).render(**values), status)
+
+    def told(self, refusal: RefusalError) -> HTMLResponse:
+        """Return a page that tells why a request is not served."""
+        heading = HEADINGS.get(refusal.status, "Not possible")
+        response = self.page("told.html", status=refusal.status, heading=heading, sentence=refusal.sentence)
+        if refusal.status == 429:
+            response.headers["Retry-After"] = "30"
+        return response
+
+
+HEADINGS = {
+    403: "Not accepted",
+    404: "Not found",
+    409: "Already saved",
+    429: "One moment",
+    500: "Something went wrong",
+    503: "Not saved yet",
+}
+
+
+def see(path: str) -> Response:
+    """Return a redirection to another page, as after a form."""
+    return RedirectResponse(path, 303)
+
+
+def default_consent(sets: int) -> list[str]:
+    """Return what raters agree to where the study brings no text of its own.
+
+    >>> default_consent(50)[0]
+    'You are asked to put pictures of paths in order: 50 sets of five, which take about 21 minutes in all.'
+    """
+    minutes = max(1, round(sets * SECONDS_A_SET / 60))
+    return [
+        f"You are asked to put pictures of paths in order: {sets} set{'s' if sets != 1 else ''} of five, which take "
+        f"about {minutes} minute{'s' if minutes != 1 else ''} in all.",
+        "What is kept: the orders that you give, when you gave each, and how long it took. You are known by a number. "
+        "Your name, your address and your device are not asked for and not kept, and no cookies are set.",
+        "Taking part is your choice. You can pause whenever you like and go on later with the same link, and you can "
+        "stop by closing the page; what you saved until then is kept.",
+        "Questions? Ask the person who sent you the link.",
+    ]

@@ -1,0 +1,85 @@
+"""A PostgreSQL of its own for tests: a fresh cluster in a temporary folder, on a free port of 127.0.0.1."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+MISSING = "this test needs PostgreSQL (on Debian: apt-get install postgresql) and psycopg"
+UNPRIVILEGED = ("postgres", "nobody")
+"""Whom the server runs as where the tests run as root, which PostgreSQL refuses."""
+
+
+def find_programs() -> Path | None:
+    """The folder of PostgreSQL's programs, the newest version's."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    on_path = shutil.which("initdb")
+    return found[-1].parent if found else Path(on_path).parent if on_path else None
+
+
+def is_there() -> bool:
+    """Whether a server can be started and spoken to."""
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        return False
+    return find_programs() is not None
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """Start a server, and give its URL; all is gone afterwards. Its settings are the defaults: commits are synced."""
+    programs = find_programs()
+    assert programs is not None
+    folder = Path(tempfile.mkdtemp(prefix="wayscore-postgres-"))
+    who: dict[str, Any] = {"cwd": folder}
+    if os.getuid() == 0:
+        account = next(pwd.getpwnam(name) for name in UNPRIVILEGED if name in {one.pw_name for one in pwd.getpwall()})
+        os.chown(folder, account.pw_uid, account.pw_gid)
+        who |= {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    cluster = folder / "cluster"
+    words = [programs / "initdb", "-D", cluster, "-U", "wayscore", "-A", "trust", "-E", "UTF8", "--no-locale"]
+    try:
+        subprocess.run(words, check=True, capture_output=True, **who)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        options = ["-p", str(port), "-h", "127.0.0.1", "-k", ""]
+        with (
+            (folder / "log").open("wb") as log,
+            subprocess.Popen([programs / "postgres", "-D", cluster, *options], stderr=log, **who) as server,
+        ):
+            try:
+                url = f"postgresql://wayscore@127.0.0.1:{port}/postgres"
+                _wait(url, server, folder / "log")
+                yield url
+            finally:
+                server.send_signal(signal.SIGINT)  # ends the sessions that are left
+                server.wait(30)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    import psycopg
+
+    for _ in range(300):
+        if server.poll() is not None:
+            break
+        try:
+            psycopg.connect(url, connect_timeout=2).close()
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError("PostgreSQL did not start:\n" + log.read_text(errors="replace"))
