@@ -1,4 +1,4 @@
-"""Verbs are built when called, load no more than they need, and take values as typer does."""
+"""Verbs are built when called, and load no more than they need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Any
 
 import pytest
 import typer
@@ -16,9 +15,9 @@ from typer.testing import CliRunner
 from tests.test_cli_score import write_references, write_run
 from tests.test_distances import connectivity
 from wayscore.cli import app as root
-from wayscore.cli.verb import Verb, build
+from wayscore.cli.verb import build
 
-UNNEEDED = "pydantic rich pyarrow scipy pandas networkx numpy.ma wayscore.report.comparison wayscore.cli.demo".split()
+UNNEEDED = "rich pyarrow scipy pandas networkx numpy.ma wayscore.report.comparison wayscore.cli.demo".split()
 
 
 def test_a_score_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
@@ -53,69 +52,6 @@ def test_a_verb_may_be_an_app_of_its_own(monkeypatch: pytest.MonkeyPatch) -> Non
     study.command("serve")(lambda: None)
     monkeypatch.setattr("wayscore.cli.bench.bench", study)
     assert CliRunner().invoke(root.app, ["bench", "create"]).stdout == "created\n"
-
-
-seen: dict[str, Any] = {}
-
-
-def verb(
-    files: Annotated[list[Path], typer.Argument()],
-    where: Annotated[Path, typer.Option()],
-    count: int = 3,
-    share: float = 1,
-    limit: Annotated[int | None, typer.Option(min=1)] = None,
-    name: str | None = None,
-    only: Annotated[list[str] | None, typer.Option()] = None,
-    pair: Annotated[tuple[str, int] | None, typer.Option()] = None,
-    home: Path = Path("home"),
-    every: Annotated[bool, typer.Option("--all")] = False,
-    loud: bool = True,
-) -> None:
-    seen.clear()
-    seen.update(locals())
-
-
-def outcome(cls: Any, words: list[str]) -> tuple[int, str, dict[str, Any]]:
-    seen.clear()
-    alone = typer.Typer(add_completion=False)
-    alone.command(cls=cls)(verb)
-    result = CliRunner().invoke(alone, words)
-    return result.exit_code, result.stderr, dict(seen)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "a b --where c",
-        "a --where c --count 7 --share 0.5 --name n --only x --only y --pair p 4 --home h --all --no-loud",
-        "a --where c --limit 5",
-        "a --where c --limit 0",
-        "a --where c --count seven",
-        "a --where c --count 1.5",
-        "a --where c --share much",
-        "a --where c --pair p q",
-        "--where c",
-        "a",
-        "a --where",
-        "a --where c --nonsense",
-        "--help",
-    ],
-)
-def test_values_are_those_of_typer(words: str) -> None:
-    assert outcome(Verb, words.split()) == outcome(None, words.split())
-    if "--help" not in words and outcome(Verb, words.split())[0] == 0:
-        assert isinstance(seen["share"], float)
-        assert isinstance(seen["home"], Path)
-
-
-def test_typers_that_convert_by_themselves_are_left_alone() -> None:
-    from wayscore.cli.verb import hastened
-
-    class Param:
-        name = "plain"
-
-    (param,) = hastened([Param()])
-    assert not vars(param)
 
 
 def test_collections_are_rare_only_in_the_command() -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from wayscore.cli.verb import build, hastened
+from wayscore.cli.verb import build
 from wayscore.errors import WayscoreError
 
 VERBS = (
@@ -44,10 +44,6 @@ class OneLineGroup(TyperGroup):
         if cmd_name in VERBS and self.commands[cmd_name] is None:
             self.commands[cmd_name] = build(cmd_name)
         return super().get_command(ctx, cmd_name)
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters that come before the verb."""
-        return hastened(super().get_params(ctx))
 
     def main(
         self,

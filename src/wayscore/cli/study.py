@@ -11,7 +11,6 @@ import typer
 
 from wayscore.cli.score import GraphsOption, progress_bar, show
 from wayscore.cli.study_serve import export, serve
-from wayscore.cli.verb import Verb
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def about(context: typer.Context) -> None:
 def verb(function: Function) -> Function:
     """Make a function a verb of `wayscore study`; its help is its docstring without the arguments."""
     told = (inspect.getdoc(function) or "").split("\n\nArgs:")[0]
-    study.command(function.__name__, cls=Verb, help=told)(function)
+    study.command(function.__name__, help=told)(function)
     return function
 
 

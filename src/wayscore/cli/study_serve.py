@@ -21,9 +21,7 @@ def serve(
         "127.0.0.1"
     ),
     url: Annotated[str, typer.Option(help="The https:// address of a proxy before the server, for links.")] = "",
-    links: Annotated[
-        Path | None, typer.Option(help="A new CSV file for raters' links; else they are printed.")
-    ] = None,
+    links: Annotated[Path | None, typer.Option(help="A new CSV file for raters' links; else they are printed.")] = None,
     consent: Annotated[Path | None, typer.Option(help="A text file with what raters agree to.")] = None,
 ) -> None:
     """Serve a study's questionnaire; raters' links are shown once, when they are made.
