@@ -114,7 +114,7 @@ def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
         ),
         "worlds": Recipe(
             teacher="faithful",
-            imitation=350,
+            imitation=600,
             reinforcement=500,
             rate=4e-3,
             most_steps=10,
