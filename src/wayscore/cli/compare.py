@@ -121,20 +121,10 @@ def compare(
             **policies,
         )
     if html is not None:
-        from wayscore.report import distances_for, score_runs, write_page
+        from wayscore.report import distances_for, write_page
 
         distance = distances_for(asked, graphs, rules)
-        scored = score_runs(
-            runs,
-            asked,
-            graphs=distance,
-            convention=rules,
-            threshold=threshold,
-            metrics=metrics,
-            policies=policies,
-            shared=True,
-        )
-        write_page(html, scored, comparison.summaries, asked, distance, comparison=comparison)
+        write_page(html, comparison.scored, comparison.summaries, asked, distance, comparison=comparison)
     show(lambda width, color: render_comparison(comparison, form, width=width, color=color))
     if form == "json":  # the other forms say so themselves
         warn(comparison.warnings)

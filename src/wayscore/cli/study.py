@@ -28,6 +28,9 @@ MethodOption = Annotated[str, typer.Option(help="spearman, kendall (tau-b) or pe
 NoiseOption = Annotated[float, typer.Option(help="Of simulated raters: 0 never errs.")]
 SpreadOption = Annotated[float, typer.Option(help="How much simulated raters' tastes differ.")]
 LapseOption = Annotated[float, typer.Option(help="The share of sets that simulated raters do not look at.")]
+ThroughWebOption = Annotated[
+    bool, typer.Option("--through-web", help="Rehearse: let them answer the web pages of a server of its own.")
+]
 
 
 @study.callback(invoke_without_command=True)
@@ -155,9 +158,7 @@ def simulate(
     spread: SpreadOption = 0.4,
     lapse: LapseOption = 0.02,
     careless: Annotated[float, typer.Option(help="The share of simulated raters who never look.")] = 0.0,
-    through_web: Annotated[
-        bool, typer.Option("--through-web", help="Rehearse: let them answer the web pages of a server of its own.")
-    ] = False,
+    through_web: ThroughWebOption = False,
 ) -> None:
     """Let simulated raters rank a study, to test and to plan; no person gives these rankings, and each says so.
 
@@ -172,18 +173,12 @@ def simulate(
         through_web: let them answer over HTTP, and write what the server exports.
     """
     from wayscore.study.design import read_study
+    from wayscore.study.protocol import ask
     from wayscore.study.rankings import write_rankings
-    from wayscore.study.simulated import simulate as rank
 
-    asked = read_study(file)
-    rankings = rank(asked, seed=seed, temper=_temper(noise, spread, lapse, careless))
-    if through_web:
-        from wayscore.study.serve import need_study
-
-        need_study()
-        from wayscore.study.rehearsal import rehearse
-
-        rankings = rehearse(asked, rankings)
+    rankings = ask(
+        read_study(file), seed=seed, temper=_temper(noise, spread, lapse, careless), through_web=through_web
+    )
     out = out or file.with_name(f"{file.name.removesuffix('.gz').removesuffix('.json')}-simulated.jsonl")
     write_rankings(out, rankings)
     typer.echo(f"{out}: {len(rankings):,} rankings by SIMULATED raters")
@@ -352,8 +347,11 @@ def reproduce(
     noise: NoiseOption = 0.5,
     spread: SpreadOption = 0.4,
     lapse: LapseOption = 0.02,
+    through_web: ThroughWebOption = False,
 ) -> None:
     """Carry out the paper's protocol with simulated raters: 505 sets, 2,525 samples, nine raters, Table 1.
+
+    Example, every answer sent over HTTP: wayscore study reproduce --seed 1 --through-web
 
     Args:
         out: the folder of everything that is made.
@@ -362,6 +360,7 @@ def reproduce(
         noise: of simulated raters.
         spread: of simulated raters' tastes.
         lapse: the share of sets that simulated raters do not look at.
+        through_web: let them answer over HTTP, and analyze what the server exports.
     """
     from wayscore.study.protocol import KINDS
     from wayscore.study.protocol import reproduce as carry_out
@@ -372,9 +371,13 @@ def reproduce(
             seed=seed,
             sampler=sampler,  # type: ignore[arg-type]
             temper=_temper(noise, spread, lapse, 0.0),
+            through_web=through_web,
             progress=progress,
         )
     show(lambda width, _: made.text(width))
+    if through_web:
+        given = sum(one.rankings for one in made.analyses)
+        typer.echo(f"All {given:,} answers were sent by the web pages' own forms, and exported by the server.")
     typer.echo(f"Everything is in {out}.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +105,7 @@ class Comparison:
         seed: of all resampling.
         resamples: of the bootstrap and of the randomization test.
         warnings: what a reader must know before believing it.
+        scored: the runs over the shared episodes, in the order given.
     """
 
     references: str
@@ -120,6 +121,7 @@ class Comparison:
     seed: int
     resamples: int
     warnings: tuple[str, ...]
+    scored: tuple[ScoredRun, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def others(self) -> list[str]:
@@ -239,6 +241,7 @@ def compare_runs(
         seed,
         resamples,
         (*differences(summaries), *few_clusters(cluster, labels)),
+        tuple(scored),
     )
 
 

@@ -10,9 +10,9 @@ from wayscore.study import table1
 from wayscore.study.analysis import Analysis, analyze
 from wayscore.study.design import PAPER, create, write_study
 from wayscore.study.files import write_bytes
-from wayscore.study.model import QUERIES, Kind
+from wayscore.study.model import QUERIES, Kind, Study
 from wayscore.study.page import page
-from wayscore.study.rankings import write_rankings
+from wayscore.study.rankings import Ranking, write_rankings
 from wayscore.study.report import SIMULATED, as_json, latex, table1_text, tables, text
 from wayscore.study.sampling import Sampler
 from wayscore.study.simulated import Temper, simulate
@@ -56,12 +56,21 @@ def reproduce(
     seed: int = 0,
     sampler: Sampler = "near",
     temper: Temper | None = None,
+    through_web: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Reproduction:
     """Carry out the paper's protocol with simulated raters, and write everything that it makes into a folder.
 
     The same seed gives the same files: two studies, their simulated answers, Table 1 as text and LaTeX, and the
-    analyses as text, JSON and a page.
+    analyses as text, JSON and a page. Answers that went through the web also tell when they came.
+
+    Args:
+        folder: where to write.
+        seed: of all draws.
+        sampler: how queries are drawn.
+        temper: of simulated raters.
+        through_web: let them answer the web pages of a server over HTTP, and analyze what it exports.
+        progress: told of every step.
     """
     tell = progress or (lambda _: None)
     folder = Path(folder)
@@ -73,7 +82,7 @@ def reproduce(
         )
         write_study(folder / f"{kind.lower()}.json", study)
         tell(f"{kind}: simulated raters")
-        rankings = simulate(study, seed=seed, temper=temper)
+        rankings = ask(study, seed=seed, temper=temper, through_web=through_web)
         write_rankings(folder / f"{kind.lower()}-simulated.jsonl", rankings)
         tell(f"{kind}: analysis")
         analyses.append(analyze(study, rankings, seed=seed))
@@ -89,3 +98,16 @@ def reproduce(
     ):
         write_bytes(folder / name, content.encode())
     return made
+
+
+def ask(study: Study, *, seed: int = 0, temper: Temper | None = None, through_web: bool = False) -> list[Ranking]:
+    """Return the answers of simulated raters to a study, as they are drawn or as a server exports them."""
+    rankings = simulate(study, seed=seed, temper=temper)
+    if not through_web:
+        return rankings
+    from wayscore.study.serve import need_study
+
+    need_study()
+    from wayscore.study.rehearsal import rehearse
+
+    return rehearse(study, rankings)
