@@ -10,8 +10,8 @@ import pytest
 
 import wayscore as ws
 from tests.test_episodes import ASKED, GRAPHS, run
-from wayscore.episodes import Reference, join
-from wayscore.report import RENDERERS, Summary, partition, render, summarize
+from wayscore.episodes import Query, Reference, References, Run, join
+from wayscore.report import RENDERERS, Summary, partition, render, score_runs, summarize
 from wayscore.report.layout import short_names
 from wayscore.scoring import score_joined
 from wayscore.signature import SHORT, Signature
@@ -164,3 +164,14 @@ def test_the_best_is_bold_in_colour() -> None:
 def test_an_unknown_form() -> None:
     with pytest.raises(ws.OptionError, match="there is no format 'jsn'; did you mean 'json'"):
         render([summary()], "jsn")
+
+
+def test_a_metric_of_ones_own_is_reported() -> None:
+    asked = References("asked", "r2r", {"1": Reference("1", "s", ["a", "b"], "1")})
+    agent = Run("agent", "r2r", {"1": Query("1", ["a", "b"])})
+    graph = ws.Graph.from_edges([("a", "b")], [4.0])
+    twice = ws.Metric("PL2", "Twice the length", "down", (0, float("inf")), "m", "2 PL", lambda m: 2 * m.query_length)
+    (scored,) = score_runs([agent], asked, graphs={"s": graph}, metrics=["nDTW", twice])
+    summary = summarize(scored.table, scored.joined, rng=0, resamples=10)
+    assert "PL2 m" in render([summary], "text")
+    assert "8.00" in render([summary], "latex")

@@ -176,9 +176,7 @@ def simulate(
     from wayscore.study.protocol import ask
     from wayscore.study.rankings import write_rankings
 
-    rankings = ask(
-        read_study(file), seed=seed, temper=_temper(noise, spread, lapse, careless), through_web=through_web
-    )
+    rankings = ask(read_study(file), seed=seed, temper=_temper(noise, spread, lapse, careless), through_web=through_web)
     out = out or file.with_name(f"{file.name.removesuffix('.gz').removesuffix('.json')}-simulated.jsonl")
     write_rankings(out, rankings)
     typer.echo(f"{out}: {len(rankings):,} rankings by SIMULATED raters")

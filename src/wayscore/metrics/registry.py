@@ -11,12 +11,15 @@ from wayscore.metrics.paper import METRICS
 
 ENTRY_POINTS = "wayscore.metrics"
 """The entry-point group in which installed packages offer metrics."""
+_USED: dict[str, Metric] = {}
+"""Metrics that were handed over as values: reports, which go by symbols, find them here."""
 
 
 def find_metrics(names: Iterable[str | Metric] | str | None) -> tuple[Metric, ...]:
     """Return metrics by symbol, in the order given; None means all of the paper's.
 
-    Beside the paper's there are the extra ones and those of installed plug-ins, which only go by name.
+    Beside the paper's there are the extra ones, those of installed plug-ins, which only go by name, and values of one's
+    own, which go by their symbol once they were used.
     """
     if names is None:
         return tuple(METRICS.values())
@@ -26,6 +29,8 @@ def find_metrics(names: Iterable[str | Metric] | str | None) -> tuple[Metric, ..
         raise OptionError(f"metrics must be symbols such as 'nDTW,SDTW' or a list of them, got {names!r}")
     found: dict[str, Metric] = {}
     for name in names:
+        if isinstance(name, Metric) and METRICS.get(name.symbol) is not name:
+            _USED[name.symbol] = name
         metric = name if isinstance(name, Metric) else METRICS.get(name.strip()) or _others().get(name.strip())
         if metric is None:
             everything = [*METRICS, *_others()]
@@ -41,4 +46,4 @@ def find_metrics(names: Iterable[str | Metric] | str | None) -> tuple[Metric, ..
 def _others() -> dict[str, Metric]:
     from importlib.metadata import entry_points
 
-    return {**EXTRA, **{entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}}
+    return {**EXTRA, **{entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}, **_USED}
