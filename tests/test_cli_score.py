@@ -306,6 +306,8 @@ def test_street_graphs(street: Path, convention: str, error: float, success: flo
     assert result.exit_code == 0, result.stderr
     metrics = json.loads(result.stdout)["metrics"]
     assert (metrics["NE"]["mean"], metrics["SR"]["mean"]) == (error, success)
+    shown = CliRunner().invoke(app, [*words[:-2], "--convention", convention, "-g", str(street)]).stdout
+    assert "NE hops ↓" in shown
     (street / "links.txt").unlink()
     lacking = CliRunner().invoke(app, [*words, "-g", str(street)])
     assert lacking.exit_code == 1

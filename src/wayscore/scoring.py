@@ -13,6 +13,7 @@ from wayscore.alignment import check_threshold
 from wayscore.convention import Convention
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
+from wayscore.distances.graph import HOPS
 from wayscore.encoding import check_pairing, parts_by_scene, parts_of_one
 from wayscore.episodes import Joined
 from wayscore.errors import FormatError, OptionError, PathError
@@ -128,6 +129,9 @@ def score(
         "distance": sorted({part.space.fingerprint for part in parts}),
         "version": _version(),
     }
+    units = {getattr(part.space, "unit", "m") for part in parts}
+    if units == {HOPS}:
+        settings["unit"] = HOPS
     moved = max((part.moved for part in parts), default=0.0)
     if moved:
         settings["largest snap"] = moved

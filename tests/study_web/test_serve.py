@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -18,6 +19,7 @@ from tests.study_web.client import Person, Reply
 from tests.study_web.servers import Server
 from wayscore.cli.app import app
 from wayscore.errors import MissingPackageError, OptionError
+from wayscore.study import protocol
 from wayscore.study import serve as serving
 from wayscore.study.analysis import analyze
 from wayscore.study.design import create, write_study
@@ -216,6 +218,24 @@ def test_a_rehearsal_from_the_command_line(file: Path, tmp_path: Path) -> None:
     ]
     assert analyses[0] == analyses[1]
     assert "SIMULATED" in analyses[0]
+
+
+def test_the_papers_protocol_through_the_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a small scale: every file is the same, but that answers tell when they came."""
+    monkeypatch.setattr(protocol, "PAPER", {"UC": {"sets": 7, "raters": 3}, "SC": {"sets": 5, "raters": 2}})
+    plain, web = tmp_path / "plain", tmp_path / "web"
+    invoke("reproduce", "--seed", "4", "--out", plain)
+    shown = invoke("reproduce", "--seed", "4", "--out", web, "--through-web")
+    assert "All 12 answers were sent" in shown
+    names = sorted(file.name for file in plain.iterdir())
+    assert names == sorted(file.name for file in web.iterdir())
+    answers = ["sc-simulated.jsonl", "uc-simulated.jsonl"]
+    assert [name for name in names if (plain / name).read_bytes() != (web / name).read_bytes()] == answers
+    for name in answers:
+        given = read_rankings(web / name)
+        assert all(one.at and one.simulated for one in given)
+        timeless = [msgspec.structs.replace(one, at="", seconds=0.0) for one in given]
+        assert timeless == read_rankings(plain / name)
 
 
 def test_rehearsals_need_every_answer(study: Study) -> None:

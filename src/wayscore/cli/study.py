@@ -400,7 +400,9 @@ def _show_paper(form: str) -> None:
     elif form == "latex":
         typer.echo(f"{table1.latex(table1.PAPER)}% {table1.SLIP}")
     else:
-        show(lambda width, _: f"{table1_text(table1.PAPER, width)}\n{table1.SLIP}\n")
+        from textwrap import fill
+
+        show(lambda width, _: f"{table1_text(table1.PAPER, width)}\n{fill(table1.SLIP, width)}\n")
 
 
 def _temper(noise: float, spread: float, lapse: float, careless: float) -> Temper:

@@ -22,6 +22,9 @@ TABLE_NODES = 4096
 DENSE_NODES = 1024
 """Up to this many nodes all pairs come from Floyd and Warshall, whose loop is the fastest; above, from Dijkstra."""
 
+HOPS = "hops"
+"""The unit of distances that count edges."""
+
 
 class Graph:
     """Nodes (any hashable labels) and weighted edges; d(a, b) is the shortest way, infinite where there is none.
@@ -45,6 +48,7 @@ class Graph:
         directed: bool = False,
         positions: Floats | None = None,
         name: str = "graph",
+        unit: str = "m",
     ) -> None:
         """Take edges as node numbers; users call `from_edges`."""
         self.nodes = tuple(nodes)
@@ -52,6 +56,7 @@ class Graph:
         self.name = name
         self.directed = directed
         self.positions = positions
+        self.unit = unit
         if not self.nodes:
             raise DistanceError(f"the {name} has no nodes; give it at least one edge or node")
         if not directed:
@@ -163,7 +168,7 @@ class Graph:
         ones = np.ones(len(sources))
         # Edges are kept in both directions, so that they may go in as directed ones.
         counted = Graph(
-            self.nodes, sources, self._targets, ones, directed=True, positions=self.positions, name=self.name
+            self.nodes, sources, self._targets, ones, directed=True, positions=self.positions, name=self.name, unit=HOPS
         )
         counted.directed = self.directed
         return counted
@@ -178,7 +183,9 @@ class Graph:
         if not self.directed:
             return self
         sources = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self._starts))
-        return Graph(self.nodes, sources, self._targets, self._weights, positions=self.positions, name=self.name)
+        return Graph(
+            self.nodes, sources, self._targets, self._weights, positions=self.positions, name=self.name, unit=self.unit
+        )
 
     def has_edge(self, a: Hashable, b: Hashable) -> bool:
         """Say whether an edge leads from `a` to `b`; False where either is unknown."""

@@ -18,6 +18,7 @@ class Reversed:
 
     def __init__(self, distance: Distance) -> None:
         self.distance = distance
+        self.unit = getattr(distance, "unit", "m")
 
     def __repr__(self) -> str:
         return f"{self.distance!r}, reversed"

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from wayscore.distances.graph import Graph
+from wayscore.distances.graph import HOPS, Graph
 from wayscore.episodes import Reference, References, Run
 from wayscore.errors import FormatError, did_you_mean
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
@@ -101,6 +101,7 @@ def load_street_graph(nodes: str | os.PathLike[str], links: str | os.PathLike[st
         directed=directed,
         positions=np.array(positions, dtype=np.float64),
         name="street graph",
+        unit=HOPS,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from wayscore.errors import OptionError, did_you_mean
@@ -145,7 +146,9 @@ RENDERERS: dict[str, Callable[[Sequence[Summary]], str]] = {
 
 def metrics_of(summaries: Sequence[Summary]) -> tuple[Metric, ...]:
     """Return the metrics that the runs were scored by."""
-    return find_metrics(list(summaries[0].metrics))
+    unit = summaries[0].settings.get("unit", "m")
+    found = find_metrics(list(summaries[0].metrics))
+    return tuple(replace(metric, unit=unit) if metric.unit == "m" else metric for metric in found)
 
 
 def best_of(metrics: Sequence[Metric], summaries: Sequence[Summary]) -> dict[str, str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 from wayscore.study import table1
 from wayscore.study.analysis import Analysis, analyze
@@ -35,17 +36,24 @@ class Reproduction:
     def text(self, width: int = 100) -> str:
         """Return Table 1 of simulated raters, beside the paper's."""
         samples = sum(PAPER[kind]["sets"] for kind in KINDS) * QUERIES
+        counts = ", ".join(f"{kind} {PAPER[kind]['sets']}" for kind in KINDS)
+        undirected = (
+            "The paper does not say whether it turned round metrics of which less is better. The same rankings, with "
+            "PL, NE, ONE, AD and MD taken as they are:"
+        )
         parts = [
-            f"The paper's protocol: {samples:,} samples in {samples // QUERIES} sets of five (UC 265, SC 240), nine "
-            "raters, one for each set.",
+            fill(
+                f"The paper's protocol: {samples:,} samples in {samples // QUERIES} sets of five ({counts}), nine "
+                "raters, one for each set.",
+                width,
+            ),
             "SIMULATED raters: no person gave these rankings. What they like is none of the metrics.\n",
             table1_text(tables(self.analyses), width, above=SIMULATED),
-            "The paper does not say whether it turned round metrics of which less is better. The same rankings,",
-            "with PL, NE, ONE, AD and MD taken as they are:\n",
+            f"{fill(undirected, width)}\n",
             table1_text(tables(self.undirected), width, above=f"{SIMULATED}, undirected"),
             "The paper's counts, from people:\n",
             table1_text(table1.PAPER, width, above="the paper's people"),
-            table1.SLIP,
+            fill(table1.SLIP, width),
         ]
         return "\n".join(parts) + "\n"
 

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from wayscore.errors import MissingPackageError, OptionError
@@ -81,9 +81,15 @@ def serve(
             if not (address.startswith("https://") or host in ("127.0.0.1", "::1", "localhost")):
                 say("Links are secrets, and plain HTTP shows them to the network: put a proxy with TLS before it.")
             site = Site(loaded, store, secret=secret, url=address, consent=paragraphs)
-            server = uvicorn.Server(configure(site, proxied=bool(url)))
-            say(f"Listening at {here}{f' for {address}' if url else ''}; stop with Ctrl-C.")
-            server.run(sockets=[listening])
+
+            class Server(uvicorn.Server):
+                """Says that it listens when it does, and can be stopped."""
+
+                async def startup(self, sockets: Any = None) -> None:
+                    await super().startup(sockets)
+                    say(f"Listening at {here}{f' for {address}' if url else ''}; stop with Ctrl-C.")
+
+            Server(configure(site, proxied=bool(url))).run(sockets=[listening])
 
 
 def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:

@@ -33,8 +33,3 @@ def read_choices(signed: str) -> Convention:
     if "resample" in departures:
         known["resample"] = float(departures["resample"])
     return replace(PAPER, name=signed, **known)
-
-
-def counts_hops(rules: Convention) -> bool:
-    """Whether distances are numbers of edges, so that no circle on a map can show them."""
-    return rules.distance != "given"

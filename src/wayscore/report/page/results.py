@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wayscore.episodes import describe
 from wayscore.metrics import Metric, find_metrics
 from wayscore.report.layout import ARROWS, best, head, interval, is_share, number, short_names
-from wayscore.report.page.choices import choices_of, counts_hops
+from wayscore.report.page.choices import choices_of
 from wayscore.report.render import metrics_of
 from wayscore.report.summary import differences
 
@@ -37,7 +37,7 @@ def results_of(
         "references": references.name,
         "convention": runs[0].table.settings["convention"],
         "threshold": runs[0].table.settings["threshold"],
-        "unit": "hops" if counts_hops(rules) else "m",
+        "unit": runs[0].table.settings.get("unit", "m"),
         "success": rules.comparison,
         "goal": rules.goal,
         "cluster": summaries[0].signature.fields.get("cluster", ""),
