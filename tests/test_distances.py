@@ -296,3 +296,11 @@ def test_the_real_scans(data: Path) -> None:
     assert len(graphs) == 90
     assert sum(len(graph) for graph in graphs.values()) == 10567
     assert sum(len(graph.edges) for graph in graphs.values()) == 21468
+
+
+def test_a_shortest_path_past_edges_of_no_length() -> None:
+    graph = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("b", "x")], [0.0, 0.0, 1.0, 0.0])
+    assert graph.shortest_path("a", "d") == ["a", "b", "c", "d"]
+    assert graph.shortest_path("a", "a") == ["a"]
+    with pytest.raises(ws.PathError, match="no way leads from 'a' to 'z' in the graph"):
+        ws.Graph.from_edges([("a", "b")], nodes=["a", "b", "z"]).shortest_path("a", "z")

@@ -220,8 +220,9 @@ class Graph:
         path = [here]
         while here != goal:
             edges = slice(self._starts[here], self._starts[here + 1])
-            rest = self.between(self._targets[edges], np.array([goal]))[:, 0]
-            here = int(self._targets[edges][np.argmin(self._weights[edges] + rest)])
+            ways = self._weights[edges] + self.between(self._targets[edges], np.array([goal]))[:, 0]
+            ways[np.isin(self._targets[edges], path)] = np.inf  # edges of no length could lead round in circles
+            here = int(self._targets[edges][np.argmin(ways)])
             path.append(here)
         return [self.nodes[code] for code in path]
 
