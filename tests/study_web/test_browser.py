@@ -24,7 +24,8 @@ def begin(page: Any, served: Served, rater: int) -> None:
     """Follow the link, agree, read the instructions, and come to the first set."""
     page.goto(served.server.links[rater])
     page.get_by_label("I have read this").check()
-    page.get_by_role("button", name="Go on").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Go on").click()
     page.get_by_role("link", name="Begin").click()
     page.wait_for_url("**/sets/1")
 
@@ -183,7 +184,8 @@ def test_without_a_program(window: Open, strict: Served) -> None:
     choose(D="4")
     assert page.url.endswith("/sets/2?saved=1")
     assert rows(strict.server, rater)[0][1] == groups(strict, rater, 1, *"BACDE")
-    page.get_by_role("link", name="Back").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Back").click()
     assert letters(page) == "BACDE"  # what was saved, in its order
 
 
@@ -237,12 +239,14 @@ def test_reload_and_resume(window: Open, strict: Served) -> None:
     save(page)
     page.reload()
     assert page.get_by_role("heading", level=1).text_content().startswith("Set 2 of ")
-    page.get_by_role("link", name="Pause").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Pause").click()
     assert "1 of " in page.locator("main").text_content()
     other = window(strict, **PHONE)  # the same link, elsewhere
     other.goto(strict.server.links[rater])
     assert other.url.endswith("/sets/2")
-    other.get_by_role("link", name="Back").click()
+    with other.expect_navigation():
+        other.get_by_role("link", name="Back").click()
     assert letters(other) == "BACDE"
     other.get_by_role("button", name="Move picture E forward").click()
     save(other)
@@ -272,7 +276,8 @@ def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, 
         admin.get_by_role("button", name="Sign in").click()
     assert "not the secret" in admin.get_by_role("alert").text_content()
     admin.get_by_label("The secret that the server printed").fill(ADMIN_SECRET)
-    admin.get_by_role("button", name="Sign in").click()
+    with admin.expect_navigation():
+        admin.get_by_role("button", name="Sign in").click()
     row = admin.locator("tbody tr", has=admin.get_by_role("rowheader", name=str(rater), exact=True))
     assert "not begun" in row.text_content()
     begin(page, strict, rater)
@@ -283,7 +288,8 @@ def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, 
         save(page)
     assert page.get_by_role("heading", level=1).text_content() == "Thank you"
     code = page.locator(".code").text_content().strip()
-    admin.get_by_role("link", name="Refresh").click()
+    with admin.expect_navigation():
+        admin.get_by_role("link", name="Refresh").click()
     assert f"{len(items)} of {len(items)}" in row.text_content()
     assert code in row.text_content()
     with admin.expect_download() as download:
@@ -295,7 +301,8 @@ def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, 
         (item.set, groups(strict, rater, number, *"DABCE")) for number, item in enumerate(items, 1)
     ]
     assert all(0 < one.seconds < 600 and not one.simulated for one in found)
-    admin.get_by_role("button", name="Sign out").click()
+    with admin.expect_navigation():
+        admin.get_by_role("button", name="Sign out").click()
     admin.goto(strict.server.address + "/admin/answers.jsonl")
     assert admin.url.endswith("/admin/login")
 
@@ -304,7 +311,8 @@ def test_a_new_link_voids_the_old_one(window: Open, ties: Served) -> None:
     rater, page, admin = ties.fresh(), window(ties), window(ties)
     begin(page, ties, rater)
     sign_in(admin, ties)
-    admin.get_by_role("button", name=f"New link for rater {rater}", exact=True).click()
+    with admin.expect_navigation():
+        admin.get_by_role("button", name=f"New link for rater {rater}", exact=True).click()
     link = admin.locator(".code").text_content().strip()
     page.goto(link)
     assert page.url.endswith("/instructions")  # the rater agreed before
@@ -315,7 +323,8 @@ def test_a_new_link_voids_the_old_one(window: Open, ties: Served) -> None:
 def sign_in(page: Any, served: Served) -> None:
     page.goto(served.server.address + "/admin/login")
     page.get_by_label("The secret that the server printed").fill(ADMIN_SECRET)
-    page.get_by_role("button", name="Sign in").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/admin")
 
 
@@ -353,7 +362,8 @@ def test_nothing_serious_stands_in_the_way(window: Open, ties: Served, scheme: s
         assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"], page.url
         if path == link:
             page.get_by_label("I have read this").check()
-            page.get_by_role("button", name="Go on").click()
+            with page.expect_navigation():
+                page.get_by_role("button", name="Go on").click()
         elif path == "/nowhere":
             page.goto(f"{link}/sets/1")
     for path in ("/", "/admin/login"):
