@@ -16,9 +16,9 @@ from wayscore.navigation.tasks import Tasks, from_worlds
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
 from wayscore.navigation.policy import Policy, Shape  # noqa: E402
+from wayscore.navigation.recipe import Recipe  # noqa: E402
 from wayscore.navigation.training import (  # noqa: E402
     MIRRORED,
-    Recipe,
     Trainer,
     evaluate,
     load_policy,

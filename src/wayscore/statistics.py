@@ -13,16 +13,17 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import numpy as np
-from numpy.typing import ArrayLike as Values
 from numpy.typing import NDArray
 
 from wayscore import kernels
+from wayscore.correlations import kendall as kendall
+from wayscore.correlations import pearson as pearson
+from wayscore.correlations import spearman as spearman
 from wayscore.errors import OptionError
+from wayscore.series import Columns, Floats, Values, as_column, as_columns, as_pair
 
-Floats: TypeAlias = NDArray[np.float64]
 Rng: TypeAlias = np.random.Generator
 Labels: TypeAlias = Iterable[Hashable] | NDArray[Any] | None
-Columns: TypeAlias = Mapping[str, Values]
 Direction: TypeAlias = Literal["up", "down"]
 Key = TypeVar("Key", bound=Hashable)
 
@@ -89,7 +90,7 @@ def bootstrap_table(
     {'SR': Interval(mean=1.0, low=1.0, high=1.0), 'NE': Interval(mean=0.0, low=0.0, high=0.0)}
     """
     _check(rng, resamples, level)
-    arrays = _columns(columns)
+    arrays = as_columns(columns)
     means = _resampled_means(list(arrays.values()), clusters, rng, resamples)
     return {name: _interval(values, found, level) for (name, values), found in zip(arrays.items(), means, strict=True)}
 
@@ -120,7 +121,7 @@ def paired_bootstrap_table(
     0.002
     """
     _check(rng, resamples, level)
-    differences = _columns({name: _differences(a[name], b[name]) for name in a if name in b})
+    differences = as_columns({name: _differences(a[name], b[name]) for name in a if name in b})
     means = _resampled_means(list(differences.values()), clusters, rng, resamples)
     return {
         name: Difference(*_interval(values, found, level), _tail(values, found))
@@ -192,7 +193,7 @@ def holm(p_values: Mapping[Key, float] | Sequence[float] | Floats) -> dict[Key, 
     """
     if isinstance(p_values, Mapping):
         return dict(zip(p_values, holm(list(p_values.values())), strict=True))
-    p = _column(p_values, "p_values")
+    p = as_column(p_values, "p_values")
     if not ((p >= 0) & (p <= 1)).all():
         raise OptionError("p-values lie between 0 and 1")
     order = np.argsort(p, kind="stable")
@@ -212,7 +213,7 @@ def win_tie_loss(a: Values, b: Values, direction: Direction) -> tuple[int, int, 
     if direction not in ("up", "down"):
         raise OptionError(f"direction is 'up' or 'down', not {direction!r}: neither value is better otherwise")
     sign = 1.0 if direction == "up" else -1.0
-    x, y = (np.where(np.isfinite(values), sign * values, -np.inf) for values in _pair(a, b))
+    x, y = (np.where(np.isfinite(values), sign * values, -np.inf) for values in as_pair(a, b))
     wins, losses = int(np.count_nonzero(x > y)), int(np.count_nonzero(x < y))
     return wins, len(x) - wins - losses, losses
 
@@ -243,43 +244,6 @@ def effect_size(a: Values, b: Values) -> float:
     mean = math.fsum(d) / len(d)
     deviation = float(np.std(d, ddof=1)) if len(d) > 1 else 0.0
     return mean / deviation if deviation > ROUNDING * np.abs(d).max() else math.copysign(math.inf, mean)
-
-
-def pearson(x: Values, y: Values) -> float:
-    """Return the linear correlation cov(x, y) / (sd(x) sd(y)) of finite values; 0 where either is constant.
-
-    >>> pearson([1, 2, 3], [2, 4, 6])
-    1.0
-    """
-    x, y = _pair(x, y)
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise OptionError("a linear correlation needs finite values; spearman and kendall also rank infinite ones")
-    return float(np.clip(_direction(x) @ _direction(y), -1.0, 1.0))
-
-
-def spearman(x: Values, y: Values) -> float:
-    """Return Spearman's rho: `pearson` of the ranks, ties at their mean rank; 0 where either is constant.
-
-    >>> spearman([1, 2, 3, 4], [1, 10, 100, np.inf])
-    1.0
-    """
-    return pearson(*map(_ranks, _pair(x, y)))
-
-
-def kendall(x: Values, y: Values) -> float:
-    """Return Kendall's tau-b; 0 where either is constant.
-
-    tau_b = sum sign(x_i - x_j) sign(y_i - y_j) / sqrt(sum sign(x_i - x_j)^2 sum sign(y_i - y_j)^2), over i < j.
-
-    >>> round(kendall([1, 2, 3, 4], [1, 2, 4, 3]), 4)
-    0.6667
-    """
-    x, y = map(_ranks, _pair(x, y))
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return 0.0
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(x, y).statistic)
 
 
 def _resampled_means(columns: Sequence[Floats], clusters: Labels, rng: Rng, resamples: int) -> Floats:
@@ -376,51 +340,9 @@ def _tail(values: Floats, means: Floats) -> float:
 
 def _differences(a: Values, b: Values) -> Floats:
     """Return a - b, infinite where either is undefined."""
-    a, b = _pair(a, b)
+    a, b = as_pair(a, b)
     d: Floats = np.subtract(a, b, out=np.full(len(a), np.inf), where=np.isfinite(a) & np.isfinite(b))
     return d
-
-
-def _ranks(values: Floats) -> Floats:
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.take(np.cumsum(counts) - (counts - 1) / 2, place)
-
-
-def _direction(values: Floats) -> Floats:
-    """Return the deviations from the mean at length 1, whatever the scale of the values; zeros if these are equal."""
-    if (values == values[0]).all():
-        return np.zeros_like(values)
-    scaled = values / np.abs(values).max()
-    deviations: Floats = scaled - scaled.mean()
-    deviations /= np.abs(deviations).max()
-    return deviations / math.sqrt(deviations @ deviations)
-
-
-def _column(values: Values, name: str) -> Floats:
-    try:
-        column = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError(f"{name}: expected numbers, one an episode") from None
-    if column.ndim != 1 or not len(column):
-        raise OptionError(f"{name}: expected one number an episode, not an array of shape {column.shape}")
-    if np.isnan(column).any():
-        raise OptionError(f"{name}: value {np.isnan(column).argmax()} is NaN; what is undefined is infinite instead")
-    return column
-
-
-def _columns(columns: Columns) -> dict[str, Floats]:
-    arrays = {name: _column(values, name) for name, values in columns.items()}
-    if not arrays:
-        raise OptionError("there is no metric to resample; give at least one column")
-    lengths = {name: len(values) for name, values in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        raise OptionError(f"expected one value of each for every episode, but their numbers differ: {lengths}")
-    return arrays
-
-
-def _pair(a: Values, b: Values) -> tuple[Floats, Floats]:
-    first, second = _columns({"the first values": a, "the second values": b}).values()
-    return first, second
 
 
 def _check(rng: object, resamples: object, level: object = 0.95) -> None:

@@ -61,8 +61,9 @@ def train(
     from wayscore.navigation.need import need_torch
 
     need_torch()
+    from wayscore.navigation.recipe import Recipe
     from wayscore.navigation.tasks import WORLD_THRESHOLD
-    from wayscore.navigation.training import Recipe, Trainer, load_checkpoint
+    from wayscore.navigation.training import Trainer, load_checkpoint
 
     if worlds == (references is not None):
         raise OptionError("give either --references FILE (and --graphs) or --worlds")

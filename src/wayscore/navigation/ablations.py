@@ -37,7 +37,8 @@ def ablate(
 ) -> None:
     """Train one variant by imitation and leave its scores in held-out houses; nothing is done that is done already."""
     from wayscore.navigation.houses import lessons_from_files
-    from wayscore.navigation.training import Recipe, Trainer, evaluate
+    from wayscore.navigation.recipe import Recipe
+    from wayscore.navigation.training import Trainer, evaluate
 
     folder = out / f"{name.replace(' ', '-')}-{seed}"
     if (folder / "scores.json").exists():

@@ -18,7 +18,7 @@ import msgspec
 from wayscore.errors import FormatError, OptionError
 
 if TYPE_CHECKING:
-    from wayscore.navigation.training import Recipe
+    from wayscore.navigation.recipe import Recipe
 
 METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {
@@ -104,8 +104,8 @@ def jobs(plan: Plan) -> list[Job]:
 
 def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
     """Return how a job is trained."""
+    from wayscore.navigation.recipe import Recipe
     from wayscore.navigation.tasks import WORLD_THRESHOLD
-    from wayscore.navigation.training import Recipe
 
     recipe = {
         "r2r": Recipe(teacher="shortest", imitation=3_000, reinforcement=1_500, most_steps=10),

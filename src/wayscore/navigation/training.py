@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from wayscore.errors import FormatError, OptionError
 from wayscore.navigation.policy import Memory, Policy, Shape
+from wayscore.navigation.recipe import Recipe
 from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.walking import FEATURES, Walkers
@@ -28,61 +29,6 @@ LEFT, RIGHT = FEATURES.index("left"), FEATURES.index("right")
 MIRRORED = {"left": "right", "lefthand": "righthand", "leftmost": "rightmost", "east": "west"}
 WORDS = "words"
 EVALUATED_AT_ONCE = 256
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How an agent is trained; the defaults are those for R2R.
-
-    Attributes:
-        reward: the rule of the second stage, by name.
-        teacher: whom the first stage imitates: "faithful" follows the reference, "shortest" goes to its end.
-        imitation: updates of the first stage.
-        reinforcement: updates of the second stage.
-        batch: episodes an update.
-        student: share of batches of the first stage in which the agent walks by itself, corrected by the teacher.
-        rate: the first stage's learning rate; it falls to nothing along a line.
-        reinforcement_rate: the second stage's.
-        guidance: weight of imitation in the second stage, in `guided` of its updates.
-        guided: share of the second stage's updates that imitate too.
-        discount: of later rewards.
-        entropy: weight of the entropy bonus.
-        value: weight of the value's loss.
-        word_dropout: share of words that are made unknown.
-        mirror: whether half of the batches have left and right exchanged.
-        without: features that are kept from the agent (see `FEATURES`), or "words", to see what they are worth.
-        embedding: numbers a word.
-        hidden: numbers a state.
-        dropout: share of numbers that are left out.
-        threshold: d_th, metres.
-        most_steps: moves that an episode has at most.
-        every: updates between evaluations and checkpoints.
-        seed: of everything that is drawn.
-    """
-
-    reward: str = "fidelity"
-    teacher: Literal["faithful", "shortest"] = "faithful"
-    imitation: int = 4_000
-    reinforcement: int = 4_000
-    batch: int = 64
-    student: float = 0.5
-    rate: float = 2e-3
-    reinforcement_rate: float = 1e-3
-    guidance: float = 0.3
-    guided: float = 0.3
-    discount: float = 0.95
-    entropy: float = 0.01
-    value: float = 0.25
-    word_dropout: float = 0.05
-    mirror: bool = True
-    without: tuple[str, ...] = ()
-    embedding: int = 64
-    hidden: int = 128
-    dropout: float = 0.2
-    threshold: float = 3.0
-    most_steps: int = 10
-    every: int = 250
-    seed: int = 0
 
 
 class Trainer:
