@@ -47,9 +47,10 @@ def baseline(
     """
     from wayscore.formats import load_references
     from wayscore.navigation.baselines import TABLE_2, score_random, write_random_run
-    from wayscore.report import distances_for, render
+    from wayscore.report import render
     from wayscore.report.render import check_form
     from wayscore.report.summary import summarize_sample
+    from wayscore.scenes import distances_for
 
     if what != "random":
         raise OptionError(f"there is no baseline {what!r}; known: random")

@@ -121,7 +121,8 @@ def compare(
             **policies,
         )
     if html is not None:
-        from wayscore.report import distances_for, write_page
+        from wayscore.report import write_page
+        from wayscore.scenes import distances_for
 
         distance = distances_for(asked, graphs, rules)
         write_page(html, comparison.scored, comparison.summaries, asked, distance, comparison=comparison)

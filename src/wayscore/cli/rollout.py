@@ -39,7 +39,7 @@ def rollout(
 
     from wayscore.formats import load_references
     from wayscore.navigation.need import need_torch
-    from wayscore.report import distances_for
+    from wayscore.scenes import distances_for
 
     need_torch()
     from wayscore.navigation.houses import tasks_for

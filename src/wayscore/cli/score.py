@@ -144,7 +144,8 @@ def score(
             name = run.name.replace("/", "-")
             write_episodes(run.table, episodes if len(runs) == 1 else episodes.with_stem(f"{episodes.stem}-{name}"))
     if html is not None:
-        from wayscore.report import distances_for, write_page
+        from wayscore.report import write_page
+        from wayscore.scenes import distances_for
 
         write_page(html, scored, summaries, asked, distances_for(asked, graphs, sampled(convention, resample)))
     show(lambda width, color: render(summaries, form, width=width, color=color))

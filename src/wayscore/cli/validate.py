@@ -41,7 +41,7 @@ def validate(
     """
     from wayscore.formats import load_references, load_run
     from wayscore.report.findings import Findings
-    from wayscore.report.runs import distances_for
+    from wayscore.scenes import distances_for
 
     if form not in ("text", "json"):
         raise OptionError(f"problems are told as text or json, not {form!r}")

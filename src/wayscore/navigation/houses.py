@@ -15,7 +15,7 @@ from wayscore.formats import load_references
 from wayscore.navigation.sight import Sight, read_views
 from wayscore.navigation.tasks import Tasks, from_references, from_worlds, generate
 from wayscore.navigation.words import Vocabulary
-from wayscore.report.runs import distances_for
+from wayscore.scenes import distances_for
 
 WORLD_EPISODES = 4_000
 WORLD_STAGES = 2

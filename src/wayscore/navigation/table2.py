@@ -206,7 +206,8 @@ def _score(job: Job, plan: Plan, policy: Any) -> dict[str, float]:
     from wayscore.episodes import Query, Run
     from wayscore.navigation.houses import tasks_for, world_test
     from wayscore.navigation.training import walk_all
-    from wayscore.report.runs import distances_for, score_runs
+    from wayscore.report.runs import score_runs
+    from wayscore.scenes import distances_for
 
     recipe = recipe_of(job)
     if job.dataset == "worlds":
@@ -240,7 +241,7 @@ def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, fl
     from wayscore.navigation.baselines import score_random
     from wayscore.navigation.houses import world_test
     from wayscore.navigation.tasks import WORLD_THRESHOLD
-    from wayscore.report.runs import distances_for
+    from wayscore.scenes import distances_for
 
     if dataset == "worlds":
         asked, graphs = world_test()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from wayscore.report.partition import Partition, partition
 from wayscore.report.render import RENDERERS, render
 from wayscore.report.render_comparison import render_comparison
-from wayscore.report.runs import ScoredRun, distances_for, score_runs
+from wayscore.report.runs import ScoredRun, score_runs
 from wayscore.report.summary import Summary, differences, summarize
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ __all__ = [
     "Summary",
     "compare_runs",
     "differences",
-    "distances_for",
     "page_of",
     "partition",
     "render",

@@ -11,7 +11,8 @@ from wayscore.convention import Convention
 from wayscore.episodes import References, Run
 from wayscore.formats import load_references
 from wayscore.metrics import METRICS, Metric, find_metrics
-from wayscore.report.runs import ReferencesLike, RunLike, distances_for, score_runs
+from wayscore.report.runs import ReferencesLike, RunLike, score_runs
+from wayscore.scenes import distances_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from wayscore.ahead import Ahead
 from wayscore.episodes import Joined, References, Run, join
 from wayscore.errors import OptionError
 from wayscore.formats import load_references, load_run
-from wayscore.presets import find_convention
+from wayscore.scenes import distances_for
 from wayscore.scoring import score_joined
 
 if TYPE_CHECKING:
@@ -80,27 +80,6 @@ def score_runs(
         table = score_joined(one, distance=found.result(), convention=convention, threshold=threshold, metrics=metrics)
         scored.append(ScoredRun(name, one, table))
     return scored
-
-
-def distances_for(references: References, graphs: str | Path | None, convention: Any = "paper") -> Any:
-    """Return scene -> graph where paths are labels, None (Euclidean) where they are coordinates.
-
-    Links of streets lead both ways, unless the convention counts them as they lead.
-    """
-    from wayscore.distances.matterport import load_graphs
-    from wayscore.formats.street import SCENE, STREET_FORMAT, find_street_graph
-
-    first = next(iter(references.episodes.values()), None)
-    if first is None or not isinstance(first.path, list):
-        return None
-    if graphs is None:
-        raise OptionError(
-            f"{references.name}: paths are node names, so distances need the graphs; give the connectivity files with "
-            "--graphs FOLDER or TAR"
-        )
-    if references.format == STREET_FORMAT.name:
-        return {SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")}
-    return load_graphs(graphs)
 
 
 def names_apart(names: Sequence[str], runs: Sequence[RunLike]) -> list[str]:

@@ -20,7 +20,8 @@ from wayscore.episodes import Reference, Run, join
 from wayscore.errors import OptionError, PathError
 from wayscore.formats import load_references, load_run
 from wayscore.presets import find_convention
-from wayscore.report.runs import distances_for, names_apart
+from wayscore.report.runs import names_apart
+from wayscore.scenes import distances_for
 from wayscore.study.checks import WORST, far_path, is_middling, mixed
 from wayscore.study.design import assemble, check_options
 from wayscore.study.model import QUERIES, QUESTION, ComparisonSet, Kind, SceneMap, Study
