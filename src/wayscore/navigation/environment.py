@@ -96,7 +96,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         self.threshold = threshold if threshold is not None else WORLD_THRESHOLD if generated else 3.0
         self.render_mode = render_mode
         self._walkers = Walkers(self.tasks, 1, reward=reward, threshold=self.threshold, most_steps=most_steps)
-        self.observation_space = _observations(self.tasks, self._walkers.candidates)
+        self.observation_space = _observations(self._walkers)
         self.action_space = spaces.Discrete(self._walkers.candidates)
 
     def reset(
@@ -162,7 +162,7 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         self.tasks = load_tasks(references, graphs) if tasks is None else tasks
         d_th = threshold if threshold is not None else WORLD_THRESHOLD if generated else 3.0
         self._walkers = Walkers(self.tasks, num_envs, reward=reward, threshold=d_th, most_steps=most_steps)
-        self.single_observation_space = _observations(self.tasks, self._walkers.candidates)
+        self.single_observation_space = _observations(self._walkers)
         self.single_action_space = spaces.Discrete(self._walkers.candidates)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -196,10 +196,10 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         return self._walkers.mask()
 
 
-def _observations(tasks: Tasks, candidates: int) -> spaces.Dict:
+def _observations(walkers: Walkers) -> spaces.Dict:
     """Return the space of observations; positions and features have bounds, with room for rounding."""
-    positions = tasks.places.positions
-    most = np.abs(Walkers(tasks, 1).told).max() + 1.0
+    tasks, candidates, positions = walkers.tasks, walkers.candidates, walkers.places.positions
+    most = np.abs(walkers.told).max() + 1.0
     return spaces.Dict(
         {
             "instruction": spaces.Box(0, len(tasks.vocabulary) - 1, (tasks.tokens.shape[1],), np.int32),

@@ -196,12 +196,12 @@ def do(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> N
             )
 
     trainer.run(folder, told)
-    scores = _score(job, plan, trainer.policy)
+    scores = _score(job, plan, trainer.policy, lessons.train.vocabulary)
     (folder / "scores.tmp").write_text(json.dumps(scores))
     (folder / "scores.tmp").replace(folder / "scores.json")
 
 
-def _score(job: Job, plan: Plan, policy: Any) -> dict[str, float]:
+def _score(job: Job, plan: Plan, policy: Any, vocabulary: Any) -> dict[str, float]:
     """Walk the validation split once and score the walks, which are kept as a result file."""
     from wayscore.episodes import Query, Run
     from wayscore.navigation.houses import tasks_for, world_test
@@ -217,7 +217,6 @@ def _score(job: Job, plan: Plan, policy: Any) -> dict[str, float]:
 
         asked = load_references(data_file(plan, job.dataset, "val_unseen"))
         graphs = distances_for(asked, plan.graphs)
-    vocabulary = _vocabulary(plan.out / job.name)
     tasks, sight = tasks_for(asked, graphs, vocabulary, words=TRAINED_ON[job.dataset], views=plan.views)
     paths = walk_all(policy, tasks, recipe, sight)
     labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if job.dataset == "worlds" else {}
@@ -227,12 +226,6 @@ def _score(job: Job, plan: Plan, policy: Any) -> dict[str, float]:
     done = Run(job.name, "r2r", {name: Query(name, path) for name, path in walks.items()})
     scored = score_runs([done], asked, graphs=graphs, threshold=recipe.threshold, metrics=list(METRICS))
     return scored[0].table.means()
-
-
-def _vocabulary(folder: Path) -> Any:
-    from wayscore.navigation.training import load_policy
-
-    return load_policy(folder)[2]
 
 
 def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, float]:
