@@ -152,7 +152,7 @@ def test_a_file_that_breaks_off(files: Path) -> None:
     result = check(files, whole[: whole.index('"12_0"') + 20])
     assert result.exit_code == 1
     assert (
-        "1 records cannot be read:\n"
+        "1 record cannot be read:\n"
         "  ends in the middle of a record; copy or write it again in full (before that, 12 records can be read)\n"
     ) in result.stdout
     assert "run: 29 problems in 12 answers to 40 episodes" in result.stdout

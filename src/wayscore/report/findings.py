@@ -11,6 +11,7 @@ from typing import Any
 from wayscore.episodes import References, Run
 from wayscore.formats import Fault
 from wayscore.problems import detail, find_problems, summary
+from wayscore.report.layout import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Findings:
         kinds["missing"] = tuple(name for name in kinds["missing"] if name not in damaged)
         counts = {"damaged": len(faults)} | {kind: len(names) for kind, names in kinds.items()}
         summaries = {kind: summary(kind, len(names), references) for kind, names in kinds.items()}
-        summaries["damaged"] = f"{len(faults)} records cannot be read"
+        summaries["damaged"] = f"{counted(len(faults), 'record')} cannot be read"
         problems: dict[str, list[dict[str, Any]]] = {"damaged": [asdict(fault) for fault in faults[:most]]}
         for kind, names in kinds.items():
             problems[kind] = [
