@@ -89,7 +89,7 @@ def train(
     if resume:
         trainer.resume(out)
     log = _tensorboard(out) if tensorboard else None
-    with progress_bar(trainer.total) as progress:
+    with progress_bar(trainer.total - trainer.updates) as progress:
 
         def told(update: int, row: dict[str, float | int | str] | None) -> None:
             progress(f"update {update}")

@@ -143,13 +143,15 @@ class Trainer:
             "numpy": self.rng.bit_generator.state,
             "torch": torch.get_rng_state(),
         }
-        torch.save(state, folder / "checkpoint.tmp")
-        os.replace(folder / "checkpoint.tmp", folder / "checkpoint.pt")
         names = list(dict.fromkeys(name for row in self.curve for name in row))
-        with (folder / "curve.csv").open("w", newline="") as stream:
+        with (folder / "curve.tmp").open("w", newline="") as stream:
             writer = csv.DictWriter(stream, names, restval="")
             writer.writeheader()
             writer.writerows(self.curve)
+        # The curve first: no training goes on from the last checkpoint, to write a curve that a kill left behind it.
+        os.replace(folder / "curve.tmp", folder / "curve.csv")
+        torch.save(state, folder / "checkpoint.tmp")
+        os.replace(folder / "checkpoint.tmp", folder / "checkpoint.pt")
 
     def resume(self, folder: Path) -> None:
         """Go on from a checkpoint of the same recipe."""
