@@ -113,11 +113,22 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     whole = rng.integers(0, 2**40, (m, int(rng.integers(1, 20)))).astype(np.float64)
     totals = np.empty((int(rng.integers(1, 20)), whole.shape[1]))
     yield "resample", (int(rng.integers(-(2**63), 2**63)), int(rng.integers(2**40)), whole, totals), 0
+    yield "tally", _tally_arguments(rng, m), 0
 
     free = (rng.random((int(rng.integers(1, 25)), int(rng.integers(1, 25)))) > 0.25).astype(np.uint8)
     start = int(rng.integers(free.size))
     free.reshape(-1)[start] = 1
     yield "march", (free, start, -1, np.empty(free.shape)), 0
+
+
+def _tally_arguments(rng: np.random.Generator, count: int) -> Arrays:
+    metrics, units = int(rng.integers(1, 6)), int(rng.integers(1, 9))
+    shape = (metrics, count)
+    values = np.ldexp(rng.uniform(-1, 1, shape), rng.integers(-90, 41, shape))  # of every size that sums take
+    values[rng.random(shape) < 0.1] = rng.choice([0.0, -0.0, 1.0, 5e-324, -5e-324, np.inf, -np.inf])
+    sums = rng.integers(-(2**63), 2**63, (units, metrics, 2))
+    sums[..., 1] >>= 4
+    return values, rng.integers(0, units, count), sums, rng.integers(0, 2**40, (units, metrics))
 
 
 def _measure_cases(

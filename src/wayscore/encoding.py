@@ -7,12 +7,13 @@ from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayscore.distances.base import Distance, check_distance
 from wayscore.distances.labels import encode_in_scenes
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.measuring import Part, cut
-from wayscore.paths import Offsets, Paths, Role, as_lists
+from wayscore.paths import Offsets, PathBatch, Paths, Role, as_lists
 
 
 def check_pairing(references: Paths, queries: Paths, pairing: Any) -> Offsets | None:
@@ -84,4 +85,40 @@ def parts_by_scene(
             r = space.encode(references[start:stop], role=role("reference", start))
             q = space.encode(queries[start:stop], role=role("query", start))
             parts += cut(space, r, q, None, rows[start:stop])
+    return parts
+
+
+def parts_by_number(
+    references: PathBatch,
+    queries: PathBatch,
+    pairs: Offsets | None,
+    spaces: Sequence[Distance],
+    numbers: NDArray[np.integer[Any]],
+) -> list[Part]:
+    """Put encoded episodes of each scene together.
+
+    Args:
+        references: encoded each in its scene; with a pairing, all those of a scene side by side.
+        queries: encoded likewise, in any order.
+        pairs: the number of the reference of each query, or None where they go in step.
+        spaces: the distance of each scene.
+        numbers: the scene of each query.
+    """
+    counts = np.bincount(numbers, minlength=len(spaces))
+    ends = np.cumsum([0, *counts]).tolist()
+    order = np.argsort(numbers, kind="stable")
+    if not np.array_equal(order, np.arange(len(order))):
+        queries = queries.take(order)
+        references = references.take(order) if pairs is None else references
+    parts: list[Part] = []
+    for space, (start, stop) in zip(spaces, pairwise(ends), strict=True):
+        if start == stop:
+            continue
+        rows, q = order[start:stop], queries.part(start, stop)
+        if pairs is None:
+            parts += cut(space, references.part(start, stop), q, None, rows)
+        else:
+            asked = pairs[rows]
+            first, last = int(asked.min()), int(asked.max())
+            parts += cut(space, references.part(first, last + 1), q, asked - first, rows)
     return parts

@@ -40,6 +40,10 @@ class FormatError(WayscoreError, ValueError):
     """A file is not what it should be."""
 
 
+class OutputError(WayscoreError, OSError):
+    """A file cannot be written."""
+
+
 class MissingPackageError(WayscoreError, ImportError):
     """An optional package is needed and not installed."""
 

@@ -131,6 +131,19 @@ class PathBatch:
         moved = None if self.moved is None else self.moved[first:last]
         return PathBatch(self.places[first:last], self.offsets[start : stop + 1] - first, moved)
 
+    def take(self, numbers: Offsets) -> PathBatch:
+        """Return some paths, in this order, as a batch of their own.
+
+        >>> PathBatch.from_points([[[0], [1]], [[2]], [[3]]]).take(np.array([2, 0])).places.ravel().tolist()
+        [3.0, 0.0, 1.0]
+        """
+        lengths = self.lengths[numbers]
+        offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        where = np.repeat(self.offsets[numbers] - offsets[:-1], lengths)
+        where += np.arange(len(where))
+        return PathBatch(self.places[where], offsets, None if self.moved is None else self.moved[where])
+
     def check_finite(self, *, role: Role) -> None:
         """Raise a PathError that names the first place with a NaN or infinite coordinate."""
         if kernels.all_finite(self.places):

@@ -57,7 +57,9 @@ def without_undefined(columns: dict[str, Floats], rules: Convention, names: Sequ
 
 
 def distance_by(distance: Any, rules: Convention) -> Any:
-    """Return the distance, or distances by scene, as the convention takes them."""
+    """Return the distance, or distances by scene, as the convention takes them; a list was taken so before."""
+    if isinstance(distance, list):
+        return distance
     if rules.plane != "none" and not (distance is None or isinstance(distance, Euclidean)):
         raise OptionError(
             f"the convention {rules.name} measures in the plane, which needs coordinates; got {distance!r}"

@@ -14,7 +14,7 @@ from wayscore.convention import Convention
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.graph import HOPS
-from wayscore.encoding import check_pairing, parts_by_scene, parts_of_one
+from wayscore.encoding import check_pairing, parts_by_number, parts_by_scene, parts_of_one
 from wayscore.episodes import Joined
 from wayscore.errors import FormatError, OptionError, PathError
 from wayscore.measuring import Given, Part, run
@@ -33,11 +33,11 @@ def score(
     *,
     references: Paths,
     queries: Paths,
-    distance: Distance | Mapping[str, Distance] | None = None,
+    distance: Distance | Mapping[str, Distance] | Sequence[Distance] | None = None,
     threshold: float | None = None,
     metrics: Iterable[str | Metric] | str | None = None,
     convention: str | Path | Convention = "paper",
-    scenes: Sequence[str] | None = None,
+    scenes: Sequence[str] | NDArray[np.integer[Any]] | None = None,
     goals: Sequence[Sequence[Any]] | None = None,
     stopped: Sequence[bool | None] | None = None,
     start_distances: Sequence[float | None] | None = None,
@@ -51,7 +51,8 @@ def score(
     Args:
         references: the instructed paths: labels for graphs and tables, (n, k) coordinates otherwise.
         queries: the agent's paths, one for each reference.
-        distance: the metric on places; None is Euclidean. A mapping from scene to distance needs `scenes`.
+        distance: the metric on places; None is Euclidean. A mapping from scene to distance needs `scenes`; so does a
+            list, where scenes are numbers and paths are encoded (see `wayscore.encoding.parts_by_number`).
         threshold: d_th, the success threshold, in the units of the distance; the convention's (3 m) by default.
         metrics: which metrics, as symbols or values; by default those that the convention names, or all.
         convention: the set of choices, by name, as a TOML file or as a value (see `wayscore.convention`).
@@ -77,7 +78,8 @@ def score(
         if not hasattr(paths, "__len__"):
             raise PathError(f"{kind} must be a list of paths or a PathBatch, got {paths!r}")
     chosen = find_metrics(metrics if metrics is not None else rules.metrics or None)
-    distance = distance_by(distance, rules)
+    space: Any = distance_by(distance, rules)
+    where: Any = scenes
     pairs = check_pairing(references, queries, pairing)
     for what, values in (
         ("episode names", episodes),
@@ -93,18 +95,20 @@ def score(
             f"the convention {rules.name} asks whether a query ends at one of its goals, and no goals are given; NDH "
             "references name them, REVERIE's need the file of objects (--reader objects=FILE)"
         )
-    names: Sequence[Any] = range(len(queries)) if episodes is None else list(episodes)
+    names: Sequence[Any] = range(len(queries)) if episodes is None else episodes
     given = Given(goals, names, start_lengths(start_distances, chosen, rules, names), halted(stopped, queries, rules))
     if rules.repeats == "drop":
         queries = without_repeats(queries)
     if rules.plane == "all":
         references, queries = flatten(references), flatten(queries)
 
-    def measure(asked: Paths, done: Paths, wanted: tuple[Metric, ...]) -> tuple[list[Part], Floats]:
-        if isinstance(distance, Mapping):
-            parts = parts_by_scene(asked, done, pairs, distance, scenes, names)
+    def measure(asked: Any, done: Any, wanted: tuple[Metric, ...]) -> tuple[list[Part], Floats]:
+        if isinstance(space, Mapping):
+            parts = parts_by_scene(asked, done, pairs, space, where, names)
+        elif isinstance(space, list):
+            parts = parts_by_number(asked, done, pairs, space, where)
         else:
-            parts = parts_of_one(asked, done, pairs, Euclidean() if distance is None else distance, names)
+            parts = parts_of_one(asked, done, pairs, Euclidean() if space is None else space, names)
         scores = np.empty((len(wanted), len(queries)))
         run(parts, wanted, threshold, rules, given, scores, threads)
         return parts, scores
@@ -137,7 +141,8 @@ def score(
         settings["largest snap"] = moved
     if zeroed:
         settings["zeroed"] = zeroed
-    return ScoreTable(columns, settings, episodes=names, scenes=None if scenes is None else list(scenes))
+    named = None if scenes is None or isinstance(space, list) else list(scenes)
+    return ScoreTable(columns, settings, episodes=names, scenes=named)
 
 
 def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] | None, **options: Any) -> ScoreTable:

@@ -28,7 +28,7 @@ Direction: TypeAlias = Literal["up", "down"]
 Key = TypeVar("Key", bound=Hashable)
 
 UNITS_AT_MOST = 10_000
-"""More are joined at random into this many, which moves an interval less than 10,000 resamples leave to chance."""
+"""More are joined into this many (`units_of`), which moves an interval less than 10,000 resamples leave to chance."""
 PRODUCT_AT_ONCE = 2**18
 """Multiplications in one matrix product: few enough that memory stays small and BLAS on one thread."""
 ALONE = 10**6
@@ -89,10 +89,12 @@ def bootstrap_table(
     >>> bootstrap_table({"SR": [1, 1], "NE": [np.inf, np.inf]}, rng=np.random.default_rng(0))
     {'SR': Interval(mean=1.0, low=1.0, high=1.0), 'NE': Interval(mean=0.0, low=0.0, high=0.0)}
     """
-    _check(rng, resamples, level)
+    check_resampling(rng, resamples, level)
     arrays = as_columns(columns)
     means = _resampled_means(list(arrays.values()), clusters, rng, resamples)
-    return {name: _interval(values, found, level) for (name, values), found in zip(arrays.items(), means, strict=True)}
+    return {
+        name: interval(_mean(values), found, level) for (name, values), found in zip(arrays.items(), means, strict=True)
+    }
 
 
 def paired_bootstrap(
@@ -120,11 +122,11 @@ def paired_bootstrap_table(
     >>> paired_bootstrap_table(a, b, rng=np.random.default_rng(0), resamples=999)["SR"].p
     0.002
     """
-    _check(rng, resamples, level)
+    check_resampling(rng, resamples, level)
     differences = as_columns({name: _differences(a[name], b[name]) for name in a if name in b})
     means = _resampled_means(list(differences.values()), clusters, rng, resamples)
     return {
-        name: Difference(*_interval(values, found, level), _tail(values, found))
+        name: Difference(*interval(_mean(values), found, level), _tail(values, found))
         for (name, values), found in zip(differences.items(), means, strict=True)
     }
 
@@ -141,9 +143,9 @@ def randomization_test(a: Values, b: Values, *, rng: Rng, resamples: int = 10_00
     >>> randomization_test([1.0] * 20, [0.0] * 20, rng=np.random.default_rng(0), resamples=999)
     0.001
     """
-    _check(rng, resamples)
+    check_resampling(rng, resamples)
     d = _differences(a, b)
-    units = _unit_sums([np.where(np.isfinite(d), d, 0.0)], len(d), clusters, rng)[:, 0]
+    units = _unit_sums([np.where(np.isfinite(d), d, 0.0)], len(d), clusters)[:, 0]
     units = units[units != 0]  # their sign changes nothing
     total = float(units.sum())
     least = abs(total) - ROUNDING * float(np.abs(units).sum())
@@ -246,22 +248,65 @@ def effect_size(a: Values, b: Values) -> float:
     return mean / deviation if deviation > ROUNDING * np.abs(d).max() else math.copysign(math.inf, mean)
 
 
-def _resampled_means(columns: Sequence[Floats], clusters: Labels, rng: Rng, resamples: int) -> Floats:
-    """Return the mean of each column in each resample (rows: columns), infinite where the resample defines none."""
-    finite = [np.isfinite(column) for column in columns]
-    origins = [np.min(column[defined], initial=np.inf) for column, defined in zip(columns, finite, strict=True)]
-    origin = np.where(np.isfinite(origins), origins, 0.0)  # from there, constants and whole numbers sum exactly
-    parts = [np.where(d, c - o, 0.0) for c, d, o in zip(columns, finite, origin, strict=True)]
-    kinds = {defined.tobytes(): defined for defined in finite}  # most metrics are defined in the same episodes
-    sums = _unit_sums([*parts, *kinds.values()], len(columns[0]), clusters, rng)
-    totals = _resampled_totals(sums, rng, resamples)
-    counts = dict(zip(kinds, totals[len(columns) :], strict=True))
-    means = np.full((len(columns), resamples), np.inf)
-    for total, defined, row in zip(totals, finite, means, strict=False):
-        count = counts[defined.tobytes()]
+def units_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the unit of resampling, below UNITS_AT_MOST, of episodes or clusters that are numbered from 0.
+
+    The first are units of their own; later ones join by a hash of their number (SplitMix64's mixing), the same
+    however many follow: a stream gives each its unit without knowing its end.
+
+    >>> units_of(np.array([0, 1, 9_999, 10_000, 10_001])).tolist()
+    [0, 1, 9999, 8794, 333]
+    """
+    word = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB):
+        word = (word ^ word >> np.uint64(shift)) * np.uint64(factor)
+    joined = ((word ^ word >> np.uint64(31)) % np.uint64(UNITS_AT_MOST)).astype(np.int64)
+    return np.where(rows < UNITS_AT_MOST, rows, joined)
+
+
+def resampled_means(sums: Floats, counts: Floats, origin: Floats, rng: Rng, resamples: int) -> Floats:
+    """Return the mean of each metric in each resample (rows: metrics), infinite where the resample defines none.
+
+    `sums` (units, metrics) are of as many values as `counts` says, less the metric's `origin` each: the least of all
+    its values, so that no sum is negative, and that of constants and whole numbers exact.
+    """
+    kinds = {column.tobytes(): column for column in counts.T}  # most metrics are defined in the same episodes
+    totals = _resampled_totals(np.column_stack((sums, *kinds.values())), rng, resamples)
+    drawn = dict(zip(kinds, totals[sums.shape[1] :], strict=True))
+    means = np.full((sums.shape[1], resamples), np.inf)
+    for total, column, row in zip(totals, counts.T, means, strict=False):
+        count = drawn[column.tobytes()]
         np.divide(total, count, out=row, where=count > 0)
     means += origin[:, None]
     return means
+
+
+def interval(mean: float, means: Floats, level: float) -> Interval:
+    """Return a mean with the quantiles of its resamples; those that define none are infinite, and left out."""
+    means = means[np.isfinite(means)]
+    low, high = (_quantile(means, share) if len(means) else mean for share in ((1 - level) / 2, (1 + level) / 2))
+    return Interval(mean, min(mean, low), max(mean, high))  # not outside by a rounding error
+
+
+def check_resampling(rng: object, resamples: object, level: object = 0.95) -> None:
+    """Refuse settings with which nothing can be resampled."""
+    if not isinstance(rng, np.random.Generator):
+        raise OptionError(f"rng is a numpy.random.Generator, such as numpy.random.default_rng(0), not {rng!r}")
+    _whole("resamples", resamples, 1)
+    if not (isinstance(level, int | float | np.floating) and 0 < level < 1):
+        raise OptionError(f"level lies between 0 and 1, such as 0.95, not {level!r}")
+
+
+def _resampled_means(columns: Sequence[Floats], clusters: Labels, rng: Rng, resamples: int) -> Floats:
+    finite = [np.isfinite(column) for column in columns]
+    origins = [np.min(column[defined], initial=np.inf) for column, defined in zip(columns, finite, strict=True)]
+    origin = np.where(np.isfinite(origins), origins, 0.0)
+    parts = [np.where(d, c - o, 0.0) for c, d, o in zip(columns, finite, origin, strict=True)]
+    kinds = {defined.tobytes(): defined for defined in finite}
+    sums = _unit_sums([*parts, *kinds.values()], len(columns[0]), clusters)
+    place = {kind: len(columns) + number for number, kind in enumerate(kinds)}
+    counts = sums[:, [place[defined.tobytes()] for defined in finite]]
+    return resampled_means(sums[:, : len(columns)], counts, origin, rng, resamples)
 
 
 def _resampled_totals(sums: Floats, rng: Rng, resamples: int) -> Floats:
@@ -293,12 +338,9 @@ def _resampled_totals(sums: Floats, rng: Rng, resamples: int) -> Floats:
     return found
 
 
-def _unit_sums(columns: Iterable[NDArray[Any]], episodes: int, clusters: Labels, rng: Rng) -> Floats:
+def _unit_sums(columns: Iterable[NDArray[Any]], episodes: int, clusters: Labels) -> Floats:
     """Sum columns over each unit of resampling: an episode, a cluster, or where these are very many a group."""
-    unit = np.arange(episodes) if clusters is None else _codes(clusters, episodes)
-    units = int(unit.max()) + 1
-    if units > UNITS_AT_MOST:
-        unit = (rng.permutation(units) % UNITS_AT_MOST)[unit]
+    unit = units_of(np.arange(episodes) if clusters is None else _codes(clusters, episodes))
     return np.stack([np.bincount(unit, weights=column) for column in columns], axis=1)
 
 
@@ -316,11 +358,9 @@ def _codes(clusters: Iterable[Hashable], count: int) -> NDArray[np.int64]:
     return np.array(codes, dtype=np.int64)
 
 
-def _interval(values: Floats, means: Floats, level: float) -> Interval:
-    values, means = values[np.isfinite(values)], means[np.isfinite(means)]
-    mean = math.fsum(values) / len(values) if len(values) else 0.0
-    low, high = (_quantile(means, share) if len(means) else mean for share in ((1 - level) / 2, (1 + level) / 2))
-    return Interval(mean, min(mean, low), max(mean, high))  # not outside by a rounding error
+def _mean(values: Floats) -> float:
+    values = values[np.isfinite(values)]
+    return math.fsum(values) / len(values) if len(values) else 0.0
 
 
 def _quantile(values: Floats, share: float) -> float:
@@ -343,14 +383,6 @@ def _differences(a: Values, b: Values) -> Floats:
     a, b = as_pair(a, b)
     d: Floats = np.subtract(a, b, out=np.full(len(a), np.inf), where=np.isfinite(a) & np.isfinite(b))
     return d
-
-
-def _check(rng: object, resamples: object, level: object = 0.95) -> None:
-    if not isinstance(rng, np.random.Generator):
-        raise OptionError(f"rng is a numpy.random.Generator, such as numpy.random.default_rng(0), not {rng!r}")
-    _whole("resamples", resamples, 1)
-    if not (isinstance(level, int | float | np.floating) and 0 < level < 1):
-        raise OptionError(f"level lies between 0 and 1, such as 0.95, not {level!r}")
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -20,7 +20,7 @@ from wayscore.errors import WayscoreError
 
 VERBS = (
     *("demo", "score", "compare", "validate", "align", "figures", "conventions"),
-    *("build", "baseline", "train", "rollout", "reproduce", "study", "bench"),
+    *("convert", "build", "baseline", "train", "rollout", "reproduce", "study", "bench"),
 )
 """In the order of the help; each is the function of that name in `wayscore.cli.<name>`."""
 DEBUG = "--debug"

@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from wayscore.cli.streamed import (
+    ChunkOption,
+    EngineOption,
+    ResumeOption,
+    SchedulerOption,
+    WorkersOption,
+    is_stream,
+    score_streams,
+)
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
@@ -18,6 +27,10 @@ if TYPE_CHECKING:
 
 ReferencesOption = Annotated[
     Path, typer.Option("--references", "-r", help="What was asked for: R2R, R4R, RxR, NDH, ...")
+]
+MaybeReferencesOption = Annotated[
+    Path | None,
+    typer.Option("--references", "-r", help="What was asked for: R2R, R4R, RxR, NDH, ...; rows may carry their own."),
 ]
 GraphsOption = Annotated[
     Path | None, typer.Option("--graphs", "-g", help="Connectivity files: a folder or a tar of them.")
@@ -36,7 +49,9 @@ MetricsOption = Annotated[
 ]
 MissingOption = Annotated[str | None, typer.Option(help="References without an answer: error, skip or zero.")]
 UnknownOption = Annotated[str | None, typer.Option(help="Answers to no reference: error or skip.")]
-DuplicateOption = Annotated[str | None, typer.Option(help="Episodes answered twice: error, or keep the first.")]
+DuplicateOption = Annotated[
+    str | None, typer.Option(help="Episodes answered twice: error, keep the first, or score all.")
+]
 StartOption = Annotated[str | None, typer.Option(help="Queries that begin elsewhere: error, keep, skip or zero.")]
 MoveOption = Annotated[str | None, typer.Option(help="Steps that are no edges: keep, error, skip or zero.")]
 NodeOption = Annotated[str | None, typer.Option(help="Unknown places: error, skip or zero.")]
@@ -50,8 +65,8 @@ ResamplesOption = Annotated[int, typer.Option(help="How often to resample.")]
 
 
 def score(
-    runs: Annotated[list[Path], typer.Argument(help="Result files, one for each agent.", show_default=False)],
-    references: ReferencesOption,
+    runs: Annotated[list[str], typer.Argument(help="Result files, one for each agent.", show_default=False)],
+    references: MaybeReferencesOption = None,
     graphs: GraphsOption = None,
     reader: ReaderOption = None,
     convention: ConventionOption = "paper",
@@ -67,10 +82,15 @@ def score(
     split_by: Annotated[str | None, typer.Option(help="Means of groups too: by scan, length or path.")] = None,
     cluster: ClusterOption = "none",
     form: FormatOption = "text",
-    episodes: Annotated[Path | None, typer.Option(help="Write a row an episode: .parquet, .csv or .jsonl.")] = None,
+    episodes: Annotated[str | None, typer.Option(help="Write a row an episode: .parquet, .csv or .jsonl.")] = None,
     html: HtmlOption = None,
     seed: SeedOption = 0,
     resamples: ResamplesOption = 10_000,
+    workers: WorkersOption = None,
+    engine: EngineOption = "local",
+    scheduler: SchedulerOption = None,
+    resume: ResumeOption = False,
+    chunk: ChunkOption = 65_536,
 ) -> None:
     """Score runs against references and print means with 95 % intervals and a signature.
 
@@ -78,9 +98,14 @@ def score(
 
     Example: wayscore score results.json --references R2R_val_unseen.json --graphs connectivity/
 
+    Tables of any size (Parquet, JSONL; a folder, a quoted pattern or an address is one run) are streamed in little
+    memory on all cores, or on a Dask cluster.
+
+    Example: wayscore score "rollouts/*.parquet" -r R2R_train.json -g connectivity/ --duplicate all --workers 8
+
     Args:
         runs: result files, one for each agent.
-        references: what was asked for.
+        references: what was asked for; not needed where the rows of a table carry a scene and a reference.
         graphs: connectivity files; not needed for paths of coordinates.
         reader: settings of the references' reader, each as name=value; can be given several times.
         convention: the set of choices to score by; `wayscore conventions` lists them.
@@ -100,6 +125,11 @@ def score(
         html: where to write a page for a browser, one file that needs no network.
         seed: of the bootstrap.
         resamples: of the bootstrap.
+        workers: stream on so many processes.
+        engine: who streams: local processes, or a dask cluster.
+        scheduler: the address of that cluster.
+        resume: keep what an interrupted run finished of the file of episodes.
+        chunk: rows in a worker's memory at a time, when streaming.
     """
     from wayscore.formats import load_references
     from wayscore.report import differences, partition, render, score_runs, summarize
@@ -107,9 +137,7 @@ def score(
     from wayscore.report.render import check_form
 
     check_form(form)
-    asked = load_references(references, **reader_settings(reader))
-    groups = None if split_by is None else partition(asked.episodes.values(), split_by)
-    clusters = clusters_of(asked.episodes.values(), cluster)
+    asked = None if references is None else load_references(references, **reader_settings(reader))
     policies = {
         "missing": missing,
         "unknown": unknown,
@@ -118,6 +146,31 @@ def score(
         "move": move,
         "node": node,
     }
+    streams = workers is not None or engine != "local" or resume or duplicate == "all"
+    if asked is None or any(is_stream(run, asked, streams) for run in runs):
+        summaries = score_streams(
+            runs,
+            references=asked,
+            graphs=graphs,
+            convention=sampled(convention, resample),
+            threshold=threshold,
+            metrics=metrics,
+            policies=policies,
+            cluster=cluster,
+            episodes=episodes,
+            resume=resume,
+            workers=workers,
+            engine=engine,
+            scheduler=scheduler,
+            rows=chunk,
+            seed=seed,
+            resamples=resamples,
+            refused={"--html": html, "--split-by": split_by},
+        )
+        show(lambda width, color: render(summaries, form, width=width, color=color))
+        return
+    groups = None if split_by is None else partition(asked.episodes.values(), split_by)
+    clusters = clusters_of(asked.episodes.values(), cluster)
     summaries = []
     warnings: list[str] = []
     with progress_bar(3 * len(runs) if len(runs) > 1 else 0) as progress:
@@ -142,7 +195,8 @@ def score(
     if episodes is not None:
         for run in scored:
             name = run.name.replace("/", "-")
-            write_episodes(run.table, episodes if len(runs) == 1 else episodes.with_stem(f"{episodes.stem}-{name}"))
+            target = Path(episodes)
+            write_episodes(run.table, target if len(runs) == 1 else target.with_stem(f"{target.stem}-{name}"))
     if html is not None:
         from wayscore.report import write_page
         from wayscore.scenes import distances_for

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count, repeat
 from typing import Any, TypeAlias
 
 import msgspec
@@ -10,13 +11,50 @@ import numpy as np
 
 from wayscore.errors import FormatError
 from wayscore.formats import files
-from wayscore.formats.faults import Fault
+from wayscore.formats.beginning import PARQUET_MAGIC
+from wayscore.formats.faults import FAULTS, Fault
 from wayscore.formats.files import Source
 
 Places: TypeAlias = list[str | int | list[float]]
+Points: TypeAlias = list[list[float]]
 Columns: TypeAlias = dict[str, list[Any]]
 REFUSED: Any = object()
 """Stands for a cell that was refused; its row is left out."""
+LABELS = b"wayscore.labels"
+"""Where a Parquet file says in its metadata what the codes in its paths stand for."""
+FORMAT = b"wayscore.format"
+"""Where it names the format that its rows were read from ..."""
+OPTIONS = b"wayscore.options"
+"""... and the settings of that reader, as `load_references` adds them to a name."""
+
+
+def labels_of(schema: Any, file: object = "this table") -> dict[str, list[Any]] | None:
+    """Return what the codes in the paths of an Arrow schema's rows stand for: labels by scene.
+
+    Under "" are those of rows that have no scene. None: labels stand in the rows as they are. Errors name the file.
+
+    >>> import pyarrow as pa
+    >>> labels_of(pa.schema([], {LABELS: b'{"": ["door", 7]}'}))
+    {'': ['door', 7]}
+    """
+    text = (schema.metadata or {}).get(LABELS)
+    if text is None:
+        return None
+    try:
+        return msgspec.json.decode(text, type=dict[str, list[str | int]])
+    except FAULTS:
+        raise FormatError(f"{file}: the labels in its metadata are damaged; copy or write it again") from None
+
+
+def notes_of(source: Source) -> dict[bytes, str]:
+    """Return what a Parquet file says in its metadata of where its rows came from."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not source.content.startswith(PARQUET_MAGIC):
+        return {}
+    notes = pq.read_schema(pa.BufferReader(source.content)).metadata or {}
+    return {name: notes[name].decode(errors="replace") for name in (FORMAT, OPTIONS) if name in notes}
 
 
 def read_parquet(source: Source, names: tuple[str, ...]) -> Columns:
@@ -25,21 +63,27 @@ def read_parquet(source: Source, names: tuple[str, ...]) -> Columns:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(pa.BufferReader(source.content))
+        file = pq.ParquetFile(pa.BufferReader(source.content), page_checksum_verification=True)
         groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
         if sum(group.total_byte_size for group in groups) > files.SIZE_LIMIT:
             raise FormatError(f"{source}: has more than {files.SIZE_LIMIT:,} bytes when decompressed; split it")
-        table = file.read(columns=[name for name in names if name in file.schema_arrow.names])
+        labels = labels_of(file.schema_arrow, source)
+        wanted = (*names, "scene") if labels and "scene" not in names else names
+        table = file.read(columns=[name for name in wanted if name in file.schema_arrow.names])
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{source}: is damaged Parquet ({_line(error)}); copy or write it again") from None
     columns = {name: table.column(name) for name in table.column_names}
     result = {
-        name: _paths(source, column, range(len(column))) if name == "path" else column.to_pylist()
+        name: _paths(source, name, column, range(len(column))) if name in ("path", "dense") else column.to_pylist()
         for name, column in columns.items()
     }
-    if "start_distance" in result:  # a missing number is NaN in many writers
-        result["start_distance"] = [None if cell != cell else cell for cell in result["start_distance"]]
-    return result
+    if labels is not None and "path" in columns and pa.types.is_integer(columns["path"].type.value_type):
+        scenes = map(str, result["scene"]) if "scene" in result else repeat("")
+        result["path"] = list(map(_labelled(source, labels), count(), result["path"], scenes))
+    for name in ("start_distance", "heading"):  # a missing number is NaN in many writers
+        if name in result:
+            result[name] = [None if cell != cell else cell for cell in result[name]]
+    return {name: cells for name, cells in result.items() if name in names}
 
 
 def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
@@ -64,8 +108,7 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
     header = content.split(b"\n", 1)[0].decode(errors="replace").strip().split(",")
     present = [name for name in names if name in {column.strip('"') for column in header}]
     columns: Columns = {name: [cell or None for cell in table.column(name).to_pylist()] for name in present}
-    readers = {"path": _cell_path, "goals": _cell_goals, "start_distance": _cell_number, "stopped": _cell_flag}
-    for name, reader in readers.items():
+    for name, reader in READERS.items():
         for row, cell in enumerate(columns.get(name, ())):
             if cell is not None:
                 try:
@@ -88,6 +131,8 @@ HINTS = {
     "path": "write a JSON list of labels or of finite points, or labels separated by spaces",
     "goals": "write a JSON list of labels, or labels separated by spaces",
     "start_distance": "write metres as a finite number",
+    "heading": "write radians as a finite number",
+    "dense": "write a JSON list of finite points",
     "stopped": "write true or false",
 }
 
@@ -98,6 +143,10 @@ def _cell_path(cell: str) -> Any:
 
 def _cell_goals(cell: str) -> Any:
     return msgspec.json.decode(cell, type=list[str]) if cell.lstrip().startswith("[") else cell.split()
+
+
+def _cell_points(cell: str) -> Any:
+    return msgspec.json.decode(cell, type=Points)
 
 
 def _cell_number(cell: str) -> float:
@@ -114,24 +163,53 @@ def _cell_flag(cell: str) -> bool:
     return flags[cell.strip().lower()]
 
 
-def _paths(source: Source, column: Any, numbers: Sequence[int]) -> list[Any]:
+READERS: dict[str, Callable[[str], Any]] = {
+    "path": _cell_path,
+    "goals": _cell_goals,
+    "start_distance": _cell_number,
+    "heading": _cell_number,
+    "dense": _cell_points,
+    "stopped": _cell_flag,
+}
+
+
+def _labelled(source: Source, labels: Mapping[str, Sequence[Any]]) -> Callable[[int, Any, str], Any]:
+    """Return a function from a row's number, codes and scene to its labels."""
+
+    def look_up(row: int, codes: Any, scene: str) -> Any:
+        if codes is REFUSED:
+            return REFUSED
+        known = labels.get(scene, ())
+        if codes and (min(codes) < 0 or max(codes) >= len(known)):
+            step, code = next((step, code) for step, code in enumerate(codes) if not 0 <= code < len(known))
+            of = f" of scene {scene!r}" if scene else ""
+            what = f"the code {code} is none of the {len(known)} labels{of}; convert the original file again"
+            source.refuse(Fault(what, f"row {row}", field=f"column 'path', step {step}"))
+            return REFUSED
+        return [known[code] for code in codes]
+
+    return look_up
+
+
+def _paths(source: Source, name: str, column: Any, numbers: Sequence[int]) -> list[Any]:
     """Slice a list column: its places are turned into Python values or one array at once, not row by row.
 
-    `numbers` are what errors call the rows.
+    `numbers` are what errors call the rows. Only the column 'path' needs a value in every row.
     """
     import pyarrow as pa
 
     kind = column.type
-    where = f"{source}, column 'path'"
+    where = f"{source}, column {name!r}"
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
         raise FormatError(f"{where}: must hold lists, got Arrow type {kind}")
     if column.null_count:
         empty = column.is_null().to_pylist()
-        for row in (row for row, null in zip(numbers, empty, strict=True) if null):
+        for row in (row for row, null in zip(numbers, empty, strict=True) if null and name == "path"):
             source.refuse(Fault("is null; give every episode a path", f"row {row}", field="column 'path'"))
         kept = [row for row, null in zip(numbers, empty, strict=True) if not null]
-        others = iter(_paths(source, column.drop_null(), kept))
-        return [REFUSED if null else next(others) for null in empty]
+        others = iter(_paths(source, name, column.drop_null(), kept))
+        nothing = REFUSED if name == "path" else None
+        return [nothing if null else next(others) for null in empty]
     array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], kind)
     starts = np.asarray(array.offsets)
     starts = starts - starts[0]
@@ -144,7 +222,7 @@ def _paths(source: Source, column: Any, numbers: Sequence[int]) -> list[Any]:
     rows, firsts = np.unique(np.searchsorted(starts, bad, side="right") - 1, return_index=True)
     for row, at in zip(rows.tolist(), bad[firsts].tolist(), strict=True):
         what = f"coordinates must be finite, got {places[at].tolist()}; leave the episode out or write its real value"
-        source.refuse(Fault(what, f"row {numbers[row]}", field=f"column 'path', step {at - starts[row]}"))
+        source.refuse(Fault(what, f"row {numbers[row]}", field=f"column {name!r}, step {at - starts[row]}"))
         paths[row] = REFUSED
     return paths
 

@@ -1,14 +1,15 @@
 """Plain tables of episodes, for agents of one's own: JSON lines, a JSON array, CSV or Parquet.
 
 Columns `episode`, `scene` and `path` (a run needs no scene); optional for references: `path_id`, `instruction`,
-`goals`, `start_distance`; for runs: `stopped`. A path is a list of labels (text or integers) or of points; in CSV
-it is written as JSON, or as labels separated by spaces.
+`goals`, `start_distance`, `heading`, `dense`; for runs: `stopped`. A path is a list of labels (text or integers) or of
+points; in CSV it is written as JSON, or as labels separated by spaces. Parquet files that `wayscore convert` wrote hold
+codes for labels, and say which format they came from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -18,7 +19,18 @@ from wayscore.episodes import Query, Reference, References, Run
 from wayscore.errors import FormatError
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references, make_run
 from wayscore.formats.beginning import Beginning, look
-from wayscore.formats.columns import REFUSED, Columns, Places, read_csv, read_parquet, refuse_cell
+from wayscore.formats.columns import (
+    FORMAT,
+    OPTIONS,
+    REFUSED,
+    Columns,
+    Places,
+    Points,
+    notes_of,
+    read_csv,
+    read_parquet,
+    refuse_cell,
+)
 from wayscore.formats.decoding import decode_each, place
 from wayscore.formats.faults import Fault, in_words
 from wayscore.formats.files import Source
@@ -38,6 +50,8 @@ class ReferenceRow(msgspec.Struct, kw_only=True, gc=False):
     instruction: str | None = None
     goals: list[str] | None = None
     start_distance: float | None = None
+    heading: float | None = None
+    dense: Points | None = None
 
 
 class QueryRow(msgspec.Struct, kw_only=True, gc=False):
@@ -64,7 +78,8 @@ class Table:
     def references(self, source: Source) -> References:
         """Read references."""
         rows = _rows(source, ReferenceRow, EXPECTED)
-        return make_references(
+        notes = notes_of(source)
+        made = make_references(
             source,
             self,
             (
@@ -76,15 +91,19 @@ class Table:
                     instruction=row.instruction or "",
                     goals=tuple(row.goals or ()),
                     start_distance=row.start_distance,
+                    dense=row.dense,
+                    heading=row.heading or 0.0,
                 )
                 for row, path in _with_paths(source, rows)
             ),
         )
+        return replace(made, name=made.name + notes.get(OPTIONS, ""), format=notes.get(FORMAT, self.name))
 
     def run(self, source: Source) -> Run:
         """Read a run."""
         rows = _with_paths(source, _rows(source, QueryRow, EXPECTED_RUN))
-        return make_run(source, self, (Query(str(row.episode), path, row.stopped) for row, path in rows))
+        made = make_run(source, self, (Query(str(row.episode), path, row.stopped) for row, path in rows))
+        return replace(made, format=notes_of(source).get(FORMAT, self.name))
 
 
 def _rows(source: Source, kind: Any, expected: str) -> Iterable[tuple[int | str, Any]]:
@@ -116,8 +135,8 @@ def _from_columns(source: Source, columns: Columns, kind: Any, expected: str) ->
 
 def _wrong_cells(column: list[Any], field: Any) -> dict[int, str]:
     """Return what is wrong with the cells of a column, by row; found at once where nothing is."""
-    if field.name == "path":  # looked at when it was read, if there is one
-        return {row: "is empty" for row, cell in enumerate(column) if cell is None}
+    if field.name in ("path", "dense"):  # looked at when it was read, if there is one
+        return {row: "is empty" for row, cell in enumerate(column) if cell is None and field.required}
     try:
         msgspec.convert(column, list[field.type])
     except msgspec.ValidationError:
@@ -137,16 +156,26 @@ def _wrong(cell: Any, kind: Any) -> str:
 def _with_paths(source: Source, rows: Iterable[tuple[int | str, Any]]) -> Iterator[tuple[Any, Any]]:
     """Yield rows with their paths: labels as a list and points as an array; both in one path are refused."""
     for where, row in rows:
-        path = row.path
-        if isinstance(path, np.ndarray) or not any(isinstance(step, list) for step in path):
-            yield row, path
+        path, dense = _even(row.path), getattr(row, "dense", None)
+        if path is None:
+            what = "mixes points of several dimensions, or points and labels"
+            source.refuse(Fault(what, place(where, source), str(row.episode), "field 'path'", EXPECTED_RUN))
             continue
-        lengths = {len(step) if isinstance(step, list) else 0 for step in path}
-        if len(lengths) == 1 and 0 not in lengths:
-            yield row, np.array(path, dtype=np.float64)
-            continue
-        what = "mixes points of several dimensions, or points and labels"
-        source.refuse(Fault(what, place(where, source), str(row.episode), "field 'path'", EXPECTED_RUN))
+        if dense is not None:
+            row.dense = _even(dense)
+            if not isinstance(row.dense, np.ndarray) or not len(row.dense):
+                what = "must be a list of points of one dimension; leave it out where there is none"
+                source.refuse(Fault(what, place(where, source), str(row.episode), "field 'dense'", EXPECTED))
+                continue
+        yield row, path
+
+
+def _even(places: Any) -> Any:
+    """Return labels as they are, and points as an array; None for a mixture."""
+    if isinstance(places, np.ndarray) or not any(isinstance(step, list) for step in places):
+        return places
+    lengths = {len(step) if isinstance(step, list) else 0 for step in places}
+    return np.array(places, dtype=np.float64) if len(lengths) == 1 and 0 not in lengths else None
 
 
 TABLE_FORMAT = Table()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -175,7 +175,35 @@ def _groups(table: ScoreTable, groups: Partition) -> tuple[Group, ...]:
 
 def signature_of(table: ScoreTable, joined: Joined, clusters: Partition | None = None) -> Signature:
     """Return everything that the means of a table depend on."""
-    settings = table.settings
+    return make_signature(
+        table.settings,
+        references=joined.references,
+        episodes=len(table),
+        problems={kind: f"{joined.policies[kind]}-{len(names)}" for kind, names in joined.problems.items() if names},
+        undefined=max(table.undefined().values(), default=0),
+        cluster="none" if clusters is None else clusters.by,
+    )
+
+
+def make_signature(
+    settings: Mapping[str, Any],
+    *,
+    references: str,
+    episodes: int,
+    problems: Mapping[str, str],
+    undefined: int,
+    cluster: str,
+) -> Signature:
+    """Return a signature from its parts.
+
+    Args:
+        settings: of the table of scores.
+        references: the name of what was asked for.
+        episodes: how many were scored.
+        problems: by kind, what was done about how many: "skip-3".
+        undefined: how many values left a mean, at most.
+        cluster: what was resampled together.
+    """
     distances = settings["distance"]
     if len(distances) > 1:  # many scenes: one hash of all their hashes
         kind = distances[0].partition("#")[0]
@@ -185,17 +213,14 @@ def signature_of(table: ScoreTable, joined: Joined, clusters: Partition | None =
         "convention": settings["convention"],
         "threshold": repr(settings["threshold"]).removesuffix(".0"),
         "distance": distances[0] if distances else "none",
-        "references": joined.references.replace("|", "_").replace(":", "_"),
-        "episodes": str(len(table)),
+        "references": references.replace("|", "_").replace(":", "_"),
+        "episodes": str(episodes),
+        **problems,
     }
-    for kind, names in joined.problems.items():
-        if names:
-            fields[kind] = f"{joined.policies[kind]}-{len(names)}"
-    undefined = max(table.undefined().values(), default=0)
     if undefined:
         fields["undefined"] = str(undefined)
     if zeroed := settings.get("zeroed"):
         fields["undefined"] = f"zero-{max(zeroed.values())}"
-    if clusters is not None:
-        fields["cluster"] = clusters.by
+    if cluster != "none":
+        fields["cluster"] = cluster
     return Signature(fields)

@@ -54,5 +54,6 @@ KERNEL(kernel_measure_table);
 KERNEL(kernel_measure_points);
 KERNEL(kernel_measure_block);
 KERNEL(kernel_resample);
+KERNEL(kernel_tally);
 
 #endif

@@ -6,6 +6,7 @@ from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import measure_block, measure_points, measure_table
 from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
+from wayscore.kernels.plain.tally import tally
 from wayscore.kernels.plain.warp import (
     advance_block,
     advance_cost,
@@ -38,6 +39,7 @@ __all__ = [
     "measure_table",
     "pruned_points",
     "resample",
+    "tally",
     "trace_block",
     "warp_block",
     "warp_points",

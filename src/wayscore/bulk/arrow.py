@@ -1,0 +1,99 @@
+"""score_table: Arrow in, Arrow out, for use inside other programs: DuckDB, Polars, Ray Data, Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from wayscore.alignment import check_threshold
+from wayscore.bulk.course import Course, lay_out
+from wayscore.bulk.placing import Placer
+from wayscore.bulk.rows import from_arrow
+from wayscore.bulk.tally import Tally
+from wayscore.bulk.work import Done, Task, score_rows
+from wayscore.convention import Convention
+from wayscore.distances.base import Distance
+from wayscore.episodes import References
+from wayscore.errors import OptionError
+from wayscore.metrics import find_metrics
+from wayscore.presets import find_convention
+
+KEPT = {"missing": "skip", "unknown": "error", "duplicate": "all", "start": "keep", "move": "keep", "node": "error"}
+"""A table may be any part of a run, so it is not asked whether it is all of one."""
+
+
+def score_table(
+    table: Any,
+    *,
+    distance: Distance | Mapping[str, Distance] | None = None,
+    references: References | None = None,
+    threshold: float | None = None,
+    metrics: Any = None,
+    convention: str | Path | Convention = "paper",
+) -> Any:
+    """Score the rows of an Arrow table and return a table of their scores, row by row.
+
+    Args:
+        table: anything that PyArrow can take in (a pyarrow Table or RecordBatch, a Polars or pandas frame, a DuckDB
+            relation's Arrow). Its columns: `query` (or `path`), lists of labels or of points; and `reference` beside
+            it, or `episode`, the name of one of the references. `scene` where distances differ by scene.
+        distance: the metric on places; None is Euclidean. A mapping goes by scene.
+        references: what was asked for, where the rows do not carry it.
+        threshold: d_th, in the units of the distance; the convention's by default.
+        metrics: which metrics; the convention's by default.
+        convention: the set of choices to score by.
+
+    Returns:
+        A pyarrow Table: `episode` and `scene` where the rows have them, and a column for each metric.
+
+    >>> import pyarrow as pa
+    >>> walks = pa.table({"reference": [[[0.0, 0.0], [4.0, 0.0]]], "query": [[[0.0, 0.0], [4.0, 1.0]]]})
+    >>> score_table(walks, metrics="NE,SR").to_pylist()
+    [{'NE': 1.0, 'SR': 1.0}]
+    """
+    rules = find_convention(convention)
+    d_th = rules.threshold if threshold is None else threshold
+    check_threshold(d_th)
+    symbols = tuple(metric.symbol for metric in find_metrics(metrics if metrics is not None else rules.metrics or None))
+    rows = from_arrow(as_arrow(table), 0, lambda number: f"row {number}")
+    scorer = _placer(distance, references, rules)
+    if rows.scenes is None and len(scorer.course.scenes) == 1 and not scorer.course.is_flat:
+        rows = replace(rows, scenes=[scorer.course.scenes[0]] * len(rows))
+    task = Task(rules, d_th, symbols, KEPT, len(rows))
+    scores = score_rows(rows, scorer, task, Done(Tally(symbols)))
+    return scores if rows.scenes is None or isinstance(distance, Mapping) else scores.drop_columns("scene")
+
+
+def as_arrow(table: Any) -> Any:
+    """Return a table of any library as PyArrow's, without copying where both keep Arrow's layout."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.table(table)
+    try:
+        return pa.Table.from_pandas(table)
+    except (AttributeError, TypeError):
+        raise OptionError(
+            f"expected an Arrow table or a frame that turns into one, got {type(table).__name__}"
+        ) from None
+
+
+_LAST: list[tuple[Any, Any, Convention, Placer]] = []
+"""The placer of the last call: whoever scores batch after batch does so against the same things."""
+
+
+def _placer(distance: Any, references: References | None, rules: Convention) -> Placer:
+    if _LAST:
+        same_distance, same_references, same_rules, placer = _LAST[0]
+        if same_distance is distance and same_references is references and same_rules == rules:
+            return placer
+    graphs = distance if distance is None or isinstance(distance, Mapping) else {"": distance}
+    if references is not None and graphs is not None and not isinstance(distance, Mapping):
+        graphs = dict.fromkeys((reference.scene for reference in references.episodes.values()), distance)
+    course: Course = lay_out(references, graphs, rules)
+    _LAST[:] = [(distance, references, rules, Placer(course))]
+    return _LAST[0][3]

@@ -1,0 +1,239 @@
+"""A run of any size as pieces of work: row groups of Parquet files, stretches of JSON lines.
+
+A piece is read by itself, a batch of rows at a time, by whoever gets it; the plan holds no rows.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
+
+from wayscore.bulk import storage
+from wayscore.bulk.layout import labels_of
+from wayscore.bulk.rows import COLUMNS, Line, Rows, from_arrow, from_lines
+from wayscore.errors import FormatError
+from wayscore.formats.faults import FAULTS, wrong_type
+
+ROWS = 200_000
+"""Small row groups go together until a piece has so many rows."""
+BLOCK = 32 * 2**20
+"""Bytes of JSON lines in a piece."""
+LINE = 64 * 2**20
+"""Bytes that one line may have."""
+EXPECTED = '{"episode": ..., "path": [label, ...] or [[x, y, z], ...]} a line'
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some rows of a file.
+
+    Attributes:
+        number: its place among all pieces of the run.
+        file: where its rows are.
+        kind: "parquet" or "lines".
+        first: the number of its first row in the run.
+        start: its first row group, or the byte at which it begins.
+        stop: the row group or byte after its last.
+        row: the number of its first row in the file.
+        rows: how many it has.
+        stamp: what changes when the file does.
+    """
+
+    number: int
+    file: str
+    kind: str
+    first: int
+    start: int
+    stop: int
+    row: int
+    rows: int
+    stamp: str
+
+    def __str__(self) -> str:
+        if self.kind == "lines":
+            return self.file
+        several = f"row groups {self.start} to {self.stop - 1}"
+        return f"{self.file}, {several if self.stop - self.start > 1 else f'row group {self.start}'}"
+
+
+def plan(address: str, progress: Callable[[str], None] | None = None) -> list[Piece]:
+    """Return the pieces of a run: a file, a folder of files or all that match a pattern, in order of their names."""
+    pieces: list[Piece] = []
+    row = 0
+    for file in storage.find_files(address):
+        if progress is not None:
+            progress(f"looking at {PurePosixPath(file).name}")
+        stamp = storage.stamp(file)
+        cuts = _row_groups if file.endswith(".parquet") or _is_parquet(file) else _stretches
+        kind = "parquet" if cuts is _row_groups else "lines"
+        before = 0
+        for start, stop, rows in cuts(file):
+            pieces.append(Piece(len(pieces), file, kind, row, start, stop, before, rows, stamp))
+            row, before = row + rows, before + rows
+    if not row:
+        raise FormatError(f"{address}: holds no rows; expected episodes and paths")
+    return pieces
+
+
+def _is_parquet(file: str) -> bool:
+    with storage.open_file(file) as stream:
+        return bool(stream.read(4) == b"PAR1")
+
+
+def _parquet(file: str) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(
+            storage.open_file(file), read_dictionary=["episode", "scene"], page_checksum_verification=True
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{file}: is damaged Parquet ({_line(error)}); copy or write it again") from None
+
+
+def _row_groups(file: str) -> Iterator[tuple[int, int, int]]:
+    with _parquet(file) as opened:
+        counts = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
+    start = rows = 0
+    for number, count in enumerate(counts):
+        if rows and rows + count > ROWS:
+            yield start, number, rows
+            start, rows = number, 0
+        rows += count
+    if rows:
+        yield start, len(counts), rows
+
+
+def _stretches(file: str) -> Iterator[tuple[int, int, int]]:
+    """Cut JSON lines at line ends; gzipped ones are one piece, since nothing can be read from their middle."""
+    with storage.open_file(file) as raw:
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0)
+        size = raw.size()
+        stream: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+        lines = at = start = 0
+        last = b"\n"
+        while block := stream.read(BLOCK):
+            last = block[-1:]
+            cut = block.rfind(b"\n") + 1
+            if cut and not packed:
+                yield start, at + cut, lines + block.count(b"\n", 0, cut)
+                start, lines = at + cut, block.count(b"\n", cut)
+            else:
+                lines += block.count(b"\n")
+                if not packed and at + len(block) - start > LINE:
+                    raise FormatError(f"{file}: a line has more than {LINE:,} bytes; write one record a line")
+            at += len(block)
+        if packed:
+            yield 0, size, lines + (last != b"\n")
+        elif at > start:
+            yield start, at, lines + 1
+
+
+def read(piece: Piece, rows: int) -> Iterator[Rows]:
+    """Go through the rows of a piece, some at a time.
+
+    Args:
+        piece: what to read.
+        rows: how many rows at a time, at most.
+
+    Raises:
+        FormatError: naming the file and the row group or line that cannot be read.
+    """
+    yield from (_read_parquet if piece.kind == "parquet" else _read_lines)(piece, rows)
+
+
+def _read_parquet(piece: Piece, rows: int) -> Iterator[Rows]:
+    import pyarrow as pa
+
+    with _parquet(piece.file) as file:
+        names = [name for name in COLUMNS if name in file.schema_arrow.names]
+        labels = labels_of(file.schema_arrow)
+        row, first = piece.row, piece.first
+        for group in range(piece.start, piece.stop):
+            batches = file.iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False)
+            in_group = 0
+            while True:
+                try:
+                    batch = next(batches, None)
+                except (pa.ArrowException, OSError) as error:
+                    raise FormatError(
+                        f"{piece.file}, row group {group}: is damaged ({_line(error)}); copy or write it again"
+                    ) from None
+                if batch is None:
+                    break
+                yield from_arrow(batch, first, _row_names(piece.file, group, in_group), labels)
+                in_group, row, first = in_group + len(batch), row + len(batch), first + len(batch)
+
+
+def _row_names(file: str, group: int, first: int) -> Callable[[int], str]:
+    return lambda number: f"{file}, row group {group}, row {first + number}"
+
+
+def _line_names(file: str, first: int) -> Callable[[int], str]:
+    return lambda number: f"{file}, line {first + number + 1}"
+
+
+def _read_lines(piece: Piece, rows: int) -> Iterator[Rows]:
+    decoder = msgspec.json.Decoder(Line)
+    row, first = piece.row, piece.first
+    with storage.open_file(piece.file) as raw:
+        stream: Any = gzip.GzipFile(fileobj=raw) if raw.read(2) == b"\x1f\x8b" else raw
+        raw.seek(0 if stream is not raw else piece.start)
+        left = piece.stop - piece.start if stream is raw else None
+        rest = b""
+        while block := stream.read(_CHUNK if left is None else min(_CHUNK, left)):
+            left = None if left is None else left - len(block)
+            cut = block.rfind(b"\n") + 1
+            lines, rest = (rest + block[:cut], block[cut:]) if cut else (b"", rest + block)
+            for some in _cut(lines, rows):
+                yield from_lines(_decode(decoder, some, piece.file, row), first, _line_names(piece.file, row))
+                count = some.count(b"\n") + (not some.endswith(b"\n"))
+                row, first = row + count, first + count
+        if rest.strip():
+            yield from_lines(_decode(decoder, rest, piece.file, row), first, _line_names(piece.file, row))
+
+
+_CHUNK = 8 * 2**20
+"""Bytes of lines that are decoded at once."""
+
+
+def _cut(lines: bytes, rows: int) -> Iterator[bytes]:
+    """Cut lines so that no part has more of them than wanted."""
+    if lines.count(b"\n") <= rows:
+        if lines:
+            yield lines
+        return
+    split = lines.splitlines(keepends=True)
+    for start in range(0, len(split), rows):
+        yield b"".join(split[start : start + rows])
+
+
+def _decode(decoder: msgspec.json.Decoder[Line], lines: bytes, file: str, row: int) -> list[Line]:
+    try:
+        found = decoder.decode_lines(lines)
+    except FAULTS:
+        found = []
+    if len(found) == lines.count(b"\n") + (not lines.endswith(b"\n")):
+        return found
+    for number, line in enumerate(lines.splitlines()):  # one of them is wrong or empty: which?
+        where = f"line {row + number + 1}"
+        try:
+            decoder.decode(line)
+        except msgspec.ValidationError as error:
+            raise FormatError(wrong_type(str(error), where=where, episode=None, expected=EXPECTED).of(file)) from None
+        except FAULTS:
+            what = "is empty" if not line.strip() else "is not JSON"
+            raise FormatError(f"{file}, {where}: {what}; expected {EXPECTED}") from None
+    return found
+
+
+def _line(error: BaseException) -> str:
+    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    return text if len(text) <= 160 else text[:157] + "..."

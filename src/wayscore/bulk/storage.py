@@ -1,0 +1,176 @@
+"""Files on this machine, or anywhere that fsspec reaches (s3://bucket/run.parquet): found, opened, written whole.
+
+Addresses are texts. What is written appears under its name when all of it is there, and not before.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import PurePosixPath
+from typing import IO, Any, cast
+
+from wayscore.errors import FormatError, MissingPackageError, OutputError, did_you_mean
+
+TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
+"""Endings of the files in a folder that are rows of a run."""
+HIDDEN = ("_", ".")
+"""Names that begin so are notes of the programs that wrote a folder."""
+UNFINISHED = ".unfinished"
+"""Added to the name of a file while it is written."""
+
+
+def is_remote(address: str) -> bool:
+    """Say whether an address names another system than this machine's files.
+
+    >>> is_remote("s3://bucket/run.parquet"), is_remote("runs/run.parquet")
+    (True, False)
+    """
+    return "://" in address
+
+
+def system_of(address: str) -> tuple[Any, str]:
+    """Return Arrow's file system of an address, and the path there."""
+    from pyarrow import fs
+
+    if not is_remote(address):
+        return fs.LocalFileSystem(), address
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise MissingPackageError(
+            f"{address}: such addresses need fsspec, which is not installed: pip install 'wayscore[cluster]'"
+        ) from None
+    try:
+        system, path = url_to_fs(address)
+    except (ImportError, ValueError) as error:  # the scheme's own package is missing, or there is none
+        raise FormatError(f"{address}: {_words(error)}") from None
+    return fs.PyFileSystem(fs.FSSpecHandler(system)), path
+
+
+def find_files(address: str) -> list[str]:
+    """Return the files that an address means: itself, all that a pattern matches, or all tables in a folder, by name.
+
+    Raises:
+        FormatError: there are none.
+    """
+    if glob.has_magic(address) and not os.path.exists(address):
+        found = _matching(address)
+        if not found:
+            raise FormatError(f"{address}: matches no file")
+        return found
+    from pyarrow import fs
+
+    system, path = system_of(address)
+    try:
+        kind = system.get_file_info(path).type
+        if kind == fs.FileType.Directory:
+            inside = [entry.path for entry in system.get_file_info(fs.FileSelector(path, recursive=True))]
+            if found := sorted(filter(_is_table, inside)):
+                scheme = address.partition("://")[0] + "://" if is_remote(address) else ""
+                return [scheme + file for file in found]
+            raise FormatError(f"{address}: this folder holds none of {', '.join(TABLES)}")
+    except OSError as error:
+        raise FormatError(f"{address}: cannot be read: {_words(error)}") from None
+    if kind == fs.FileType.NotFound:
+        home = os.path.dirname(address) or "."
+        near = os.listdir(home) if not is_remote(address) and os.path.isdir(home) else []
+        raise FormatError(f"{address}: no such file{did_you_mean(os.path.basename(address), near)}")
+    return [address]
+
+
+def _matching(pattern: str) -> list[str]:
+    if not is_remote(pattern):
+        return sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    system, path = system_of(pattern)
+    inner = system.handler.fs
+    return sorted(inner.unstrip_protocol(found) for found in inner.glob(path))
+
+
+def _is_table(path: str) -> bool:
+    name = PurePosixPath(path).name
+    return name.endswith(TABLES) and not name.startswith(HIDDEN)
+
+
+def open_file(address: str) -> Any:
+    """Open a file to be read from anywhere in it."""
+    system, path = system_of(address)
+    try:
+        return system.open_input_file(path)
+    except FileNotFoundError:
+        raise FormatError(f"{address}: no such file") from None
+    except OSError as error:
+        raise FormatError(f"{address}: cannot be read: {_words(error)}") from None
+
+
+def exists(address: str) -> bool:
+    """Say whether there is a file or folder."""
+    from pyarrow import fs
+
+    system, path = system_of(address)
+    return bool(system.get_file_info(path).type != fs.FileType.NotFound)
+
+
+def stamp(address: str) -> str:
+    """Return what changes when a file does: its size and when it was written."""
+    system, path = system_of(address)
+    info = system.get_file_info(path)
+    return f"{info.size}@{info.mtime_ns}"
+
+
+@contextmanager
+def replacing(address: str) -> Iterator[IO[bytes]]:
+    """Open a file to be written; it gets its name when it is complete, and leaves nothing behind when it fails."""
+    system, path = system_of(address)
+    unfinished = path + UNFINISHED
+    try:
+        if parent := os.path.dirname(path):
+            system.create_dir(parent, recursive=True)
+        with system.open_output_stream(unfinished) as stream:
+            yield cast("IO[bytes]", stream)
+        system.move(unfinished, path)
+    except OSError as error:
+        _discard(system, unfinished)
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"{address}: cannot be written: {_words(error)}") from None
+    except BaseException:
+        _discard(system, unfinished)
+        raise
+
+
+def move(source: str, target: str) -> None:
+    """Give a file or folder another name, in place of what had it."""
+    system, path = system_of(source)
+    remove(target)
+    try:
+        system.move(path, system_of(target)[1])
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {_words(error)}") from None
+
+
+def remove(address: str) -> None:
+    """Remove a file, or a folder with all that is in it, if it is there."""
+    from pyarrow import fs
+
+    system, path = system_of(address)
+    kind = system.get_file_info(path).type
+    if kind == fs.FileType.Directory:
+        system.delete_dir(path)
+    elif kind != fs.FileType.NotFound:
+        system.delete_file(path)
+
+
+def _discard(system: Any, path: str) -> None:
+    with suppress(OSError):  # it was never made, or its disk is gone
+        system.delete_file(path)
+
+
+def _words(error: BaseException) -> str:
+    """Return what the system says in a few words: Arrow puts the path and the number of the error around it."""
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()
+    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    return text if len(text) <= 160 else text[:157] + "..."

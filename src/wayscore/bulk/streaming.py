@@ -1,0 +1,294 @@
+"""score_stream: a run of any size, in bounded memory, on all cores or a cluster; the digits do not depend on which."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from wayscore.alignment import check_threshold
+from wayscore.bulk.course import Course, lay_out
+from wayscore.bulk.engines import engine_of
+from wayscore.bulk.parts import Parts
+from wayscore.bulk.pieces import Piece, plan
+from wayscore.bulk.storage import TABLES
+from wayscore.bulk.tally import Tally
+from wayscore.bulk.work import POLICIES, SETTINGS, Done, Task, worst_values
+from wayscore.convention import Convention
+from wayscore.episodes import References
+from wayscore.errors import FormatError, OptionError, OutputError
+from wayscore.formats import load_references
+from wayscore.metrics import find_metrics
+from wayscore.presets import find_convention
+from wayscore.report.summary import Summary, make_signature
+from wayscore.scenes import distances_for
+from wayscore.statistics import UNITS_AT_MOST, units_of
+
+ROWS_AT_ONCE = 65_536
+"""Rows in a worker's memory, by default."""
+OWN = "rows"
+"""What signatures call the references where rows carry their own."""
+
+
+def score_stream(
+    run: str | Path,
+    references: References | str | Path | None = None,
+    *,
+    graphs: Mapping[str, Any] | str | Path | None = None,
+    convention: str | Path | Convention = "paper",
+    threshold: float | None = None,
+    metrics: Any = None,
+    policies: Mapping[str, str | None] | None = None,
+    cluster: str = "none",
+    episodes: str | Path | None = None,
+    resume: bool = False,
+    workers: int = 1,
+    engine: str = "local",
+    scheduler: str | None = None,
+    rows: int = ROWS_AT_ONCE,
+    seed: int = 0,
+    resamples: int = 10_000,
+    name: str | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Summary:
+    """Score a run of any size in bounded memory.
+
+    Args:
+        run: a Parquet or JSONL file, a folder of them, or a pattern such as "runs/*.parquet"; any address that fsspec
+            knows. All of it is one run.
+        references: what was asked for; None where rows carry a `scene` and a `reference` of their own.
+        graphs: connectivity files, or scene -> distance; not needed for coordinates.
+        convention: the set of choices to score by.
+        threshold: d_th, in the units of the distance; the convention's by default.
+        metrics: which metrics; the convention's by default.
+        policies: what to do about each kind of problem (see `wayscore.bulk.work.POLICIES`).
+        cluster: what is resampled together: "none", "path" or "scan".
+        episodes: where to write the scores, a row an episode in the run's order: a .parquet file, or a folder of them.
+        resume: keep what an interrupted run finished of `episodes`.
+        workers: how many processes.
+        engine: "local", or "dask" for a cluster.
+        scheduler: the address of the cluster; one of this machine's processes by default.
+        rows: how many rows are in a worker's memory at a time.
+        seed: of the bootstrap.
+        resamples: of the bootstrap.
+        name: what to call the run.
+        progress: told what is going on, how many rows are done, and of how many.
+    """
+    tell = progress or (lambda _what, _done, _all: None)
+    rules = find_convention(convention)
+    d_th = rules.threshold if threshold is None else threshold
+    check_threshold(d_th)
+    if seed < 0 or resamples < 1 or rows < 1:
+        raise OptionError("seed must be 0 or more, resamples and rows 1 or more")
+    chosen = tuple(metric.symbol for metric in find_metrics(metrics if metrics is not None else rules.metrics or None))
+    engine_of(engine, workers, scheduler)  # a wrong one is told before the work
+    if resume and episodes is None:
+        raise OptionError("--resume goes on with the file that --episodes names; give that too")
+    course, asked = _course(references, graphs, rules, cluster)
+    pieces = plan(str(run), lambda what: tell(what, 0, 0))
+    total = pieces[-1].first + pieces[-1].rows
+    settings: dict[str, Any] = {
+        "convention": rules.signed,
+        "threshold": float(d_th),
+        "distance": course.fingerprint(),
+        "version": _version(),
+    }
+    task = Task(rules, d_th, chosen, _policies(policies or {}, rules), rows)
+    if episodes is not None:
+        task = replace(task, target=str(episodes), made_from=_digest(settings, task, asked, course))
+    done = Done(Tally(chosen))
+    finished = _finished(pieces, task, done) if resume else _cleared(pieces, task)
+    left = [piece for piece in pieces if piece.number not in finished]
+    for _, part in engine_of(engine, min(workers, len(left) or 1), scheduler)(left, course, task):
+        done.merge(part)
+        _check_duplicates(done, task, course)
+        tell("scoring", done.scored, total)
+    zeroes = _missing(done, task, course, asked)
+    if task.target:
+        settings["zeroed"] = done.zeroed
+        table = {key: value for key, value in settings.items() if value}
+        extra = _worst_part(Parts(task.target), len(pieces), zeroes, course, task)
+        Parts(task.target).assemble(len(pieces) + extra, {SETTINGS: json.dumps(table).encode()})
+    return _summary(name or name_of(str(run)), done, task, settings, asked, cluster, seed, resamples)
+
+
+def _course(
+    references: References | str | Path | None, graphs: Any, rules: Convention, cluster: str
+) -> tuple[Course, References | None]:
+    if references is None:
+        if cluster != "none":
+            raise OptionError("rows that carry their references have no paths to resample by; leave --cluster out")
+        if graphs is None or isinstance(graphs, Mapping):
+            return lay_out(None, graphs, rules), None
+        from wayscore.distances.matterport import load_graphs
+
+        return lay_out(None, load_graphs(graphs), rules), None
+    asked = references if isinstance(references, References) else load_references(references)
+    found = graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs, rules)
+    return lay_out(asked, found, rules, cluster), asked
+
+
+def _policies(given: Mapping[str, str | None], rules: Convention) -> dict[str, str]:
+    chosen = {}
+    for kind, allowed in POLICIES.items():
+        wanted = given.get(kind)
+        if wanted is None:
+            wanted = getattr(rules, kind, allowed[0])
+            wanted = wanted if wanted in allowed else allowed[0]
+        if wanted not in allowed:
+            raise OptionError(f"in a stream, {kind} episodes may be {', '.join(allowed)}; got {wanted!r}")
+        chosen[kind] = wanted
+    return chosen
+
+
+def _digest(settings: Mapping[str, Any], task: Task, asked: References | None, course: Course) -> str:
+    """Return a few digits that change with anything that scores depend on besides their rows."""
+    told = [
+        settings,
+        repr(task.rules),
+        task.metrics,
+        sorted(task.policies.items()),
+        "" if asked is None else asked.name,
+    ]
+    digest = hashlib.sha256(repr(told).encode())
+    if course.asked is not None:
+        digest.update("\n".join(course.asked.episodes).encode())
+        digest.update(course.asked.paths.places.tobytes())
+        digest.update(course.asked.paths.offsets.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _finished(pieces: Sequence[Piece], task: Task, done: Done) -> set[int]:
+    """Return the pieces whose parts are there, and add them to what is done."""
+    parts = Parts(task.target)
+    found = set()
+    for piece in pieces:
+        if parts.is_finished(piece.number, task.stamp(piece)) and (kept := parts.note(piece.number)) is not None:
+            done.merge(Done.from_bytes(kept))
+            found.add(piece.number)
+    return found
+
+
+def _cleared(pieces: Sequence[Piece], task: Task) -> set[int]:
+    """Remove what another run left, so that nothing of it is taken for this one's."""
+    if task.target:
+        if task.target in {piece.file for piece in pieces}:
+            raise OutputError(f"{task.target}: is the run itself; write the scores to another file")
+        Parts(task.target).remove()
+    return set()
+
+
+def _check_duplicates(done: Done, task: Task, course: Course) -> None:
+    if done.answers is None or task.policies["duplicate"] != "error" or done.answers.max(initial=0) < 2:
+        return
+    assert course.asked is not None
+    episode = course.asked.episodes[int(np.argmax(done.answers > 1))]
+    raise FormatError(
+        f"episode {episode!r} is answered more than once; see duplicate=all, which scores every answer by itself"
+    )
+
+
+def _missing(done: Done, task: Task, course: Course, asked: References | None) -> list[int]:
+    """Deal with references that nothing answers; return those that get the worst scores."""
+    if done.answers is None or course.asked is None or asked is None:
+        return []
+    several = int(np.count_nonzero(done.answers > 1))
+    if several:
+        done.problems["duplicate"] = several
+    lacking = np.flatnonzero(done.answers == 0).tolist()
+    if not lacking:
+        return []
+    done.problems["missing"] = len(lacking)
+    if task.policies["missing"] == "error":
+        names = ", ".join(course.asked.episodes[number] for number in lacking[:3])
+        more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
+        kept = "; with --resume the finished scores are kept" if task.target else ""
+        raise FormatError(
+            f"{len(lacking)} of the {len(done.answers)} episodes of {asked.name} are not answered: {names}{more}; see "
+            f"missing=skip or zero{kept}"
+        )
+    if task.policies["missing"] == "skip":
+        return []
+    worst = np.repeat(worst_values(task.metrics)[:, None], len(lacking), axis=1)
+    numbers = done.scored + np.arange(len(lacking))
+    if course.asked.clusters is not None:
+        numbers = course.asked.clusters[lacking]
+    done.tally.add(worst, units_of(numbers))
+    return lacking
+
+
+def _worst_part(parts: Parts, number: int, lacking: list[int], course: Course, task: Task) -> int:
+    """Write the references that nothing answers as one more part; return how many parts that makes."""
+    if not lacking:
+        return 0
+    import pyarrow as pa
+
+    assert course.asked is not None
+    schema = parts.schema(0)
+    values: dict[str, Any] = dict(zip(task.metrics, worst_values(task.metrics), strict=True))
+    columns = {name: np.full(len(lacking), values[name]) for name in schema.names if name in values}
+    columns["episode"] = pa.array([course.asked.episodes[place] for place in lacking])
+    columns["scene"] = pa.array([course.scenes[course.asked.scenes[place]] for place in lacking])
+    table = pa.table({name: columns[name] for name in schema.names}).cast(schema.remove_metadata())
+    with parts.writing(number, table.schema, task.made_from) as add:
+        add(table)
+    return 1
+
+
+def _summary(
+    name: str,
+    done: Done,
+    task: Task,
+    settings: dict[str, Any],
+    asked: References | None,
+    cluster: str,
+    seed: int,
+    resamples: int,
+) -> Summary:
+    tally = done.tally
+    if done.zeroed:
+        settings["zeroed"] = done.zeroed
+    undefined = tally.undefined()
+    problems = {kind: f"{task.policies[kind]}-{done.problems[kind]}" for kind in POLICIES if done.problems.get(kind)}
+    signature = make_signature(
+        settings,
+        references=OWN if asked is None else asked.name,
+        episodes=tally.rows,
+        problems=problems,
+        undefined=max(undefined.values(), default=0),
+        cluster=cluster,
+    )
+    return Summary(
+        name,
+        signature,
+        tally.rows,
+        done.problems.get("missing", 0),
+        done.problems.get("unknown", 0),
+        undefined,
+        tally.intervals(np.random.default_rng(seed), resamples=resamples),
+        settings,
+        bootstrap={"resamples": resamples, "seed": seed, "cluster": cluster, "units": min(tally.rows, UNITS_AT_MOST)},
+    )
+
+
+def name_of(address: str) -> str:
+    """Return what tables call a run.
+
+    >>> name_of("runs/agent.parquet"), name_of("runs/agent/"), name_of("runs/agent-*.jsonl")
+    ('agent', 'agent', 'agent')
+    """
+    name = PurePosixPath(address.rstrip("/")).name
+    for ending in sorted(TABLES, key=len, reverse=True):
+        name = name.removesuffix(ending)
+    return name.replace("*", "").strip("-_.") or "run"
+
+
+def _version() -> str:
+    from wayscore import __version__
+
+    return __version__

@@ -1,0 +1,164 @@
+"""What is kept of scores that stream by: exact sums that merge in any order, and the means and intervals they give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore import kernels
+from wayscore.errors import OptionError
+from wayscore.kernels.plain.tally import PLACES, add_wide
+from wayscore.series import Floats
+from wayscore.statistics import UNITS_AT_MOST, Interval, Rng, check_resampling, interval, resampled_means
+
+Integers = NDArray[np.int64]
+
+
+class Tally:
+    """The sums of several metrics over each unit of resampling: exact, so that no order or cut changes a bit.
+
+    A sum is a whole number of 2^-72, and a value counts as the nearest such number at or below it: doubles from 2^-20
+    on are kept as they are, smaller ones to 2e-22. Values that are not finite are undefined, as in a `ScoreTable`.
+
+    Attributes:
+        symbols: the metrics, in the order of the columns.
+        sizes: episodes in each unit.
+        sums: numbers of 128 bits for each unit and metric: the lower 64 bits, then the upper 64.
+        counts: over how many values each sum is.
+        least: the least finite value of each metric, infinite where there is none.
+
+    >>> first, second = Tally(["SR", "NE"]), Tally(["SR", "NE"])
+    >>> first.add(np.array([[1.0, 0.0], [0.5, np.inf]]), units=np.array([0, 1]))
+    >>> second.add(np.array([[1.0], [2.5]]), units=np.array([2]))
+    >>> first.merge(second)
+    >>> first.rows, first.means(), first.undefined()
+    (3, {'SR': 0.6666666666666666, 'NE': 1.5}, {'NE': 1})
+    """
+
+    def __init__(self, symbols: Iterable[str]) -> None:
+        self.symbols = tuple(symbols)
+        self.sizes: Integers = np.zeros(UNITS_AT_MOST, dtype=np.int64)
+        self.sums: Integers = np.zeros((UNITS_AT_MOST, len(self.symbols), 2), dtype=np.int64)
+        self.counts: Integers = np.zeros((UNITS_AT_MOST, len(self.symbols)), dtype=np.int64)
+        self.least: Floats = np.full(len(self.symbols), np.inf)
+
+    @property
+    def rows(self) -> int:
+        """How many episodes were added."""
+        return int(self.sizes.sum())
+
+    def add(self, columns: Floats, units: Integers) -> None:
+        """Add episodes: a row of values for each metric, and the unit of each episode, as `statistics.units_of` says.
+
+        Raises OptionError, and adds nothing, where a finite value is 2^40 or more in size.
+        """
+        columns = np.ascontiguousarray(columns, dtype=np.float64)
+        units = np.ascontiguousarray(units, dtype=np.int64)
+        if columns.shape != (len(self.symbols), *units.shape):
+            raise OptionError(
+                f"expected a row for each of {len(self.symbols)} metrics and a unit for each column, got values of "
+                f"shape {columns.shape} and units of shape {units.shape}"
+            )
+        try:
+            kernels.tally(columns, units, self.sums, self.counts)
+        except (OverflowError, ValueError) as error:
+            raise OptionError(str(error)) from None
+        self.sizes += np.bincount(units, minlength=UNITS_AT_MOST)
+        least = columns.min(axis=1, initial=np.inf)
+        if not (least > -np.inf).all():  # NaN or -inf, both undefined: rare, and dear to look for
+            least = np.where(np.isfinite(columns), columns, np.inf).min(axis=1)
+        np.minimum(self.least, least, out=self.least)
+
+    def merge(self, other: Tally) -> None:
+        """Add the episodes of another tally of the same metrics."""
+        if self.symbols != other.symbols:
+            raise OptionError(f"only tallies of the same metrics merge, not {self.symbols} with {other.symbols}")
+        try:
+            add_wide(self.sums, other.sums)
+        except OverflowError as error:
+            raise OptionError(str(error)) from None
+        self.counts += other.counts
+        self.sizes += other.sizes
+        np.minimum(self.least, other.least, out=self.least)
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of each metric: its exact total, rounded once, over its count; 0 where that is 0."""
+        totals = _whole(self.sums[self.sizes > 0]).sum(axis=0)
+        counts = self.counts.sum(axis=0).tolist()
+        return {
+            symbol: total / 2**PLACES / count if count else 0.0
+            for symbol, total, count in zip(self.symbols, totals, counts, strict=True)
+        }
+
+    def undefined(self) -> dict[str, int]:
+        """Return how many episodes left the mean of each metric, for those metrics where any did."""
+        left = (self.rows - self.counts.sum(axis=0)).tolist()
+        return {symbol: count for symbol, count in zip(self.symbols, left, strict=True) if count}
+
+    def intervals(self, rng: Rng, resamples: int = 10_000, level: float = 0.95) -> dict[str, Interval]:
+        """Return what `statistics.bootstrap_table` does of the same episodes, from their sums.
+
+        >>> tally = Tally(["SR"])
+        >>> tally.add(np.ones((1, 50)), units=np.arange(50))
+        >>> tally.intervals(np.random.default_rng(0))
+        {'SR': Interval(mean=1.0, low=1.0, high=1.0)}
+        """
+        check_resampling(rng, resamples, level)
+        means = self.means()
+        held = self.sizes > 0
+        if not held.any():
+            return {symbol: Interval(0.0, 0.0, 0.0) for symbol in self.symbols}
+        origin = np.where(np.isfinite(self.least), self.least, 0.0)
+        floors = np.array([math.floor(math.ldexp(value, PLACES)) for value in origin.tolist()], dtype=object)
+        above = _whole(self.sums[held]) - self.counts[held] * floors
+        sums = np.ldexp(above.astype(np.float64), -PLACES)
+        origin = np.where(sums.any(axis=0), origin, list(means.values()))  # a constant's mean may be rounded
+        found = resampled_means(sums, self.counts[held].astype(np.float64), origin, rng, resamples)
+        return {symbol: interval(means[symbol], row, level) for symbol, row in zip(self.symbols, found, strict=True)}
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Tally)
+            and self.symbols == other.symbols
+            and all(np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True))
+        )
+
+    def to_bytes(self) -> bytes:
+        """Return it as bytes, which are few where few units hold an episode."""
+        held = np.flatnonzero(self.sizes).astype(np.int64)
+        parts = (held, *(array[held] for array in self._arrays()[:3]), self.least)
+        return msgspec.msgpack.encode((self.symbols, *(part.tobytes() for part in parts)))
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Tally:
+        """Read what `to_bytes` wrote.
+
+        >>> Tally.from_bytes(Tally(["SR"]).to_bytes()) == Tally(["SR"])
+        True
+        """
+        symbols, held, *parts, least = msgspec.msgpack.decode(content)
+        tally = cls(symbols)
+        units = np.frombuffer(held, dtype=np.int64)
+        for array, part in zip(tally._arrays(), parts, strict=False):
+            array[units] = np.frombuffer(part, dtype=np.int64).reshape(len(units), *array.shape[1:])
+        tally.least[:] = np.frombuffer(least, dtype=np.float64)
+        return tally
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tally.from_bytes, (self.to_bytes(),)
+
+    def _arrays(self) -> tuple[Integers, Integers, Integers, Floats]:
+        return self.sizes, self.sums, self.counts, self.least
+
+
+def _whole(sums: Integers) -> NDArray[Any]:
+    """Return numbers of 128 bits as Python's own, which are as long as they need to be."""
+    high: NDArray[Any] = sums[..., 1].astype(object)
+    low: NDArray[Any] = sums[..., 0].view(np.uint64).astype(object)
+    whole: NDArray[Any] = high * 2**64 + low
+    return whole
