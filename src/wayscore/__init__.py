@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
+    "bulk.arrow": ("score_table",),
+    "bulk.streaming": ("score_stream",),
     "convention": ("Convention",),
     "presets": ("conventions",),
     "distances": ("Distance", "Euclidean", "Function", "Graph", "Grid", "Table"),
@@ -80,11 +82,15 @@ __all__ = [
     "load_run",
     "ndtw",
     "score",
+    "score_stream",
+    "score_table",
     "sdtw",
 ]
 
 if TYPE_CHECKING:
     from wayscore.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw
+    from wayscore.bulk.arrow import score_table
+    from wayscore.bulk.streaming import score_stream
     from wayscore.convention import Convention
     from wayscore.distances import Distance, Euclidean, Function, Graph, Grid, Table
     from wayscore.distances.matterport import load_graphs

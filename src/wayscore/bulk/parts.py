@@ -78,9 +78,7 @@ class Parts:
 
     def rows(self, number: int) -> Iterator[Any]:
         """Go through the record batches of a part."""
-        _, file = _opened(self.path(number))
-        with file:
-            yield from file.iter_batches(batch_size=ROWS_AT_ONCE)
+        yield from read_batches(self.path(number))
 
     def schema(self, number: int) -> Any:
         """Return the columns of a part."""
@@ -109,6 +107,13 @@ class Parts:
     def remove(self) -> None:
         """Remove the parts."""
         storage.remove(self.folder)
+
+
+def read_batches(address: str) -> Iterator[Any]:
+    """Go through the record batches of a Parquet file."""
+    _, file = _opened(address)
+    with file:
+        yield from file.iter_batches(batch_size=ROWS_AT_ONCE)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from wayscore.metrics import find_metrics
 from wayscore.presets import find_convention
 from wayscore.report.summary import Summary, make_signature
 from wayscore.scenes import distances_for
-from wayscore.statistics import UNITS_AT_MOST, units_of
+from wayscore.units import units_of
 
 ROWS_AT_ONCE = 65_536
 """Rows in a worker's memory, by default."""
@@ -272,7 +272,12 @@ def _summary(
         undefined,
         tally.intervals(np.random.default_rng(seed), resamples=resamples),
         settings,
-        bootstrap={"resamples": resamples, "seed": seed, "cluster": cluster, "units": min(tally.rows, UNITS_AT_MOST)},
+        bootstrap={
+            "resamples": resamples,
+            "seed": seed,
+            "cluster": cluster,
+            "units": int(np.count_nonzero(tally.sizes)),
+        },
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -14,7 +15,8 @@ from wayscore import kernels
 from wayscore.errors import OptionError
 from wayscore.kernels.plain.tally import PLACES, add_wide
 from wayscore.series import Floats
-from wayscore.statistics import UNITS_AT_MOST, Interval, Rng, check_resampling, interval, resampled_means
+from wayscore.statistics import check_resampling
+from wayscore.units import UNITS_AT_MOST, Interval, Rng, interval, resampled_means
 
 Integers = NDArray[np.int64]
 
@@ -52,8 +54,13 @@ class Tally:
         """How many episodes were added."""
         return int(self.sizes.sum())
 
+    @property
+    def units(self) -> int:
+        """How many units of resampling they are in."""
+        return int(np.count_nonzero(self.sizes))
+
     def add(self, columns: Floats, units: Integers) -> None:
-        """Add episodes: a row of values for each metric, and the unit of each episode, as `statistics.units_of` says.
+        """Add episodes: a row of values for each metric, and the unit of each episode (see `units_of`).
 
         Raises OptionError, and adds nothing, where a finite value is 2^40 or more in size.
         """
@@ -88,12 +95,21 @@ class Tally:
 
     def means(self) -> dict[str, float]:
         """Return the mean of each metric: its exact total, rounded once, over its count; 0 where that is 0."""
-        totals = _whole(self.sums[self.sizes > 0]).sum(axis=0)
         counts = self.counts.sum(axis=0).tolist()
         return {
-            symbol: total / 2**PLACES / count if count else 0.0
-            for symbol, total, count in zip(self.symbols, totals, counts, strict=True)
+            symbol: float(total) / count if count else 0.0
+            for (symbol, total), count in zip(self.totals().items(), counts, strict=True)
         }
+
+    def totals(self) -> dict[str, Fraction]:
+        """Return the exact total of each metric."""
+        totals = _whole(self.sums[self.sizes > 0]).sum(axis=0)
+        return {symbol: Fraction(int(total), 2**PLACES) for symbol, total in zip(self.symbols, totals, strict=True)}
+
+    def unit_sums(self) -> dict[str, Floats]:
+        """Return the sum of each metric over each unit that holds an episode."""
+        sums = np.ldexp(_whole(self.sums[self.sizes > 0]).astype(np.float64), -PLACES)
+        return dict(zip(self.symbols, sums.T, strict=True))
 
     def undefined(self) -> dict[str, int]:
         """Return how many episodes left the mean of each metric, for those metrics where any did."""

@@ -26,7 +26,7 @@ from wayscore.errors import FormatError
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import PathBatch
 from wayscore.scoring import score
-from wayscore.statistics import units_of
+from wayscore.units import units_of
 
 POLICIES: dict[str, tuple[str, ...]] = {
     "missing": ("error", "skip", "zero"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,12 +13,12 @@ from wayscore.cli.score import (
     FormatOption,
     GraphsOption,
     HtmlOption,
+    MaybeReferencesOption,
     MetricsOption,
     MissingOption,
     MoveOption,
     NodeOption,
     ReaderOption,
-    ReferencesOption,
     ResampleOption,
     ResamplesOption,
     SeedOption,
@@ -32,11 +31,19 @@ from wayscore.cli.score import (
     show,
     warn,
 )
+from wayscore.cli.streamed import (
+    ChunkOption,
+    EngineOption,
+    SchedulerOption,
+    WorkersOption,
+    compare_streamed,
+    is_stream,
+)
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Result files, two or more.", show_default=False)],
-    references: ReferencesOption,
+    runs: Annotated[list[str], typer.Argument(help="Result files, two or more.", show_default=False)],
+    references: MaybeReferencesOption = None,
     graphs: GraphsOption = None,
     reader: ReaderOption = None,
     convention: ConventionOption = "paper",
@@ -58,6 +65,10 @@ def compare(
     html: HtmlOption = None,
     seed: SeedOption = 0,
     resamples: ResamplesOption = 10_000,
+    workers: WorkersOption = None,
+    engine: EngineOption = "local",
+    scheduler: SchedulerOption = None,
+    chunk: ChunkOption = 65_536,
 ) -> None:
     """Compare runs on the episodes they share: intervals, paired tests, wins and losses, where they differ most.
 
@@ -66,9 +77,11 @@ def compare(
 
     Example: wayscore compare old.json new.json --references R2R_val_unseen.json --graphs connectivity/
 
+    Tables of any size are streamed, as by `wayscore score`; they must have the same episodes in the same order.
+
     Args:
         runs: result files, two or more.
-        references: what was asked for.
+        references: what was asked for; not needed where the rows of a table carry a scene and a reference.
         graphs: connectivity files; not needed for paths of coordinates.
         reader: settings of the references' reader, each as name=value; can be given several times.
         convention: the set of choices to score by; `wayscore conventions` lists them.
@@ -88,13 +101,17 @@ def compare(
         html: where to write a page for a browser, one file that needs no network.
         seed: of all resampling.
         resamples: of the bootstrap and of the randomization test.
+        workers: stream on so many processes.
+        engine: who streams: local processes, or a dask cluster.
+        scheduler: the address of that cluster.
+        chunk: rows in a worker's memory at a time, when streaming.
     """
     from wayscore.formats import load_references
     from wayscore.report import compare_runs, render_comparison
     from wayscore.report.render import check_form
 
     check_form(form)
-    asked = load_references(references, **reader_settings(reader))
+    asked = None if references is None else load_references(references, **reader_settings(reader))
     rules = sampled(convention, resample)
     policies = {
         "missing": missing,
@@ -104,6 +121,30 @@ def compare(
         "move": move,
         "node": node,
     }
+    streams = workers is not None or engine != "local" or duplicate == "all"
+    if asked is None or any(is_stream(run, asked, streams) for run in runs):
+        comparison = compare_streamed(
+            runs,
+            references=asked,
+            graphs=graphs,
+            convention=rules,
+            threshold=threshold,
+            metrics=metrics,
+            baseline=baseline,
+            policies=policies,
+            cluster=cluster,
+            top=top,
+            workers=workers,
+            engine=engine,
+            scheduler=scheduler,
+            rows=chunk,
+            seed=seed,
+            resamples=resamples,
+            refused={"--html": html},
+        )
+        show(lambda width, color: render_comparison(comparison, form, width=width, color=color))
+        warn(comparison.warnings if form == "json" else ())
+        return
     with progress_bar(4 * len(runs) - 1) as progress:
         comparison = compare_runs(
             runs,

@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from wayscore.errors import OptionError
+
+if TYPE_CHECKING:
+    from wayscore.report import Comparison
 
 LARGE = 64 * 2**20
 """Bytes from which on a table is streamed rather than read at once."""
@@ -55,13 +58,7 @@ def score_streams(
     """
     from wayscore.bulk.streaming import name_of, score_stream
 
-    if given := [option for option, value in refused.items() if value]:
-        raise OptionError(
-            f"{given[0]} needs the whole run in memory, and this one is streamed; leave it out, or work on the table "
-            "that --episodes writes"
-        )
-    if options["references"] is None and (plain := [run for run in runs if run.endswith((".json", ".json.gz"))]):
-        raise OptionError(f"{plain[0]}: what was asked for is missing; give it with --references FILE")
+    _check(runs, options["references"], refused)
     names = [name_of(run) for run in runs]
     summaries = []
     for number, (run, name) in enumerate(zip(runs, names, strict=True)):
@@ -75,6 +72,27 @@ def score_streams(
             )
         summaries.append(summary)
     return summaries
+
+
+def compare_streamed(
+    runs: Sequence[str], *, workers: int | None, refused: dict[str, Any], **options: Any
+) -> Comparison:
+    """Stream runs and compare them; the arguments are those of `score_streams` and of `compare_streams`."""
+    from wayscore.bulk.comparing import compare_streams
+
+    _check(runs, options["references"], refused)
+    with rows_bar("comparing") as progress:
+        return compare_streams(runs, workers=workers or os.cpu_count() or 1, progress=progress, **options)
+
+
+def _check(runs: Sequence[str], references: object, refused: dict[str, Any]) -> None:
+    if given := [option for option, value in refused.items() if value]:
+        raise OptionError(
+            f"{given[0]} needs the whole run in memory, and this one is streamed; leave it out, or work on the table "
+            "that `wayscore score --episodes` writes"
+        )
+    if references is None and (plain := [run for run in runs if run.endswith((".json", ".json.gz"))]):
+        raise OptionError(f"{plain[0]}: what was asked for is missing; give it with --references FILE")
 
 
 @contextmanager

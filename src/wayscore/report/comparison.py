@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wayscore.distances.base import Floats
 from wayscore.episodes import Run
 from wayscore.errors import OptionError, did_you_mean
 from wayscore.metrics import Metric, find_metrics
@@ -191,12 +192,7 @@ def compare_runs(
         progress: told of every piece of work: three for each run and one for each that is tested.
         **policies: what to do about each kind of problem (see `wayscore.episodes.POLICIES`).
     """
-    if len(runs) < 2:
-        raise OptionError(f"a comparison needs two runs or more, got {len(runs)}; one is scored by `wayscore score`")
-    check_choice("cluster by", cluster, CLUSTERS)
-    for name, value in (("top", top), ("seed", seed)):
-        if not isinstance(value, int) or value < 0:
-            raise OptionError(f"{name} must be a whole number, 0 or more, got {value!r}")
+    check_comparison(runs, cluster, top, seed)
     scored = score_runs(
         runs,
         references,
@@ -217,7 +213,7 @@ def compare_runs(
         tell(f"resampling {one.name}")
         found = summarize(one.table, one.joined, rng=seed, resamples=resamples, name=one.name, clusters=clusters)
         summaries.append(found)
-    base = scored[_place(baseline, scored, runs)]
+    base = scored[baseline_place(baseline, [one.name for one in scored], runs)]
     labels = None if clusters is None else clusters.of(base.table)
     others = [one for one in scored if one is not base]
     contrasts: list[Contrast] = []
@@ -225,7 +221,7 @@ def compare_runs(
         tell(f"testing {one.name}")
         contrasts += _contrasts(one, base, labels, seed, resamples)
     adjusted = holm([contrast.p for contrast in contrasts])
-    leading = _leading(metrics, base)
+    leading = leading_metric(metrics, base.table.metrics)
     ranked = {one.name: _examples(one, base, leading, top) for one in others}
     return Comparison(
         base.joined.references,
@@ -243,6 +239,16 @@ def compare_runs(
         (*differences(summaries), *few_clusters(cluster, labels)),
         tuple(scored),
     )
+
+
+def check_comparison(runs: Sequence[Any], cluster: str, top: object, seed: object) -> None:
+    """Refuse what cannot be compared."""
+    if len(runs) < 2:
+        raise OptionError(f"a comparison needs two runs or more, got {len(runs)}; one is scored by `wayscore score`")
+    check_choice("cluster by", cluster, CLUSTERS)
+    for name, value in (("top", top), ("seed", seed)):
+        if not isinstance(value, int) or value < 0:
+            raise OptionError(f"{name} must be a whole number, 0 or more, got {value!r}")
 
 
 def _contrasts(one: ScoredRun, base: ScoredRun, labels: list[str] | None, seed: int, resamples: int) -> list[Contrast]:
@@ -268,9 +274,8 @@ def _contrasts(one: ScoredRun, base: ScoredRun, labels: list[str] | None, seed: 
     return found
 
 
-def _leading(metrics: Any, base: ScoredRun) -> Metric:
+def leading_metric(metrics: Any, scored: Sequence[str]) -> Metric:
     """Return the metric that ranks episodes: the first named, else nDTW where it was scored."""
-    scored = base.table.metrics
     symbol = FIRST_METRIC if metrics is None and FIRST_METRIC in scored else scored[0]
     return find_metrics([symbol])[0]
 
@@ -278,17 +283,22 @@ def _leading(metrics: Any, base: ScoredRun) -> Metric:
 def _examples(
     one: ScoredRun, base: ScoredRun, metric: Metric, top: int
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """Return the episodes where a run gains most on the baseline, and those where it loses most."""
-    x, y = one.table[metric.symbol], base.table[metric.symbol]
+    scenes = base.table.scenes or [""] * len(base.table)
+    return rank_examples(one.table[metric.symbol], base.table[metric.symbol], base.table.episodes, scenes, metric, top)
+
+
+def rank_examples(
+    x: Floats, y: Floats, episodes: Sequence[Any], scenes: Sequence[str], metric: Metric, top: int
+) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+    """Return the episodes where a run (x) gains most on the baseline (y), and those where it loses most."""
     sign = -1.0 if metric.direction == "down" else 1.0
     undefined = -np.inf if metric.direction else np.inf
     better, worse = (np.where(np.isfinite(values), sign * values, undefined) for values in (x, y))
     gain = np.subtract(better, worse, out=np.zeros(len(x)), where=better != worse)
-    scenes = base.table.scenes or [""] * len(x)
 
     def take(order: Any, wanted: Any) -> tuple[Example, ...]:
         rows = [int(row) for row in order if wanted[row]][:top]
-        return tuple(Example(str(base.table.episodes[row]), scenes[row], float(y[row]), float(x[row])) for row in rows)
+        return tuple(Example(str(episodes[row]), scenes[row], float(y[row]), float(x[row])) for row in rows)
 
     return (
         take(np.argsort(-gain, kind="stable"), gain > 0),
@@ -296,11 +306,10 @@ def _examples(
     )
 
 
-def _place(wanted: str | int | None, scored: Sequence[ScoredRun], runs: Sequence[RunLike]) -> int:
+def baseline_place(wanted: str | int | None, names: Sequence[str], runs: Sequence[RunLike]) -> int:
     """Return where the baseline stands among the runs."""
     if wanted is None:
         return 0
-    names = [one.name for one in scored]
     files = [run.name if isinstance(run, Run) else str(run) for run in runs]
     for known in (names, files):
         if str(wanted) in known:
