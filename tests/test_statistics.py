@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wayscore as ws
-from wayscore import statistics
+from wayscore import statistics, units
 from wayscore.statistics import (
     Difference,
     Interval,
@@ -189,7 +189,7 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
     expected = results()
     for size in (1, 1_000, 7_777, 10**7):
-        monkeypatch.setattr(statistics, "PRODUCT_AT_ONCE", size)
+        monkeypatch.setattr(units, "PRODUCT_AT_ONCE", size)
         assert results() == pytest.approx(expected, rel=1e-12)
 
 
@@ -529,4 +529,4 @@ def test_scipy_waits_until_it_is_needed() -> None:
 def test_quantiles_are_those_of_numpy(sample: list[float], share: float) -> None:
     expected = np.quantile(sample, share)
     scale = max(map(abs, sample))
-    assert statistics._quantile(np.array(sample), share) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)
+    assert units._quantile(np.array(sample), share) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)
