@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wayscore as ws
-from wayscore import statistics, units
+from wayscore import units
 from wayscore.statistics import (
     Difference,
     Interval,

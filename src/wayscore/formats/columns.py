@@ -186,7 +186,7 @@ def _labelled(source: Source, labels: Mapping[str, Sequence[Any]]) -> Callable[[
             what = f"the code {code} is none of the {len(known)} labels{of}; convert the original file again"
             source.refuse(Fault(what, f"row {row}", field=f"column 'path', step {step}"))
             return REFUSED
-        return [known[code] for code in codes]
+        return list(map(known.__getitem__, codes))
 
     return look_up
 

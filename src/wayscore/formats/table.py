@@ -129,7 +129,7 @@ def _from_columns(source: Source, columns: Columns, kind: Any, expected: str) ->
     return [
         (f"row {number}", kind(**dict(zip(columns, row, strict=True))))
         for number, row in enumerate(cells)
-        if not any(cell is REFUSED for cell in row)
+        if not source.faults or not any(cell is REFUSED for cell in row)
     ]
 
 
@@ -172,7 +172,7 @@ def _with_paths(source: Source, rows: Iterable[tuple[int | str, Any]]) -> Iterat
 
 def _even(places: Any) -> Any:
     """Return labels as they are, and points as an array; None for a mixture."""
-    if isinstance(places, np.ndarray) or not any(isinstance(step, list) for step in places):
+    if isinstance(places, np.ndarray) or list not in map(type, places):
         return places
     lengths = {len(step) if isinstance(step, list) else 0 for step in places}
     return np.array(places, dtype=np.float64) if len(lengths) == 1 and 0 not in lengths else None
