@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.bulk_data import Town, make_town, streamed, write_parquet
+from wayscore.report import Summary
+
 settings.register_profile("wayscore", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("wayscore")
 
@@ -33,6 +36,23 @@ def golden(data: Path) -> Path:
     if not folder.is_dir():
         pytest.skip("no golden values beside WAYSCORE_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    """Generated worlds with references and runs."""
+    return make_town(tmp_path_factory.mktemp("town"))
+
+
+@pytest.fixture(scope="session")
+def whole(town: Town, tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Any]:
+    """The walks of the town in one file and one piece, scored at once: summary and scores."""
+    folder = tmp_path_factory.mktemp("whole")
+    run = write_parquet(folder / "walks.parquet", town.walks, rows=len(town.walks))
+    found = streamed(run, town.references, town.graphs, folder / "scores.parquet")
+    assert found[1]["episode"].to_pylist() == town.walks["episode"].to_pylist()
+    assert found[0].episodes == len(town.walks) == len(found[1])
+    return found
 
 
 def read_json(path: Path) -> Any:

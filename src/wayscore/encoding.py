@@ -106,8 +106,9 @@ def parts_by_number(
     """
     counts = np.bincount(numbers, minlength=len(spaces))
     ends = np.cumsum([0, *counts]).tolist()
-    order = np.argsort(numbers, kind="stable")
-    if not np.array_equal(order, np.arange(len(order))):
+    order = np.arange(len(numbers))
+    if (numbers[1:] < numbers[:-1]).any():
+        order = np.argsort(numbers, kind="stable")
         queries = queries.take(order)
         references = references.take(order) if pairs is None else references
     parts: list[Part] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wayscore.convention import Convention
 from wayscore.distances.base import Distance
 from wayscore.distances.euclidean import Euclidean
-from wayscore.distances.graph import Graph
+from wayscore.distances.graph import HOPS, Graph
 from wayscore.episodes import References
 from wayscore.errors import FormatError, PathError, did_you_mean
 from wayscore.paths import PathBatch
@@ -79,9 +79,11 @@ class Course:
         """Whether places are coordinates, and scenes do not matter."""
         return isinstance(self.spaces[0], Euclidean)
 
-    def fingerprint(self) -> list[str]:
-        """Return what signatures say of the distances."""
-        return sorted({space.fingerprint for space in self.spaces})
+    def described(self, scenes: Iterable[int]) -> dict[str, Any]:
+        """Return what the settings of a table say of the distances of some scenes."""
+        spaces = [self.spaces[scene] for scene in scenes]
+        told: dict[str, Any] = {"distance": sorted({space.fingerprint for space in spaces})}
+        return told | ({"unit": HOPS} if {getattr(space, "unit", "m") for space in spaces} == {HOPS} else {})
 
     def to_bytes(self) -> bytes:
         """Return the course as one block, arrays side by side after their description."""
@@ -134,6 +136,7 @@ def lay_out(
     if references.withheld:
         raise FormatError(f"{references.name}: this split holds starts only, so nothing can be scored")
     asked = list(references.first_instructions(rules.instructions).episodes.values())
+    partition = clusters_of(asked, cluster)  # in the references' order, as tables in memory number clusters
     scenes: tuple[str, ...] = ("",)
     spaces: list[Distance] = [Euclidean()]
     numbers = np.zeros(len(asked), dtype=np.int32)
@@ -146,10 +149,9 @@ def lay_out(
         numbers = np.array([number_of[reference.scene] for reference in asked], dtype=np.int32)
         asked = [asked[place] for place in np.argsort(numbers, kind="stable").tolist()]
         numbers = np.sort(numbers, kind="stable")
-    partition = clusters_of(asked, cluster)
     clusters = None
     if partition is not None:
-        number_of = {name: number for number, name in enumerate(partition.names)}
+        number_of = {label: number for number, label in enumerate(dict.fromkeys(partition.labels.values()))}
         clusters = np.array([number_of[partition.labels[reference.episode]] for reference in asked], dtype=np.int64)
     dense = [reference.dense for reference in asked]
     return _measured(

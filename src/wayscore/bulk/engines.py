@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from itertools import islice
@@ -25,6 +25,8 @@ Engine: TypeAlias = Callable[[Sequence[Piece], Course, Task], Iterator[tuple[Pie
 ENGINES = ("local", "dask")
 AHEAD = 2
 """Pieces that wait for every worker, so that none waits for a piece."""
+WAIT = 60.0
+"""Seconds in which a cluster gets its first worker."""
 RETRIES = 3
 """How often a piece is tried again whose worker died."""
 
@@ -55,23 +57,32 @@ def _here(pieces: Sequence[Piece], course: Course, task: Task) -> Iterator[tuple
         yield piece, score_piece(piece, course, task)
 
 
+def _until_done(
+    pieces: Sequence[Piece],
+    attempt: Callable[[Sequence[Piece]], Iterator[tuple[Piece, Done]]],
+    lost: tuple[type[Exception], ...],
+) -> Iterator[tuple[Piece, Done]]:
+    """Go through pieces as an attempt does; those that are lost with their workers are tried again."""
+    left = {piece.number: piece for piece in pieces}
+    for _ in range(1 + RETRIES):
+        try:
+            for piece, done in attempt(list(left.values())):
+                del left[piece.number]
+                yield piece, done
+        except lost:
+            continue
+        return
+    raise WayscoreError(
+        f"workers died {1 + RETRIES} times, most likely for want of memory; use fewer --workers or a smaller --chunk "
+        "(a script of your own must call this under `if __name__ == '__main__':`, since workers import it)"
+    )
+
+
 def _beside(pieces: Sequence[Piece], course: Course, task: Task, workers: int) -> Iterator[tuple[Piece, Done]]:
     with tempfile.TemporaryDirectory(prefix="wayscore-") as folder:
         mapped = str(Path(folder) / "course")
         Path(mapped).write_bytes(course.to_bytes())
-        left = {piece.number: piece for piece in pieces}
-        for _ in range(1 + RETRIES):
-            try:
-                for piece, done in _pooled(list(left.values()), mapped, task, workers):
-                    del left[piece.number]
-                    yield piece, done
-            except BrokenProcessPool:
-                continue
-            return
-    raise WayscoreError(
-        f"a worker process died {1 + RETRIES} times, most likely for want of memory; use fewer --workers or a smaller "
-        "--chunk"
-    )
+        yield from _until_done(pieces, lambda left: _pooled(left, mapped, task, workers), (BrokenProcessPool,))
 
 
 def _pooled(pieces: Sequence[Piece], mapped: str, task: Task, workers: int) -> Iterator[tuple[Piece, Done]]:
@@ -102,30 +113,40 @@ def _on_dask(
     if scheduler is None:
         os.environ.setdefault("DASK_DISTRIBUTED__LOGGING__DISTRIBUTED", "error")
         cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", silence_logs=50
+            n_workers=workers, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1", silence_logs=50
         )
     try:
         client = distributed.Client(scheduler or cluster, set_as_default=False)
     except OSError as error:
         raise OptionError(f"no Dask scheduler answers at {scheduler}: {error}") from None
     try:
-        shared = client.scatter(course.to_bytes(), broadcast=True, hash=False)
-        coming = iter(pieces)
-        running: dict[Any, Piece] = {}
-        done = distributed.as_completed(loop=client.loop)
-
-        def submit(count: int) -> None:
-            for piece in islice(coming, count):
-                future = client.submit(score_piece, piece, shared, task, pure=False, retries=RETRIES)
-                running[future] = piece
-                done.add(future)
-
-        submit(AHEAD * max(workers, len(client.ncores()) or 1))
-        for future in done:
-            piece = running.pop(future)
-            yield piece, future.result()
-            submit(1)
+        lost = (distributed.KilledWorker, CancelledError)  # the course goes with the last worker that had it
+        yield from _until_done(pieces, lambda left: _clustered(left, course, task, client), lost)
     finally:
         client.close()
         if cluster is not None:
             cluster.close()
+
+
+def _clustered(pieces: Sequence[Piece], course: Course, task: Task, client: Any) -> Iterator[tuple[Piece, Done]]:
+    distributed: Any = import_module("distributed")
+    try:
+        client.wait_for_workers(1, timeout=WAIT)
+    except TimeoutError:
+        raise OptionError(f"the Dask scheduler at {client.scheduler.address} has no workers; start some") from None
+    shared = client.scatter(course.to_bytes(), broadcast=True, hash=False)
+    coming = iter(pieces)
+    running: dict[Any, Piece] = {}
+    done = distributed.as_completed(loop=client.loop)
+
+    def submit(count: int) -> None:
+        for piece in islice(coming, count):
+            future = client.submit(score_piece, piece, shared, task, pure=False, retries=RETRIES)
+            running[future] = piece
+            done.add(future)
+
+    submit(AHEAD * sum(client.ncores().values()))
+    for future in done:
+        piece = running.pop(future)
+        yield piece, future.result()
+        submit(1)

@@ -129,6 +129,12 @@ class Layout:
                 )
         if self.kind == "references":
             scenes = [item.scene for item in items]
+            walked = next((item for item in items if item.dense is not None), None)
+            if walked is not None and not self.dense:
+                raise FormatError(
+                    f"episode {walked.episode!r}: has a dense walk, but the first record has no field 'dense'; give it "
+                    "there too, null if need be"
+                )
         places = labels.encode(paths, scenes) if self.dimension is None else _points(paths, self.dimension)
         columns: dict[str, Any] = {"scene": scenes, "path": _lists(paths, places)}
         if self.dense:
@@ -165,7 +171,7 @@ def checksum_of(schema: Any, batches: Iterable[Any]) -> str:
     for batch in batches:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             _add(sums, name, column)
-    notes = {name.decode(): (schema.metadata or {}).get(name, b"").decode() for name in (FORMAT, OPTIONS)}
+    notes = {name.decode(): (schema.metadata or {}).get(name, b"").hex() for name in (FORMAT, OPTIONS)}
     parts = {name: some.hexdigest() for name, some in sorted(sums.items())}
     content = [schema.names, parts, notes, labels_of(schema)]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
@@ -221,6 +227,6 @@ def _dense(items: Sequence[Any], dimension: int) -> Any:
         if dimension_of(walk) != dimension:
             raise FormatError(
                 f"episode {item.episode!r}: its dense walk has {_kind_of(dimension_of(walk))}, expected "
-                f"{_kind_of(dimension)}, as its path has"
+                f"{_kind_of(dimension)}"
             )
     return _lists(walks, _points(walks, dimension), pa.array([item.dense is None for item in items]))

@@ -14,8 +14,6 @@ from typing import Any
 from wayscore.bulk import storage
 from wayscore.errors import FormatError, OutputError
 
-FOLDER = ".parts"
-"""Added to the name of a result: the folder of its parts."""
 MADE_FROM = b"wayscore.made_from"
 """The key under which a part says what it was made from."""
 
@@ -36,7 +34,7 @@ class Parts:
     @property
     def folder(self) -> str:
         """Where the parts are until the result is complete."""
-        return self.target.rstrip("/") + FOLDER
+        return self.target.rstrip("/") + storage.PARTS
 
     def path(self, number: int) -> str:
         """Return where a part is."""
@@ -92,8 +90,10 @@ class Parts:
             metadata: what the file says of itself beside what the parts say.
         """
         if not self.target.endswith(".parquet"):
-            for number in range(count):
-                storage.remove(self._note(number))
+            kept = {self.path(number).rpartition("/")[2] for number in range(count)}
+            for name in storage.names_in(self.folder):
+                if name not in kept:  # notes, and what others left who were interrupted
+                    storage.remove(f"{self.folder}/{name}")
             storage.move(self.folder, self.target.rstrip("/"))
             return
         schema, _ = _opened(self.path(0))
@@ -126,11 +126,17 @@ def written(address: str, schema: Any) -> Iterator[Callable[[Any], None]]:
     import pyarrow.parquet as pq
 
     words = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    words += [f"{field.name}.list.element" for field in schema if pa.types.is_list(field.type)]
     try:
         with (
             storage.replacing(address) as stream,
             pq.ParquetWriter(
-                stream, schema, compression="lz4", use_dictionary=words, write_page_checksum=True
+                stream,
+                schema,
+                compression="lz4",
+                use_dictionary=words,
+                write_statistics=words,
+                write_page_checksum=True,
             ) as writer,
         ):
             yield writer.write_table

@@ -6,23 +6,27 @@ A piece is read by itself, a batch of rows at a time, by whoever gets it; the pl
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
 from wayscore.bulk import storage
 from wayscore.bulk.layout import labels_of
-from wayscore.bulk.rows import COLUMNS, Line, Rows, from_arrow, from_lines
+from wayscore.bulk.rows import COLUMNS, OWN, Line, Rows, from_arrow, from_lines
 from wayscore.errors import FormatError
 from wayscore.formats.faults import FAULTS, wrong_type
 
+Cut: TypeAlias = tuple[int, int, int]
+"""Where some rows begin and end, and how many they are."""
 ROWS = 200_000
-"""Small row groups go together until a piece has so many rows."""
-BLOCK = 32 * 2**20
-"""Bytes of JSON lines in a piece."""
+"""Row groups go together until a piece has so many rows ..."""
+PIECES = 4096
+"""... or there are so many pieces."""
+BLOCK = 8 * 2**20
+"""Bytes of JSON lines that are not cut."""
 LINE = 64 * 2**20
 """Bytes that one line may have."""
 EXPECTED = '{"episode": ..., "path": [label, ...] or [[x, y, z], ...]} a line'
@@ -63,21 +67,35 @@ class Piece:
 
 def plan(address: str, progress: Callable[[str], None] | None = None) -> list[Piece]:
     """Return the pieces of a run: a file, a folder of files or all that match a pattern, in order of their names."""
-    pieces: list[Piece] = []
-    row = 0
+    found = []
     for file in storage.find_files(address):
         if progress is not None:
             progress(f"looking at {PurePosixPath(file).name}")
-        stamp = storage.stamp(file)
-        cuts = _row_groups if file.endswith(".parquet") or _is_parquet(file) else _stretches
-        kind = "parquet" if cuts is _row_groups else "lines"
+        kind = "parquet" if file.endswith(".parquet") or _is_parquet(file) else "lines"
+        found.append((file, kind, storage.stamp(file), list((_row_groups if kind == "parquet" else _stretches)(file))))
+    total = sum(rows for *_, cuts in found for _, _, rows in cuts)
+    if not total:
+        raise FormatError(f"{address}: holds no rows; expected episodes and paths")
+    pieces: list[Piece] = []
+    row = 0
+    for file, kind, stamp, cuts in found:
         before = 0
-        for start, stop, rows in cuts(file):
+        for start, stop, rows in _together(cuts, max(ROWS, total // PIECES)):
             pieces.append(Piece(len(pieces), file, kind, row, start, stop, before, rows, stamp))
             row, before = row + rows, before + rows
-    if not row:
-        raise FormatError(f"{address}: holds no rows; expected episodes and paths")
     return pieces
+
+
+def _together(cuts: Sequence[Cut], most: int) -> Iterator[Cut]:
+    """Join neighbouring cuts up to so many rows."""
+    first, rows = 0, 0
+    for number, (_, _, count) in enumerate(cuts):
+        if rows and rows + count > most:
+            yield cuts[first][0], cuts[number - 1][1], rows
+            first, rows = number, 0
+        rows += count
+    if rows:
+        yield cuts[first][0], cuts[-1][1], rows
 
 
 def _is_parquet(file: str) -> bool:
@@ -97,20 +115,13 @@ def _parquet(file: str) -> Any:
         raise FormatError(f"{file}: is damaged Parquet ({_line(error)}); copy or write it again") from None
 
 
-def _row_groups(file: str) -> Iterator[tuple[int, int, int]]:
+def _row_groups(file: str) -> Iterator[Cut]:
     with _parquet(file) as opened:
-        counts = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
-    start = rows = 0
-    for number, count in enumerate(counts):
-        if rows and rows + count > ROWS:
-            yield start, number, rows
-            start, rows = number, 0
-        rows += count
-    if rows:
-        yield start, len(counts), rows
+        for number in range(opened.num_row_groups):
+            yield number, number + 1, opened.metadata.row_group(number).num_rows
 
 
-def _stretches(file: str) -> Iterator[tuple[int, int, int]]:
+def _stretches(file: str) -> Iterator[Cut]:
     """Cut JSON lines at line ends; gzipped ones are one piece, since nothing can be read from their middle."""
     with storage.open_file(file) as raw:
         packed = raw.read(2) == b"\x1f\x8b"
@@ -136,24 +147,25 @@ def _stretches(file: str) -> Iterator[tuple[int, int, int]]:
             yield start, at, lines + 1
 
 
-def read(piece: Piece, rows: int) -> Iterator[Rows]:
+def read(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
     """Go through the rows of a piece, some at a time.
 
     Args:
         piece: what to read.
         rows: how many rows at a time, at most.
+        own: whether rows carry their scenes and references.
 
     Raises:
         FormatError: naming the file and the row group or line that cannot be read.
     """
-    yield from (_read_parquet if piece.kind == "parquet" else _read_lines)(piece, rows)
+    yield from (_read_parquet if piece.kind == "parquet" else _read_lines)(piece, rows, own)
 
 
-def _read_parquet(piece: Piece, rows: int) -> Iterator[Rows]:
+def _read_parquet(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
     import pyarrow as pa
 
     with _parquet(piece.file) as file:
-        names = [name for name in COLUMNS if name in file.schema_arrow.names]
+        names = [name for name in COLUMNS if name in file.schema_arrow.names and (own or name not in OWN)]
         labels = labels_of(file.schema_arrow)
         row, first = piece.row, piece.first
         for group in range(piece.start, piece.stop):
@@ -180,7 +192,7 @@ def _line_names(file: str, first: int) -> Callable[[int], str]:
     return lambda number: f"{file}, line {first + number + 1}"
 
 
-def _read_lines(piece: Piece, rows: int) -> Iterator[Rows]:
+def _read_lines(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
     decoder = msgspec.json.Decoder(Line)
     row, first = piece.row, piece.first
     with storage.open_file(piece.file) as raw:
@@ -193,11 +205,11 @@ def _read_lines(piece: Piece, rows: int) -> Iterator[Rows]:
             cut = block.rfind(b"\n") + 1
             lines, rest = (rest + block[:cut], block[cut:]) if cut else (b"", rest + block)
             for some in _cut(lines, rows):
-                yield from_lines(_decode(decoder, some, piece.file, row), first, _line_names(piece.file, row))
+                yield from_lines(_decode(decoder, some, piece.file, row), first, _line_names(piece.file, row), own)
                 count = some.count(b"\n") + (not some.endswith(b"\n"))
                 row, first = row + count, first + count
         if rest.strip():
-            yield from_lines(_decode(decoder, rest, piece.file, row), first, _line_names(piece.file, row))
+            yield from_lines(_decode(decoder, rest, piece.file, row), first, _line_names(piece.file, row), own)
 
 
 _CHUNK = 8 * 2**20

@@ -17,11 +17,12 @@ from wayscore import kernels
 from wayscore.bulk.course import Course
 from wayscore.bulk.rows import Coded, Rows, Walks, Where
 from wayscore.errors import FormatError, did_you_mean
+from wayscore.kernels.plain.place import ASTRAY, LEAPING
 from wayscore.paths import Offsets, PathBatch, offsets_of
 from wayscore.problems import START_TOLERANCE
 
 UNKNOWN = -1
-"""The code of a place that its scene does not have, and the number of a reference that there is none of."""
+"""The number of a reference that there is none of, and the code of a place that its scene does not have, or less."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +32,7 @@ class Placed:
     Attributes:
         order: the row that each is.
         scenes: the number of each one's scene, rising.
-        walks: encoded, -1 for places that the scene does not have.
+        walks: encoded, with a negative code for each place that the scene does not have.
         pairs: the number of each one's reference; None where rows carry their references.
         references: those that rows carry, in step with the walks.
         unknown: the rows that answer no reference.
@@ -53,8 +54,9 @@ class Placer:
     def __init__(self, course: Course) -> None:
         self.course = course
         self._scenes = {scene: number for number, scene in enumerate(course.scenes)}
-        self._codes: dict[tuple[int, int], tuple[Any, NDArray[np.int32]]] = {}
-        self._edges: dict[int, NDArray[np.bool_]] = {}
+        self._codes: dict[int, tuple[Any, dict[int, NDArray[np.int32]]]] = {}
+        self._edges: dict[int, NDArray[np.uint8]] = {}
+        self._found: tuple[Any, Any, NDArray[np.int64]] | None = None
 
     def place(self, rows: Rows) -> Placed:
         """Put rows in their places."""
@@ -62,31 +64,48 @@ class Placer:
         if rows.references is None:
             if asked is None:
                 raise FormatError(f"{rows.where(0)}: rows carry no reference; give the references with --references")
-            pairs = _looked_up(rows.episodes, asked.numbers)
+            pairs = self._looked_up(rows.episodes, asked.numbers)
             unknown = np.flatnonzero(pairs < 0)
             scenes = np.where(pairs < 0, len(self.course.scenes), asked.scenes[pairs])
         else:
             pairs, unknown = None, np.empty(0, dtype=np.int64)
             scenes = self._scenes_of(rows)
-        order = np.argsort(scenes, kind="stable")[: len(scenes) - len(unknown)]
+        few = scenes.astype(np.uint16) if len(self.course.scenes) < 2**16 else scenes  # which NumPy sorts by digits
+        order = np.argsort(few, kind="stable")[: len(scenes) - len(unknown)]
         scenes = scenes[order].astype(np.int32)
         pairs = None if pairs is None else pairs[order]
-        walks = self._encode(rows.walks, order, scenes, rows.where)
+        walks, flags = self._encode(rows.walks, order, scenes, rows.where)
         references = None
         if rows.references is not None:
-            references = self._encode(rows.references, order, scenes, rows.where)
-            if not self.course.is_flat and len(bad := np.flatnonzero(references.places < 0)):
-                row = int(order[_path_of(references.offsets, bad[:1])[0]])
+            references, wrong = self._encode(rows.references, order, scenes, rows.where)
+            if wrong is not None and len(bad := np.flatnonzero(wrong & ASTRAY)):
+                row = int(order[bad[0]])
                 raise FormatError(f"{rows.where(row)}: its reference visits a place that its scene does not have")
-        problems = self._problems(walks, scenes, pairs, references)
+        problems = self._problems(walks, flags, pairs, references)
         return Placed(order, scenes, walks, pairs, references, unknown, problems)
+
+    def _looked_up(self, names: Any, numbers: Any) -> NDArray[np.int64]:
+        """Return the number of each name, -1 where there is none; each different name is looked up once."""
+        if isinstance(names, list):
+            return np.fromiter((numbers.get(name, UNKNOWN) for name in names), dtype=np.int64, count=len(names))
+        import pyarrow as pa
+
+        if names.null_count:
+            names = names.cast(pa.string()).fill_null("")
+        if not pa.types.is_dictionary(names.type):
+            names = names.dictionary_encode()
+        last = self._found  # row groups of one file mostly share their dictionary
+        if last is None or last[0] is not numbers or not last[1].equals(names.dictionary):
+            found = [numbers.get(str(name), UNKNOWN) for name in names.dictionary.to_pylist()]
+            last = self._found = (numbers, names.dictionary, np.array(found, dtype=np.int64))
+        return last[2][names.indices.to_numpy()] if len(last[2]) else np.empty(0, dtype=np.int64)
 
     def _scenes_of(self, rows: Rows) -> NDArray[np.int64]:
         if self.course.is_flat:
             return np.zeros(len(rows), dtype=np.int64)
         if rows.scenes is None:
             raise FormatError(f"{rows.where(0)}: has no scene, which rows need that carry their reference")
-        numbers = _looked_up(rows.scenes, self._scenes)
+        numbers = self._looked_up(rows.scenes, self._scenes)
         if len(bad := np.flatnonzero(numbers < 0)):
             row = int(bad[0])
             scene = str(rows.scenes[row])
@@ -96,46 +115,57 @@ class Placer:
             )
         return numbers
 
-    def _encode(self, walks: Walks, order: Offsets, scenes: NDArray[np.int32], where: Where) -> PathBatch:
-        in_place = len(order) == len(walks.offsets if isinstance(walks, Coded) else walks) - isinstance(walks, Coded)
-        in_place = in_place and bool((order[1:] >= order[:-1]).all())
+    def _encode(self, walks: Walks, order: Offsets, scenes: NDArray[np.int32], where: Where) -> tuple[PathBatch, Any]:
+        """Return walks in this order, encoded, and of labels their flags."""
         if isinstance(walks, PathBatch):
             if not self.course.is_flat:
                 raise FormatError(f"{where(0)}: paths hold points, but scenes know nodes by their labels")
-            return walks if in_place else walks.take(order)
+            in_order = len(order) == len(walks) and bool((order[1:] >= order[:-1]).all())
+            return walks if in_order else walks.take(order), None
         if self.course.is_flat:
             raise FormatError(f"{where(0)}: paths hold labels, so distances need the graphs; give them with --graphs")
+        rows = order
         if isinstance(walks, list):
-            return self._encode_lists([walks[row] for row in order.tolist()], order, scenes, where)
-        raw = PathBatch(walks.codes, walks.offsets)
-        raw = raw if in_place else raw.take(order)
-        codes = np.empty(len(raw.places), dtype=np.int32)
+            walks = self._encode_lists([walks[row] for row in order.tolist()], order, scenes, where)
+            rows = np.arange(len(order))
+        out = np.empty(len(walks.codes), dtype=np.int32)
+        offsets = np.zeros(len(order) + 1, dtype=np.int64)
+        flags = np.empty(len(order), dtype=np.uint8)
         for scene, start, stop in _stretches(scenes):
-            first, last = int(raw.offsets[start]), int(raw.offsets[stop])
-            given, known = raw.places[first:last], self._codes_of(walks, scene)
-            if given.size and not (0 <= int(given.min()) and int(given.max()) < len(known)):
-                bad = first + int(np.argmax((given < 0) | (given >= len(known))))
-                row = int(order[_path_of(raw.offsets, np.array([bad]))[0]])
+            first = int(offsets[start])
+            ends = offsets[start + 1 : stop + 1]
+            known = self._codes_of(walks, scene) if walks.labels else None
+            table = self._edge_table(scene)
+            bad = kernels.place(
+                walks.codes, walks.offsets, rows[start:stop], known, table, out[first:], ends, flags[start:stop]
+            )
+            if bad >= 0:
+                row = int(np.searchsorted(walks.offsets, bad, side="right")) - 1
                 raise FormatError(
-                    f"{where(row)}: code {raw.places[bad]} stands for no label; the file lists {len(known)} of the "
-                    f"scene {self.course.scenes[scene]}"
+                    f"{where(row)}: code {walks.codes[bad]} stands for no label; the file lists "
+                    f"{0 if known is None else len(known)} of the scene {self.course.scenes[scene]}"
                 )
-            np.take(known, given, out=codes[first:last])
-        return PathBatch(codes, raw.offsets)
+            ends += first
+            if table is None:
+                flags[start:stop] |= self._leaps(scene, out[first : int(ends[-1])], offsets[start : stop + 1] - first)
+        return PathBatch(out[: int(offsets[-1])], offsets), flags
 
     def _codes_of(self, walks: Coded, scene: int) -> NDArray[np.int32]:
-        """Return the graph's code of each of the file's, -1 where the graph lacks it."""
-        key = (id(walks.labels), scene)
+        """Return the graph's code of each of the file's, a negative one of its own where the graph lacks it."""
+        key = id(walks.labels)
         if key not in self._codes:
+            if len(self._codes) > 8:  # dictionaries of single batches
+                self._codes.clear()
+            self._codes[key] = (walks.labels, {})  # kept alive, so that no other gets its id
+        found = self._codes[key][1]
+        if scene not in found:
             labels = walks.labels.get(self.course.scenes[scene], walks.labels.get("", ()))
             index = self.course.graphs[scene].index
-            found = np.array([index.get(label, UNKNOWN) for label in labels], dtype=np.int32)
-            if len(self._codes) > 10_000:  # dictionaries of single batches
-                self._codes.clear()
-            self._codes[key] = (walks.labels, found)  # kept alive, so that no other gets its id
-        return self._codes[key][1]
+            codes = [index.get(label, UNKNOWN - number) for number, label in enumerate(labels)]
+            found[scene] = np.array(codes, dtype=np.int32)
+        return found[scene]
 
-    def _encode_lists(self, paths: list[Any], order: Offsets, scenes: NDArray[np.int32], where: Where) -> PathBatch:
+    def _encode_lists(self, paths: list[Any], order: Offsets, scenes: NDArray[np.int32], where: Where) -> Coded:
         rows = order.tolist()
         offsets = offsets_of(paths, role=lambda number: where(rows[number]))
         codes = np.empty(int(offsets[-1]), dtype=np.int32)
@@ -145,12 +175,14 @@ class Placer:
         except TypeError:
             raise FormatError(f"{where(rows[0])}: a path holds something that is no label") from None
         if not known:
+            strange: dict[Any, int] = {}
             labels = ((label, index) for path, index in zip(paths, indexes, strict=True) for label in path)
-            codes = np.array([index.get(label, UNKNOWN) for label, index in labels], dtype=np.int32)
-        return PathBatch(codes, offsets)
+            found = [index.get(label, strange.setdefault(label, UNKNOWN - len(strange))) for label, index in labels]
+            codes = np.array(found, dtype=np.int32)
+        return Coded(codes, offsets, {})
 
     def _problems(
-        self, walks: PathBatch, scenes: NDArray[np.int32], pairs: Offsets | None, references: PathBatch | None
+        self, walks: PathBatch, flags: Any, pairs: Offsets | None, references: PathBatch | None
     ) -> dict[str, NDArray[np.bool_]]:
         starts = walks.places[walks.offsets[:-1]]
         if references is not None:
@@ -160,43 +192,33 @@ class Placer:
             assert pairs is not None
             paths = self.course.asked.paths
             asked = paths.places[paths.offsets[:-1]][pairs]
-        count = len(walks)
-        if self.course.is_flat:
-            same = starts.shape == asked.shape
-            apart = np.linalg.norm(starts - asked, axis=1) > START_TOLERANCE if same else np.zeros(count, dtype=bool)
-            return {"start": apart, "move": np.zeros(count, dtype=bool), "node": np.zeros(count, dtype=bool)}
-        astray = np.zeros(count, dtype=bool)
-        if len(bad := np.flatnonzero(walks.places < 0)):
-            astray[_path_of(walks.offsets, bad)] = True
-        leaping = np.zeros(count, dtype=bool)
-        for scene, start, stop in _stretches(scenes):
-            ends = walks.offsets[start : stop + 1]
-            steps = walks.places[ends[0] : ends[-1]]
-            wrong = ~self._linked(scene, steps[:-1], steps[1:])
-            wrong[ends[1:-1] - ends[0] - 1] = False  # from one walk to the next
-            if len(at := np.flatnonzero(wrong)):
-                leaping[_path_of(walks.offsets, at + ends[0])] = True
-        return {"start": starts != asked, "move": leaping, "node": astray}
+        if flags is not None:
+            return {"start": starts != asked, "move": (flags & LEAPING) > 0, "node": (flags & ASTRAY) > 0}
+        none = np.zeros(len(walks), dtype=bool)
+        same = starts.shape == asked.shape
+        apart = np.linalg.norm(starts - asked, axis=1) > START_TOLERANCE if same else none
+        return {"start": apart, "move": none, "node": none}
 
-    def _linked(self, scene: int, a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Say of each move whether it stays or follows an edge."""
+    def _edge_table(self, scene: int) -> NDArray[np.uint8] | None:
+        """Return which moves of a scene follow an edge; None where it is too large for a table of them."""
         graph = self.course.graphs[scene]
-        if getattr(graph, "table", None) is None:  # too large for a table of its edges
-            return np.asarray((a == b) | graph.has_edges(a, b))
-        size = len(graph) + 1  # the last row and column are those of unknown places, which nothing leads to
+        if getattr(graph, "table", None) is None:
+            return None
         if scene not in self._edges:
-            edges = np.zeros((size, size), dtype=bool)
+            edges = np.zeros((len(graph), len(graph)), dtype=np.uint8)
             starts, targets = graph.adjacency
-            edges[np.repeat(np.arange(len(graph)), np.diff(starts)), targets] = True
-            np.fill_diagonal(edges, True)
-            self._edges[scene] = edges.reshape(-1)
-        moves = a.astype(np.int64)
-        moves *= size
-        moves += b
-        if min(a.min(initial=0), b.min(initial=0)) < 0:
-            moves[(a < 0) | (b < 0)] = (size - 1) * size
-        linked: NDArray[np.bool_] = self._edges[scene][moves]
-        return linked
+            edges[np.repeat(np.arange(len(graph)), np.diff(starts)), targets] = 1
+            self._edges[scene] = edges
+        return self._edges[scene]
+
+    def _leaps(self, scene: int, steps: NDArray[np.int32], offsets: Offsets) -> NDArray[np.uint8]:
+        """Flag walks with a step that is no edge."""
+        a, b = steps[:-1], steps[1:]
+        wrong = (a != b) & ~self.course.graphs[scene].has_edges(a, b)
+        wrong[offsets[1:-1] - 1] = False  # from one walk to the next
+        flags = np.zeros(len(offsets) - 1, dtype=np.uint8)
+        flags[np.searchsorted(offsets, np.flatnonzero(wrong), side="right") - 1] = LEAPING
+        return flags
 
 
 def _stretches(scenes: NDArray[np.int32]) -> Iterator[tuple[int, int, int]]:
@@ -205,21 +227,3 @@ def _stretches(scenes: NDArray[np.int32]) -> Iterator[tuple[int, int, int]]:
     for start, stop in pairwise([0, *changes.tolist(), len(scenes)]):
         if start < stop:
             yield int(scenes[start]), start, stop
-
-
-def _path_of(offsets: Offsets, places: NDArray[Any]) -> Offsets:
-    return np.asarray(np.searchsorted(offsets, places, side="right") - 1, dtype=np.int64)
-
-
-def _looked_up(names: Any, numbers: Any) -> NDArray[np.int64]:
-    """Return the number of each name, -1 where there is none; each different name is looked up once."""
-    if isinstance(names, list):
-        return np.fromiter((numbers.get(name, UNKNOWN) for name in names), dtype=np.int64, count=len(names))
-    import pyarrow as pa
-
-    if not pa.types.is_dictionary(names.type):
-        names = names.dictionary_encode()
-    if names.null_count:
-        names = names.fill_null("")
-    found = np.array([numbers.get(str(name), UNKNOWN) for name in names.dictionary.to_pylist()], dtype=np.int64)
-    return found[names.indices.to_numpy()] if len(found) else np.empty(0, dtype=np.int64)

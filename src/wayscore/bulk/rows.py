@@ -24,6 +24,8 @@ Where: TypeAlias = Callable[[int], str]
 """What errors call a row."""
 COLUMNS = ("episode", "scene", "reference", "path", "query", "stopped")
 """What is read of a table; at least a path or query, and an episode or a reference."""
+OWN = ("scene", "reference")
+"""Those of rows that carry what they are scored against."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,19 +114,19 @@ def from_arrow(table: Any, first: int, where: Where, labels: Mapping[str, Sequen
     )
 
 
-def from_lines(lines: Sequence[Line], first: int, where: Where) -> Rows:
-    """Take decoded JSON lines."""
-    references = [line.reference for line in lines]
-    carried = any(reference is not None for reference in references)
-    for number, line in enumerate(lines):
-        if line.reference is None and (carried or line.episode is None):
-            raise FormatError(f"{where(number)}: has no {'reference' if carried else 'episode'}, which it needs")
+def from_lines(lines: Sequence[Line], first: int, where: Where, own: bool) -> Rows:
+    """Take decoded JSON lines; `own` says whether they carry what they are scored against."""
+    needed = "reference" if own else "episode"
+    lacking = [number for number, line in enumerate(lines) if getattr(line, needed) is None]
+    if lacking:
+        raise FormatError(f"{where(lacking[0])}: has no {needed}, which it needs")
     stopped = [line.stopped for line in lines]
+    named = all(line.episode is not None for line in lines)
     return Rows(
         _points([line.path for line in lines], "path", where),
-        [str(line.episode) for line in lines] if lines and lines[0].episode is not None else None,
-        [str(line.scene) for line in lines] if carried else None,
-        _points(references, "reference", where) if carried else None,
+        [str(line.episode) for line in lines] if named else None,
+        [str(line.scene) for line in lines] if own else None,
+        _points([line.reference for line in lines], "reference", where) if own else None,
         stopped if any(flag is not None for flag in stopped) else None,
         first,
         where,

@@ -18,6 +18,8 @@ TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 """Endings of the files in a folder that are rows of a run."""
 HIDDEN = ("_", ".")
 """Names that begin so are notes of the programs that wrote a folder."""
+PARTS = ".parts"
+"""Added to the name of a result that is made in parts: the folder of these."""
 UNFINISHED = ".unfinished"
 """Added to the name of a file while it is written."""
 
@@ -29,6 +31,11 @@ def is_remote(address: str) -> bool:
     (True, False)
     """
     return "://" in address
+
+
+def full(address: str) -> str:
+    """Return an address that does not depend on the folder one is in."""
+    return address if is_remote(address) else os.path.abspath(address)
 
 
 def system_of(address: str) -> tuple[Any, str]:
@@ -90,8 +97,9 @@ def _matching(pattern: str) -> list[str]:
 
 
 def _is_table(path: str) -> bool:
-    name = PurePosixPath(path).name
-    return name.endswith(TABLES) and not name.startswith(HIDDEN)
+    *folders, name = PurePosixPath(path).parts
+    unfinished = any(folder.endswith(PARTS) for folder in folders)
+    return name.endswith(TABLES) and not name.startswith(HIDDEN) and not unfinished
 
 
 def open_file(address: str) -> Any:
@@ -111,6 +119,14 @@ def exists(address: str) -> bool:
 
     system, path = system_of(address)
     return bool(system.get_file_info(path).type != fs.FileType.NotFound)
+
+
+def is_folder(address: str) -> bool:
+    """Say whether there is a folder."""
+    from pyarrow import fs
+
+    system, path = system_of(address)
+    return bool(system.get_file_info(path).type == fs.FileType.Directory)
 
 
 def stamp(address: str) -> str:
@@ -161,6 +177,15 @@ def remove(address: str) -> None:
         system.delete_dir(path)
     elif kind != fs.FileType.NotFound:
         system.delete_file(path)
+
+
+def names_in(address: str) -> list[str]:
+    """Return the names of all that is in a folder; none where there is no such folder."""
+    from pyarrow import fs
+
+    system, path = system_of(address)
+    inside = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+    return [PurePosixPath(entry.path).name for entry in inside]
 
 
 def _discard(system: Any, path: str) -> None:

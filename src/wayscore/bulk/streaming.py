@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from wayscore.alignment import check_threshold
@@ -16,12 +17,12 @@ from wayscore.bulk.course import Course, lay_out
 from wayscore.bulk.engines import engine_of
 from wayscore.bulk.parts import Parts
 from wayscore.bulk.pieces import Piece, plan
-from wayscore.bulk.storage import TABLES
+from wayscore.bulk.storage import TABLES, full, is_folder, names_in
 from wayscore.bulk.tally import Tally
 from wayscore.bulk.work import POLICIES, SETTINGS, Done, Task, worst_values
 from wayscore.convention import Convention
 from wayscore.episodes import References
-from wayscore.errors import FormatError, OptionError, OutputError
+from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references
 from wayscore.metrics import find_metrics
 from wayscore.presets import find_convention
@@ -31,6 +32,8 @@ from wayscore.units import units_of
 
 ROWS_AT_ONCE = 65_536
 """Rows in a worker's memory, by default."""
+WHOLE = ("missing", "duplicate")
+"""Problems of a run as a whole: what is done about them changes no part."""
 OWN = "rows"
 """What signatures call the references where rows carry their own."""
 
@@ -95,25 +98,28 @@ def score_stream(
     settings: dict[str, Any] = {
         "convention": rules.signed,
         "threshold": float(d_th),
-        "distance": course.fingerprint(),
         "version": _version(),
     }
     task = Task(rules, d_th, chosen, _policies(policies or {}, rules), rows)
     if episodes is not None:
-        task = replace(task, target=str(episodes), made_from=_digest(settings, task, asked, course))
+        _check_target(str(episodes), pieces)
+        task = replace(task, target=str(episodes), made_from=_digest(settings, task, course))
     done = Done(Tally(chosen))
-    finished = _finished(pieces, task, done) if resume else _cleared(pieces, task)
+    finished = _finished(pieces, task, done) if resume else set()
+    if task.target and not resume:
+        Parts(task.target).remove()
     left = [piece for piece in pieces if piece.number not in finished]
-    for _, part in engine_of(engine, min(workers, len(left) or 1), scheduler)(left, course, task):
+    work = engine_of(engine, min(workers, len(left)), scheduler)(left, course, task) if left else ()
+    for _, part in work:
         done.merge(part)
         _check_duplicates(done, task, course)
         tell("scoring", done.scored, total)
+    _check_duplicates(done, task, course)
+    settings |= course.described(done.scenes) | ({"zeroed": done.zeroed} if done.zeroed else {})
     zeroes = _missing(done, task, course, asked)
     if task.target:
-        settings["zeroed"] = done.zeroed
-        table = {key: value for key, value in settings.items() if value}
         extra = _worst_part(Parts(task.target), len(pieces), zeroes, course, task)
-        Parts(task.target).assemble(len(pieces) + extra, {SETTINGS: json.dumps(table).encode()})
+        Parts(task.target).assemble(len(pieces) + extra, {SETTINGS: json.dumps(settings).encode()})
     return _summary(name or name_of(str(run)), done, task, settings, asked, cluster, seed, resamples)
 
 
@@ -134,6 +140,11 @@ def _course(
 
 
 def _policies(given: Mapping[str, str | None], rules: Convention) -> dict[str, str]:
+    for kind in given:
+        if kind not in POLICIES:
+            raise OptionError(
+                f"there is no policy for {kind!r}{did_you_mean(kind, POLICIES)} Known: {', '.join(POLICIES)}"
+            )
     chosen = {}
     for kind, allowed in POLICIES.items():
         wanted = given.get(kind)
@@ -146,20 +157,17 @@ def _policies(given: Mapping[str, str | None], rules: Convention) -> dict[str, s
     return chosen
 
 
-def _digest(settings: Mapping[str, Any], task: Task, asked: References | None, course: Course) -> str:
-    """Return a few digits that change with anything that scores depend on besides their rows."""
-    told = [
-        settings,
-        repr(task.rules),
-        task.metrics,
-        sorted(task.policies.items()),
-        "" if asked is None else asked.name,
-    ]
-    digest = hashlib.sha256(repr(told).encode())
-    if course.asked is not None:
-        digest.update("\n".join(course.asked.episodes).encode())
-        digest.update(course.asked.paths.places.tobytes())
-        digest.update(course.asked.paths.offsets.tobytes())
+def _digest(settings: Mapping[str, Any], task: Task, course: Course) -> str:
+    """Return a few digits that change with anything that parts depend on besides their rows."""
+    spaces = [space.fingerprint for space in course.spaces]
+    policies = {kind: policy for kind, policy in task.policies.items() if kind not in WHOLE}
+    digest = hashlib.sha256(repr([settings, task.rules, task.metrics, policies, course.scenes, spaces]).encode())
+    if (asked := course.asked) is not None:
+        digest.update(repr([asked.episodes, asked.goals, asked.start_distances]).encode())
+        dense = () if asked.dense is None else (asked.dense.places, asked.dense.offsets)
+        clusters = () if asked.clusters is None else (asked.clusters,)
+        for array in (asked.paths.places, asked.paths.offsets, asked.scenes, *dense, *clusters):
+            digest.update(array.tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -169,18 +177,24 @@ def _finished(pieces: Sequence[Piece], task: Task, done: Done) -> set[int]:
     found = set()
     for piece in pieces:
         if parts.is_finished(piece.number, task.stamp(piece)) and (kept := parts.note(piece.number)) is not None:
-            done.merge(Done.from_bytes(kept))
+            try:
+                done.merge(Done.from_bytes(kept))
+            except (OSError, ValueError, msgspec.MsgspecError):  # torn by a machine that stopped
+                continue
             found.add(piece.number)
     return found
 
 
-def _cleared(pieces: Sequence[Piece], task: Task) -> set[int]:
-    """Remove what another run left, so that nothing of it is taken for this one's."""
-    if task.target:
-        if task.target in {piece.file for piece in pieces}:
-            raise OutputError(f"{task.target}: is the run itself; write the scores to another file")
-        Parts(task.target).remove()
-    return set()
+def _check_target(target: str, pieces: Sequence[Piece]) -> None:
+    """Refuse a place for the scores where they would replace something else."""
+    if target.endswith((*TABLES[1:], ".csv", ".json")):
+        raise OptionError(f"{target}: scores of a stream are written as a .parquet file, or a folder of such files")
+    whole = target.rstrip("/")
+    if any(f"{full(piece.file)}/".startswith(f"{full(whole)}/") for piece in pieces):
+        raise OutputError(f"{target}: is the run itself; write the scores to another file")
+    inside = names_in(whole) if is_folder(whole) else []
+    if is_folder(whole) and (whole.endswith(".parquet") or not all(name.startswith("part-") for name in inside)):
+        raise OutputError(f"{target}: is a folder that holds other things; name another place for the scores")
 
 
 def _check_duplicates(done: Done, task: Task, course: Course) -> None:
@@ -251,8 +265,6 @@ def _summary(
     resamples: int,
 ) -> Summary:
     tally = done.tally
-    if done.zeroed:
-        settings["zeroed"] = done.zeroed
     undefined = tally.undefined()
     problems = {kind: f"{task.policies[kind]}-{done.problems[kind]}" for kind in POLICIES if done.problems.get(kind)}
     signature = make_signature(

@@ -5,7 +5,6 @@ The same function runs in this process, in processes beside it and on a cluster.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -25,7 +24,7 @@ from wayscore.convention import Convention
 from wayscore.errors import FormatError
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import PathBatch
-from wayscore.scoring import score
+from wayscore.scoring import WARPED, score
 from wayscore.units import units_of
 
 POLICIES: dict[str, tuple[str, ...]] = {
@@ -44,6 +43,8 @@ WORDS = {
     "move": "takes a step that is not an edge",
     "node": "visits a place that its scene does not have",
 }
+NOTES = "lz4"
+"""How the summaries of finished parts are compressed."""
 SETTINGS = b"wayscore"
 """The key under which a table of scores keeps its settings, as `ScoreTable.save` writes them."""
 
@@ -85,6 +86,7 @@ class Done:
         answers: how often each reference is answered; None where rows carry theirs.
         zeroed: by metric, how many undefined scores the convention made 0.
         scored: rows of the run that were read.
+        scenes: the numbers of those in which rows were scored.
     """
 
     tally: Tally
@@ -92,11 +94,13 @@ class Done:
     answers: NDArray[np.int64] | None = None
     zeroed: dict[str, int] = field(default_factory=dict)
     scored: int = 0
+    scenes: set[int] = field(default_factory=set)
 
     def merge(self, other: Done) -> None:
         """Add another piece's."""
         self.tally.merge(other.tally)
         self.scored += other.scored
+        self.scenes |= other.scenes
         for mine, theirs in ((self.problems, other.problems), (self.zeroed, other.zeroed)):
             for key, count in theirs.items():
                 mine[key] = mine.get(key, 0) + count
@@ -105,16 +109,22 @@ class Done:
 
     def to_bytes(self) -> bytes:
         """Return it as bytes that `from_bytes` reads, for those who go on later."""
+        import pyarrow as pa
+
         answers = None if self.answers is None else self.answers.tobytes()
-        told = (self.tally.to_bytes(), self.problems, answers, self.zeroed, self.scored)
-        return zlib.compress(msgspec.msgpack.encode(told), 1)
+        told = (self.tally.to_bytes(), self.problems, answers, self.zeroed, self.scored, sorted(self.scenes))
+        content = msgspec.msgpack.encode(told)
+        return len(content).to_bytes(8, "little") + bytes(pa.compress(content, codec=NOTES, asbytes=True))
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Done:
         """Read what `to_bytes` wrote."""
-        tally, problems, answers, zeroed, scored = msgspec.msgpack.decode(zlib.decompress(content))
+        import pyarrow as pa
+
+        told = pa.decompress(content[8:], int.from_bytes(content[:8], "little"), codec=NOTES, asbytes=True)
+        tally, problems, answers, zeroed, scored, scenes = msgspec.msgpack.decode(told)
         counts = None if answers is None else np.frombuffer(answers, dtype=np.int64)
-        return cls(Tally.from_bytes(tally), problems, counts, zeroed, scored)
+        return cls(Tally.from_bytes(tally), problems, counts, zeroed, scored, set(scenes))
 
 
 def score_piece(piece: Piece, course: Course | str | bytes, task: Task) -> Done:
@@ -131,7 +141,7 @@ def score_piece(piece: Piece, course: Course | str | bytes, task: Task) -> Done:
         Tally(task.metrics),
         answers=None if course.asked is None else np.zeros(len(course.asked.episodes), dtype=np.int64),
     )
-    batches = read(piece, task.rows)
+    batches = read(piece, task.rows, own=course.asked is None)
     if not task.target:
         for rows in batches:
             score_rows(rows, placer, task, done, tabled=False)
@@ -152,28 +162,29 @@ def score_rows(rows: Rows, placer: Placer, task: Task, done: Done, *, tabled: bo
     course = placer.course
     placed = placer.place(rows)
     kept, worst = _dealt_with(placed, rows, task, done)
-    columns = np.empty((len(task.metrics), len(rows)))
+    columns = np.empty((len(task.metrics), len(kept) + len(worst)))
     if len(kept):
+        done.scenes.update(np.unique(placed.scenes[kept]).tolist())
         table = _scored(_some(placed, kept), course, rows, task)
         for column, values in zip(columns, table.columns.values(), strict=True):
-            column[placed.order[kept]] = values
+            column[: len(kept)] = values
         for symbol, count in table.settings.get("zeroed", {}).items():
             done.zeroed[symbol] = done.zeroed.get(symbol, 0) + count
-    if len(worst):
-        columns[:, placed.order[worst]] = worst_values(task.metrics)[:, None]
-    chosen = np.sort(np.concatenate((placed.order[kept], placed.order[worst])))
-    everything = len(chosen) == len(rows)
-    columns = columns if everything else np.ascontiguousarray(columns[:, chosen])
-    pairs = _in_order(placed, len(rows))[chosen] if placed.pairs is not None else None
+    columns[:, len(kept) :] = worst_values(task.metrics)[:, None]
+    which = kept if not len(worst) else np.concatenate((kept, worst))
+    chosen, pairs = placed.order[which], None if placed.pairs is None else placed.pairs[which]
     asked = course.asked
-    numbers = rows.first + chosen
-    if asked is not None and asked.clusters is not None and pairs is not None:
-        numbers = asked.clusters[pairs]
-    done.tally.add(columns, units_of(numbers))
+    clustered = asked is not None and asked.clusters is not None and pairs is not None
+    done.tally.add(columns, units_of(asked.clusters[pairs] if clustered else rows.first + chosen))  # type: ignore[union-attr, index]
     done.scored += len(rows)
     if done.answers is not None and placed.pairs is not None:
         done.answers += np.bincount(placed.pairs, minlength=len(done.answers))
-    return _table(rows, columns, None if everything else chosen, pairs, course, task) if tabled else None
+    if not tabled:
+        return None
+    order = np.argsort(chosen)
+    pairs = None if pairs is None else pairs[order]
+    everything = len(chosen) == len(rows)
+    return _table(rows, columns[:, order], None if everything else chosen[order], pairs, course, task)
 
 
 def _dealt_with(placed: Placed, rows: Rows, task: Task, done: Done) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -215,8 +226,9 @@ def _some(placed: Placed, kept: NDArray[Any]) -> Placed:
 def _scored(placed: Placed, course: Course, rows: Rows, task: Task) -> Any:
     asked = course.asked
     own = asked is None or placed.pairs is None
-    pairs = None if placed.pairs is None else placed.pairs.tolist()
     dataset = task.rules.spl_length == "dataset"
+    asked_for = (asked is not None and asked.goals is not None) or dataset
+    pairs = placed.pairs.tolist() if asked_for and placed.pairs is not None else []
     stopped = rows.stopped if task.rules.stop != "any" else None
     return score(
         references=placed.references if own else asked.paths,  # type: ignore[union-attr, arg-type]
@@ -229,7 +241,7 @@ def _scored(placed: Placed, course: Course, rows: Rows, task: Task) -> Any:
         convention=task.rules,
         goals=None if own or asked.goals is None else [asked.goals[number] for number in pairs],  # type: ignore[union-attr]
         start_distances=None if own or not dataset else [asked.start_distances[number] for number in pairs],  # type: ignore[union-attr]
-        dense=_dense(asked) if task.rules.reference == "dense" else None,
+        dense=_dense(asked) if task.rules.reference == "dense" and not WARPED.isdisjoint(task.metrics) else None,
         stopped=None if stopped is None else [stopped[row] for row in placed.order.tolist()],
         episodes=_Names(rows, placed.order),
         threads=1,
@@ -238,7 +250,10 @@ def _scored(placed: Placed, course: Course, rows: Rows, task: Task) -> Any:
 
 def _dense(asked: Asked | None) -> PathBatch:
     if asked is None or asked.dense is None:
-        raise FormatError("this convention warps to dense walks, and the references have none")
+        raise FormatError(
+            f"{'these rows' if asked is None else asked.name}: not every reference has a dense walk, which this "
+            "convention warps to; put the dataset's _gt file beside the references"
+        )
     return asked.dense
 
 
@@ -255,13 +270,6 @@ class _Names(Sequence[str]):
     def __getitem__(self, number: Any) -> Any:
         row = int(self._order[number])
         return f"{self._rows.where(row)}{_named(self._rows, row)}"
-
-
-def _in_order(placed: Placed, count: int) -> NDArray[np.int64]:
-    assert placed.pairs is not None
-    pairs = np.full(count, -1, dtype=np.int64)
-    pairs[placed.order] = placed.pairs
-    return pairs
 
 
 def worst_values(symbols: Sequence[str]) -> NDArray[np.float64]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count, repeat
-from typing import Any, TypeAlias
+from functools import partial
+from itertools import chain
+from typing import Any, TypeAlias, cast
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from wayscore.errors import FormatError
 from wayscore.formats import files
@@ -73,13 +75,14 @@ def read_parquet(source: Source, names: tuple[str, ...]) -> Columns:
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{source}: is damaged Parquet ({_line(error)}); copy or write it again") from None
     columns = {name: table.column(name) for name in table.column_names}
+    scenes = list(map(str, columns["scene"].to_pylist())) if "scene" in columns else [""] * len(table)
+    named = None if labels is None else partial(_named, source, scenes, labels)
     result = {
-        name: _paths(source, name, column, range(len(column))) if name in ("path", "dense") else column.to_pylist()
+        name: _paths(source, name, column, range(len(column)), named if name == "path" else None)
+        if name in ("path", "dense")
+        else column.to_pylist()
         for name, column in columns.items()
     }
-    if labels is not None and "path" in columns and pa.types.is_integer(columns["path"].type.value_type):
-        scenes = map(str, result["scene"]) if "scene" in result else repeat("")
-        result["path"] = list(map(_labelled(source, labels), count(), result["path"], scenes))
     for name in ("start_distance", "heading"):  # a missing number is NaN in many writers
         if name in result:
             result[name] = [None if cell != cell else cell for cell in result[name]]
@@ -173,28 +176,39 @@ READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _labelled(source: Source, labels: Mapping[str, Sequence[Any]]) -> Callable[[int, Any, str], Any]:
-    """Return a function from a row's number, codes and scene to its labels."""
+def _named(
+    source: Source,
+    scenes: Sequence[str],
+    labels: Mapping[str, Sequence[Any]],
+    codes: list[int],
+    starts: NDArray[Any],
+    numbers: Sequence[int],
+) -> list[Any]:
+    """Return the labels that the codes of paths, end to end, stand for; `REFUSED` for those that stand for none."""
+    known = {scene: labels.get(scene, ()) for scene in dict.fromkeys(scenes)}
+    order = {scene: place for place, scene in enumerate(known)}
+    sizes = np.array([*map(len, known.values())], dtype=np.int64)
+    of_row = np.fromiter((order[scenes[number]] for number in numbers), dtype=np.int64, count=len(numbers))
+    of_code = np.repeat(of_row, np.diff(starts))
+    places = np.array(codes, dtype=np.int64)
+    outside = (places < 0) | (places >= sizes[of_code])
+    for at in np.flatnonzero(outside).tolist():
+        row = int(np.searchsorted(starts, at, side="right")) - 1
+        scene = scenes[numbers[row]]
+        of = f" of scene {scene!r}" if scene else ""
+        what = f"the code {codes[at]} is none of the {len(known[scene])} labels{of}; convert the original file again"
+        source.refuse(Fault(what, f"row {numbers[row]}", field=f"column 'path', step {at - int(starts[row])}"))
+    every = np.array([*chain.from_iterable(known.values()), REFUSED], dtype=object)
+    return cast("list[Any]", every[np.where(outside, -1, places + (np.cumsum(sizes) - sizes)[of_code])].tolist())
 
-    def look_up(row: int, codes: Any, scene: str) -> Any:
-        if codes is REFUSED:
-            return REFUSED
-        known = labels.get(scene, ())
-        if codes and (min(codes) < 0 or max(codes) >= len(known)):
-            step, code = next((step, code) for step, code in enumerate(codes) if not 0 <= code < len(known))
-            of = f" of scene {scene!r}" if scene else ""
-            what = f"the code {code} is none of the {len(known)} labels{of}; convert the original file again"
-            source.refuse(Fault(what, f"row {row}", field=f"column 'path', step {step}"))
-            return REFUSED
-        return list(map(known.__getitem__, codes))
 
-    return look_up
-
-
-def _paths(source: Source, name: str, column: Any, numbers: Sequence[int]) -> list[Any]:
+def _paths(
+    source: Source, name: str, column: Any, numbers: Sequence[int], named: Callable[..., list[Any]] | None = None
+) -> list[Any]:
     """Slice a list column: its places are turned into Python values or one array at once, not row by row.
 
-    `numbers` are what errors call the rows. Only the column 'path' needs a value in every row.
+    `numbers` are what errors call the rows; `named` turns codes into labels. Only the column 'path' needs a value in
+    every row.
     """
     import pyarrow as pa
 
@@ -207,16 +221,19 @@ def _paths(source: Source, name: str, column: Any, numbers: Sequence[int]) -> li
         for row in (row for row, null in zip(numbers, empty, strict=True) if null and name == "path"):
             source.refuse(Fault("is null; give every episode a path", f"row {row}", field="column 'path'"))
         kept = [row for row, null in zip(numbers, empty, strict=True) if not null]
-        others = iter(_paths(source, name, column.drop_null(), kept))
+        others = iter(_paths(source, name, column.drop_null(), kept, named))
         nothing = REFUSED if name == "path" else None
         return [nothing if null else next(others) for null in empty]
     array = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], kind)
     starts = np.asarray(array.offsets)
     starts = starts - starts[0]
     places = _places(where, array.flatten())
+    if named is not None and pa.types.is_integer(kind.value_type):
+        places = named(places, starts, numbers)
     bounds = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
     if isinstance(places, list):
-        return [places[start:stop] for start, stop in bounds]
+        walks = (places[start:stop] for start, stop in bounds)
+        return [REFUSED if REFUSED in walk else walk for walk in walks] if source.faults else list(walks)
     paths = [places[start:stop] for start, stop in bounds]
     bad = np.flatnonzero(~np.isfinite(places).all(axis=1))
     rows, firsts = np.unique(np.searchsorted(starts, bad, side="right") - 1, return_index=True)
@@ -243,7 +260,7 @@ def _places(where: str, values: Any) -> Any:
     if len(lengths) > 1 or not nested or not (pa.types.is_floating(numbers.type) or pa.types.is_integer(numbers.type)):
         raise FormatError(f"{where}: places must be text, integers, or points of one dimension, got Arrow type {kind}")
     points = numbers.to_numpy(zero_copy_only=False).astype(np.float64)
-    return points.reshape(len(values), -1)
+    return points.reshape(len(values), *lengths or (1,))  # there may be no points at all
 
 
 def _is_text(kind: Any) -> bool:

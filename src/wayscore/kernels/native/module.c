@@ -86,6 +86,7 @@ static PyMethodDef methods[] = {
     METHOD(measure_block),
     METHOD(resample),
     METHOD(tally),
+    METHOD(place),
     {NULL, NULL, 0, NULL},
 };
 

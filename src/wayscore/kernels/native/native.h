@@ -55,5 +55,6 @@ KERNEL(kernel_measure_points);
 KERNEL(kernel_measure_block);
 KERNEL(kernel_resample);
 KERNEL(kernel_tally);
+KERNEL(kernel_place);
 
 #endif
