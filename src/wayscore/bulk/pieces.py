@@ -6,6 +6,7 @@ A piece is read by itself, a batch of rows at a time, by whoever gets it; the pl
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -107,10 +108,11 @@ def _parquet(file: str) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    stream = storage.open_file(file)
     try:
-        return pq.ParquetFile(
-            storage.open_file(file), read_dictionary=["episode", "scene"], page_checksum_verification=True
-        )
+        metadata = pq.read_metadata(stream)
+        named = [name for name in ("episode", "scene") if name in metadata.schema.to_arrow_schema().names]
+        return pq.ParquetFile(stream, metadata=metadata, read_dictionary=named, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{file}: is damaged Parquet ({_line(error)}); copy or write it again") from None
 
@@ -127,24 +129,40 @@ def _stretches(file: str) -> Iterator[Cut]:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         size = raw.size()
-        stream: Any = gzip.GzipFile(fileobj=raw) if packed else raw
         lines = at = start = 0
-        last = b"\n"
-        while block := stream.read(BLOCK):
-            last = block[-1:]
+        rest = b""
+        for block in _blocks(raw, packed, BLOCK, file):
+            if not at and block.lstrip()[:1] == b"[":
+                raise FormatError(
+                    f"{file}: is a JSON array; streams read Parquet and JSON lines, which `wayscore convert` writes"
+                )
             cut = block.rfind(b"\n") + 1
+            lines += block.count(b"\n")
             if cut and not packed:
-                yield start, at + cut, lines + block.count(b"\n", 0, cut)
-                start, lines = at + cut, block.count(b"\n", cut)
-            else:
-                lines += block.count(b"\n")
-                if not packed and at + len(block) - start > LINE:
-                    raise FormatError(f"{file}: a line has more than {LINE:,} bytes; write one record a line")
+                yield start, at + cut, lines
+                start, lines = at + cut, 0
+            rest = block[cut:] if cut else rest + block
+            if len(rest) > LINE:
+                raise FormatError(f"{file}: a line has more than {LINE:,} bytes; write one record a line")
             at += len(block)
-        if packed:
-            yield 0, size, lines + (last != b"\n")
-        elif at > start:
-            yield start, at, lines + 1
+        lines += bool(rest.strip())
+        if lines:
+            yield start, size if packed else at, lines
+
+
+def _blocks(raw: Any, packed: bool, size: int, file: str, left: int | None = None) -> Iterator[bytes]:
+    """Read from where a file is, blocks of a size, as many bytes as are left, or up to its end."""
+    stream = gzip.GzipFile(fileobj=raw) if packed else raw
+    while True:
+        try:
+            block = stream.read(size if left is None else min(size, left))
+        except (EOFError, OSError, zlib.error) as error:
+            what = f"is damaged gzip ({_line(error)})" if packed else f"cannot be read: {_line(error)}"
+            raise FormatError(f"{file}: {what}; copy or write it again") from None
+        if not block:
+            return
+        left = None if left is None else left - len(block)
+        yield block
 
 
 def read(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
@@ -166,7 +184,7 @@ def _read_parquet(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
 
     with _parquet(piece.file) as file:
         names = [name for name in COLUMNS if name in file.schema_arrow.names and (own or name not in OWN)]
-        labels = labels_of(file.schema_arrow)
+        labels = labels_of(file.schema_arrow, piece.file)
         row, first = piece.row, piece.first
         for group in range(piece.start, piece.stop):
             batches = file.iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False)
@@ -196,12 +214,10 @@ def _read_lines(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
     decoder = msgspec.json.Decoder(Line)
     row, first = piece.row, piece.first
     with storage.open_file(piece.file) as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if raw.read(2) == b"\x1f\x8b" else raw
-        raw.seek(0 if stream is not raw else piece.start)
-        left = piece.stop - piece.start if stream is raw else None
+        packed = raw.read(2) == b"\x1f\x8b"
+        raw.seek(0 if packed else piece.start)
         rest = b""
-        while block := stream.read(_CHUNK if left is None else min(_CHUNK, left)):
-            left = None if left is None else left - len(block)
+        for block in _blocks(raw, packed, _CHUNK, piece.file, None if packed else piece.stop - piece.start):
             cut = block.rfind(b"\n") + 1
             lines, rest = (rest + block[:cut], block[cut:]) if cut else (b"", rest + block)
             for some in _cut(lines, rows):
@@ -222,9 +238,9 @@ def _cut(lines: bytes, rows: int) -> Iterator[bytes]:
         if lines:
             yield lines
         return
-    split = lines.splitlines(keepends=True)
+    split = lines.removesuffix(b"\n").split(b"\n")  # a line may hold other ends of lines between its words
     for start in range(0, len(split), rows):
-        yield b"".join(split[start : start + rows])
+        yield b"\n".join(split[start : start + rows]) + b"\n"
 
 
 def _decode(decoder: msgspec.json.Decoder[Line], lines: bytes, file: str, row: int) -> list[Line]:
@@ -234,7 +250,7 @@ def _decode(decoder: msgspec.json.Decoder[Line], lines: bytes, file: str, row: i
         found = []
     if len(found) == lines.count(b"\n") + (not lines.endswith(b"\n")):
         return found
-    for number, line in enumerate(lines.splitlines()):  # one of them is wrong or empty: which?
+    for number, line in enumerate(lines.removesuffix(b"\n").split(b"\n")):  # one of them is wrong or empty: which?
         where = f"line {row + number + 1}"
         try:
             decoder.decode(line)

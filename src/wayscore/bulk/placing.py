@@ -66,14 +66,15 @@ class Placer:
                 raise FormatError(f"{rows.where(0)}: rows carry no reference; give the references with --references")
             pairs = self._looked_up(rows.episodes, asked.numbers)
             unknown = np.flatnonzero(pairs < 0)
-            scenes = np.where(pairs < 0, len(self.course.scenes), asked.scenes[pairs])
+            # References of a scene are side by side; walks of one reference make the kernels' branches foreseeable.
+            order = _sorted(pairs, len(asked.episodes))[len(unknown) :]
+            pairs = pairs[order]
+            scenes = asked.scenes[pairs]
         else:
             pairs, unknown = None, np.empty(0, dtype=np.int64)
-            scenes = self._scenes_of(rows)
-        few = scenes.astype(np.uint16) if len(self.course.scenes) < 2**16 else scenes  # which NumPy sorts by digits
-        order = np.argsort(few, kind="stable")[: len(scenes) - len(unknown)]
-        scenes = scenes[order].astype(np.int32)
-        pairs = None if pairs is None else pairs[order]
+            numbers = self._scenes_of(rows)
+            order = _sorted(numbers, len(self.course.scenes))
+            scenes = numbers[order].astype(np.int32)
         walks, flags = self._encode(rows.walks, order, scenes, rows.where)
         references = None
         if rows.references is not None:
@@ -219,6 +220,12 @@ class Placer:
         flags = np.zeros(len(offsets) - 1, dtype=np.uint8)
         flags[np.searchsorted(offsets, np.flatnonzero(wrong), side="right") - 1] = LEAPING
         return flags
+
+
+def _sorted(numbers: NDArray[np.int64], limit: int) -> Offsets:
+    """Return the order of numbers from -1 to below a limit; where they fit 16 bits NumPy sorts them by their digits."""
+    small = (numbers + 1).astype(np.uint16) if limit < 2**16 - 1 else numbers
+    return np.asarray(np.argsort(small, kind="stable"), dtype=np.int64)
 
 
 def _stretches(scenes: NDArray[np.int32]) -> Iterator[tuple[int, int, int]]:

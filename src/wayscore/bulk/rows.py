@@ -158,7 +158,11 @@ def _walks(column: Any, what: str, where: Where, labels: Mapping[str, Sequence[A
         row = int(np.searchsorted(offsets, places.is_null().to_pylist().index(True), side="right")) - 1
         raise FormatError(f"{where(row)}: the {what} holds a null; leave the step out")
     if pa.types.is_integer(places.type) and labels is not None:
-        return Coded(places.cast(pa.int32()).to_numpy(), offsets, labels)
+        codes = places.to_numpy()
+        if codes.dtype != np.int32 and len(wide := np.flatnonzero((codes < 0) | (codes >= 2**31))):
+            row = int(np.searchsorted(offsets, wide[0], side="right")) - 1
+            raise FormatError(f"{where(row)}: code {codes[wide[0]]} stands for no label; convert the original file again")
+        return Coded(codes.astype(np.int32, copy=False), offsets, labels)
     if pa.types.is_nested(places.type):
         return _batch(places, offsets, what, where)
     if not (pa.types.is_integer(places.type) or _is_text(places.type)):

@@ -164,7 +164,7 @@ def score_rows(rows: Rows, placer: Placer, task: Task, done: Done, *, tabled: bo
     kept, worst = _dealt_with(placed, rows, task, done)
     columns = np.empty((len(task.metrics), len(kept) + len(worst)))
     if len(kept):
-        done.scenes.update(np.unique(placed.scenes[kept]).tolist())
+        done.scenes.update(np.flatnonzero(np.bincount(placed.scenes[kept])).tolist())
         table = _scored(_some(placed, kept), course, rows, task)
         for column, values in zip(columns, table.columns.values(), strict=True):
             column[: len(kept)] = values
@@ -194,7 +194,7 @@ def _dealt_with(placed: Placed, rows: Rows, task: Task, done: Done) -> tuple[NDA
         if len(which):
             done.problems[kind] = done.problems.get(kind, 0) + len(which)
             if task.policies[kind] == "error":
-                row = int(which[0] if kind == "unknown" else placed.order[which[0]])
+                row = int((which if kind == "unknown" else placed.order[which]).min())
                 others = " or ".join(policy for policy in POLICIES[kind] if policy != "error")
                 raise FormatError(f"{rows.where(row)}{_named(rows, row)}: {WORDS[kind]}; see {kind}={others}")
     state = np.zeros(len(placed.order), dtype=np.int8)
