@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -96,14 +96,14 @@ def compare_streams(
         leading = leading_metric(metrics, symbols)
         others = [number for number in range(len(runs)) if number != place]
         paired = {number: _Pair(names[number], find_metrics(symbols), leading, top) for number in others}
-        number_of = {} if partition is None else {label: code for code, label in enumerate(partition.names)}
+        numbers = _numbers(references, cluster, options.get("policies") or {})
         row = 0
         for batches in _side_by_side(tables, names):
             base = batches[place]
             episodes = base.column("episode").to_pylist() if "episode" in base.schema.names else None
             rows = row + np.arange(len(base))
-            if partition is not None and episodes is not None:
-                rows = np.array([number_of[partition.labels[name]] for name in episodes], dtype=np.int64)
+            if numbers and episodes is not None:
+                rows = np.array([numbers[name] for name in episodes], dtype=np.int64)
             for number, pair in paired.items():
                 pair.add(batches[number], base, units_of(rows), episodes or range(row, row + len(base)))
             row += len(base)
@@ -127,6 +127,17 @@ def compare_streams(
         resamples,
         (*differences(summaries), *few_clusters(cluster, labels)),
     )
+
+
+def _numbers(references: References | None, cluster: str, policies: Mapping[str, Any]) -> dict[str, int]:
+    """Return what is resampled with each episode: its cluster, or its place where each comes once; else nothing."""
+    if references is None:
+        return {}
+    partition = clusters_of(references.episodes.values(), cluster)
+    if partition is not None:
+        number_of = {label: number for number, label in enumerate(dict.fromkeys(partition.labels.values()))}
+        return {episode: number_of[label] for episode, label in partition.labels.items()}
+    return {} if policies.get("duplicate") == "all" else {name: n for n, name in enumerate(references.episodes)}
 
 
 @dataclass(slots=True)

@@ -44,7 +44,8 @@ class Asked:
         goals: places any of which ends a walk rightly; None where no reference names any.
         start_distances: as the dataset has them.
         dense: finely sampled paths, where all have one.
-        clusters: the number of each one's cluster, where whole clusters are resampled.
+        units: the number of what is resampled with each one's walks: its cluster, or its place in the references' file,
+            where each is answered once; None where every walk is resampled by itself.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Asked:
     goals: list[tuple[str, ...]] | None
     start_distances: list[float | None]
     dense: PathBatch | None
-    clusters: NDArray[np.int64] | None
+    units: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +119,7 @@ def lay_out(
     graphs: Mapping[str, Any] | None,
     rules: Convention,
     cluster: str = "none",
+    once: bool = False,
 ) -> Course:
     """Return the course of some references, or (without them) of all scenes.
 
@@ -126,6 +128,7 @@ def lay_out(
         graphs: scene -> distance; None for coordinates.
         rules: the convention: how distances count, and how many instructions of a path.
         cluster: what is resampled together.
+        once: whether every reference is answered once; intervals then do not depend on the order of the answers.
     """
     distance = distance_by(graphs, rules)
     if references is None:
@@ -140,6 +143,7 @@ def lay_out(
     scenes: tuple[str, ...] = ("",)
     spaces: list[Distance] = [Euclidean()]
     numbers = np.zeros(len(asked), dtype=np.int32)
+    order = np.arange(len(asked), dtype=np.int64)
     if distance is not None:
         scenes = tuple(dict.fromkeys(reference.scene for reference in asked))
         if lacking := [scene for scene in scenes if scene not in distance]:
@@ -147,12 +151,15 @@ def lay_out(
         spaces = [distance[scene] for scene in scenes]
         number_of = {scene: number for number, scene in enumerate(scenes)}
         numbers = np.array([number_of[reference.scene] for reference in asked], dtype=np.int32)
-        asked = [asked[place] for place in np.argsort(numbers, kind="stable").tolist()]
-        numbers = np.sort(numbers, kind="stable")
-    clusters = None
+        order = np.argsort(numbers, kind="stable").astype(np.int64)
+        asked = [asked[place] for place in order.tolist()]
+        numbers = numbers[order]
+    units = None
     if partition is not None:
         number_of = {label: number for number, label in enumerate(dict.fromkeys(partition.labels.values()))}
-        clusters = np.array([number_of[partition.labels[reference.episode]] for reference in asked], dtype=np.int64)
+        units = np.array([number_of[partition.labels[reference.episode]] for reference in asked], dtype=np.int64)
+    elif once:
+        units = order
     dense = [reference.dense for reference in asked]
     return _measured(
         Course(
@@ -168,7 +175,7 @@ def lay_out(
                 [reference.goals for reference in asked] if any(reference.goals for reference in asked) else None,
                 [reference.start_distance for reference in asked],
                 None if any(walk is None for walk in dense) else PathBatch.from_points(dense),
-                clusters,
+                units,
             ),
         )
     )

@@ -101,6 +101,11 @@ class Parts:
         with written(self.target, schema.with_metadata({**own, **(metadata or {})})) as add:
             for number in range(count):
                 for table in _tables(self.path(number)):
+                    if table.schema.names != schema.names:
+                        raise FormatError(
+                            f"{self.target}: some files of the run give the columns {', '.join(schema.names)}, others "
+                            f"{', '.join(table.schema.names)}; give all of them the same"
+                        )
                     add(table)
         self.remove()
 

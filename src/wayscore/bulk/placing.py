@@ -82,6 +82,12 @@ class Placer:
             if wrong is not None and len(bad := np.flatnonzero(wrong & ASTRAY)):
                 row = int(order[bad[0]])
                 raise FormatError(f"{rows.where(row)}: its reference visits a place that its scene does not have")
+        others = references if asked is None or references is not None else asked.paths
+        if self.course.is_flat and others is not None and walks.places.shape[1] != others.places.shape[1]:
+            raise FormatError(
+                f"{rows.where(0)}: paths have points of {walks.places.shape[1]} coordinates, but references of "
+                f"{others.places.shape[1]}; both need the same"
+            )
         problems = self._problems(walks, flags, pairs, references)
         return Placed(order, scenes, walks, pairs, references, unknown, problems)
 
@@ -174,7 +180,8 @@ class Placer:
         try:
             known = kernels.encode(indexes, paths, codes) < 0
         except TypeError:
-            raise FormatError(f"{where(rows[0])}: a path holds something that is no label") from None
+            bad = next((row for row, path in zip(rows, paths, strict=True) if list in map(type, path)), rows[0])
+            raise FormatError(f"{where(bad)}: a path holds points, but scenes know nodes by their labels") from None
         if not known:
             strange: dict[Any, int] = {}
             labels = ((label, index) for path, index in zip(paths, indexes, strict=True) for label in path)

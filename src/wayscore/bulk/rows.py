@@ -119,9 +119,15 @@ def from_lines(lines: Sequence[Line], first: int, where: Where, own: bool) -> Ro
     needed = "reference" if own else "episode"
     lacking = [number for number, line in enumerate(lines) if getattr(line, needed) is None]
     if lacking:
-        raise FormatError(f"{where(lacking[0])}: has no {needed}, which it needs")
+        hint = "; rows without one need --references" if own else ""
+        raise FormatError(f"{where(lacking[0])}: has no {needed}, which it needs{hint}")
     stopped = [line.stopped for line in lines]
-    named = all(line.episode is not None for line in lines)
+    named = bool(lines) and lines[0].episode is not None
+    for number, line in enumerate(lines):
+        if (line.episode is not None) != named:
+            raise FormatError(
+                f"{where(number)}: has {'no' if named else 'an'} episode, unlike others; name all or none"
+            )
     return Rows(
         _points([line.path for line in lines], "path", where),
         [str(line.episode) for line in lines] if named else None,
@@ -161,7 +167,9 @@ def _walks(column: Any, what: str, where: Where, labels: Mapping[str, Sequence[A
         codes = places.to_numpy()
         if codes.dtype != np.int32 and len(wide := np.flatnonzero((codes < 0) | (codes >= 2**31))):
             row = int(np.searchsorted(offsets, wide[0], side="right")) - 1
-            raise FormatError(f"{where(row)}: code {codes[wide[0]]} stands for no label; convert the original file again")
+            raise FormatError(
+                f"{where(row)}: code {codes[wide[0]]} stands for no label; convert the original file again"
+            )
         return Coded(codes.astype(np.int32, copy=False), offsets, labels)
     if pa.types.is_nested(places.type):
         return _batch(places, offsets, what, where)

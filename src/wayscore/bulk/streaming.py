@@ -92,7 +92,8 @@ def score_stream(
     engine_of(engine, workers, scheduler)  # a wrong one is told before the work
     if resume and episodes is None:
         raise OptionError("--resume goes on with the file that --episodes names; give that too")
-    course, asked = _course(references, graphs, rules, cluster)
+    dealt = _policies(policies or {}, rules)
+    course, asked = _course(references, graphs, rules, cluster, once=dealt["duplicate"] != "all")
     pieces = plan(str(run), lambda what: tell(what, 0, 0))
     total = pieces[-1].first + pieces[-1].rows
     settings: dict[str, Any] = {
@@ -100,7 +101,7 @@ def score_stream(
         "threshold": float(d_th),
         "version": _version(),
     }
-    task = Task(rules, d_th, chosen, _policies(policies or {}, rules), rows)
+    task = Task(rules, d_th, chosen, dealt, rows)
     if episodes is not None:
         _check_target(str(episodes), pieces)
         task = replace(task, target=str(episodes), made_from=_digest(settings, task, course))
@@ -124,7 +125,7 @@ def score_stream(
 
 
 def _course(
-    references: References | str | Path | None, graphs: Any, rules: Convention, cluster: str
+    references: References | str | Path | None, graphs: Any, rules: Convention, cluster: str, once: bool
 ) -> tuple[Course, References | None]:
     if references is None:
         if cluster != "none":
@@ -136,7 +137,7 @@ def _course(
         return lay_out(None, load_graphs(graphs), rules), None
     asked = references if isinstance(references, References) else load_references(references)
     found = graphs if isinstance(graphs, Mapping) else distances_for(asked, graphs, rules)
-    return lay_out(asked, found, rules, cluster), asked
+    return lay_out(asked, found, rules, cluster, once), asked
 
 
 def _policies(given: Mapping[str, str | None], rules: Convention) -> dict[str, str]:
@@ -165,8 +166,8 @@ def _digest(settings: Mapping[str, Any], task: Task, course: Course) -> str:
     if (asked := course.asked) is not None:
         digest.update(repr([asked.episodes, asked.goals, asked.start_distances]).encode())
         dense = () if asked.dense is None else (asked.dense.places, asked.dense.offsets)
-        clusters = () if asked.clusters is None else (asked.clusters,)
-        for array in (asked.paths.places, asked.paths.offsets, asked.scenes, *dense, *clusters):
+        units = () if asked.units is None else (asked.units,)
+        for array in (asked.paths.places, asked.paths.offsets, asked.scenes, *dense, *units):
             digest.update(array.tobytes())
     return digest.hexdigest()[:16]
 
@@ -230,8 +231,8 @@ def _missing(done: Done, task: Task, course: Course, asked: References | None) -
         return []
     worst = np.repeat(worst_values(task.metrics)[:, None], len(lacking), axis=1)
     numbers = done.scored + np.arange(len(lacking))
-    if course.asked.clusters is not None:
-        numbers = course.asked.clusters[lacking]
+    if course.asked.units is not None:
+        numbers = course.asked.units[lacking]
     done.tally.add(worst, units_of(numbers))
     return lacking
 

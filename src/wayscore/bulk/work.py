@@ -152,7 +152,10 @@ def score_piece(piece: Piece, course: Course | str | bytes, task: Task) -> Done:
     with parts.writing(piece.number, table.schema, task.stamp(piece)) as add:
         add(table)
         for rows in batches:
-            add(score_rows(rows, placer, task, done))
+            names, table = table.schema.names, score_rows(rows, placer, task, done)
+            if table.schema.names != names:
+                raise FormatError(f"{rows.where(0)}: has an episode or has none, unlike others; name all or none")
+            add(table)
         parts.keep(piece.number, done.to_bytes())
     return done
 
@@ -174,8 +177,10 @@ def score_rows(rows: Rows, placer: Placer, task: Task, done: Done, *, tabled: bo
     which = kept if not len(worst) else np.concatenate((kept, worst))
     chosen, pairs = placed.order[which], None if placed.pairs is None else placed.pairs[which]
     asked = course.asked
-    clustered = asked is not None and asked.clusters is not None and pairs is not None
-    done.tally.add(columns, units_of(asked.clusters[pairs] if clustered else rows.first + chosen))  # type: ignore[union-attr, index]
+    numbers = rows.first + chosen
+    if asked is not None and asked.units is not None and pairs is not None:
+        numbers = asked.units[pairs]
+    done.tally.add(columns, units_of(numbers))
     done.scored += len(rows)
     if done.answers is not None and placed.pairs is not None:
         done.answers += np.bincount(placed.pairs, minlength=len(done.answers))
