@@ -141,7 +141,7 @@ class Placer:
         for scene, start, stop in _stretches(scenes):
             first = int(offsets[start])
             ends = offsets[start + 1 : stop + 1]
-            known = self._codes_of(walks, scene) if walks.labels else None
+            known = self._codes_of(walks, scene, where) if walks.labels else None
             table = self._edge_table(scene)
             bad = kernels.place(
                 walks.codes, walks.offsets, rows[start:stop], known, table, out[first:], ends, flags[start:stop]
@@ -157,7 +157,7 @@ class Placer:
                 flags[start:stop] |= self._leaps(scene, out[first : int(ends[-1])], offsets[start : stop + 1] - first)
         return PathBatch(out[: int(offsets[-1])], offsets), flags
 
-    def _codes_of(self, walks: Coded, scene: int) -> NDArray[np.int32]:
+    def _codes_of(self, walks: Coded, scene: int, where: Where) -> NDArray[np.int32]:
         """Return the graph's code of each of the file's, a negative one of its own where the graph lacks it."""
         key = id(walks.labels)
         if key not in self._codes:
@@ -168,6 +168,11 @@ class Placer:
         if scene not in found:
             labels = walks.labels.get(self.course.scenes[scene], walks.labels.get("", ()))
             index = self.course.graphs[scene].index
+            if labels and index.keys().isdisjoint(labels) and isinstance(labels[0], int):
+                raise FormatError(
+                    f"{where(0)}: paths hold numbers, and no node of the scene {self.course.scenes[scene]} is one; a "
+                    "converted file says in its metadata what its numbers stand for, and other programs may drop that"
+                )
             codes = [index.get(label, UNKNOWN - number) for number, label in enumerate(labels)]
             found[scene] = np.array(codes, dtype=np.int32)
         return found[scene]

@@ -38,6 +38,11 @@ def full(address: str) -> str:
     return address if is_remote(address) else os.path.abspath(address)
 
 
+def absolute(address: str) -> str:
+    """Return an address that means the same from any folder of this machine."""
+    return address if is_remote(address) else os.path.abspath(address) + ("/" if address.endswith("/") else "")
+
+
 def system_of(address: str) -> tuple[Any, str]:
     """Return Arrow's file system of an address, and the path there."""
     from pyarrow import fs

@@ -17,7 +17,7 @@ from wayscore.bulk.course import Course, lay_out
 from wayscore.bulk.engines import engine_of
 from wayscore.bulk.parts import Parts
 from wayscore.bulk.pieces import Piece, plan
-from wayscore.bulk.storage import TABLES, full, is_folder, names_in
+from wayscore.bulk.storage import TABLES, absolute, full, is_folder, names_in
 from wayscore.bulk.tally import Tally
 from wayscore.bulk.work import POLICIES, SETTINGS, Done, Task, worst_values
 from wayscore.convention import Convention
@@ -94,6 +94,8 @@ def score_stream(
         raise OptionError("--resume goes on with the file that --episodes names; give that too")
     dealt = _policies(policies or {}, rules)
     course, asked = _course(references, graphs, rules, cluster, once=dealt["duplicate"] != "all")
+    if engine == "dask":  # whose workers are at home elsewhere
+        run, episodes = absolute(str(run)), None if episodes is None else absolute(str(episodes))
     pieces = plan(str(run), lambda what: tell(what, 0, 0))
     total = pieces[-1].first + pieces[-1].rows
     settings: dict[str, Any] = {

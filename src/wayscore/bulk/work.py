@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -61,6 +62,7 @@ class Task:
         rows: how many rows are in memory at a time.
         target: the file of scores; "" for none.
         made_from: what the parts of that file say they were made from, beside their piece.
+        advised: whether there are policies that errors may point to.
     """
 
     rules: Convention
@@ -70,10 +72,12 @@ class Task:
     rows: int
     target: str = ""
     made_from: str = ""
+    advised: bool = True
 
     def stamp(self, piece: Piece) -> str:
         """Return what a part says that it was made from."""
-        return f"{piece.file} {piece.stamp} {piece.kind} {piece.start}-{piece.stop} row {piece.first} {self.made_from}"
+        name = PurePosixPath(piece.file).name  # wherever it is now
+        return f"{name} {piece.stamp} {piece.kind} {piece.start}-{piece.stop} row {piece.first} {self.made_from}"
 
 
 @dataclass(slots=True)
@@ -201,7 +205,8 @@ def _dealt_with(placed: Placed, rows: Rows, task: Task, done: Done) -> tuple[NDA
             if task.policies[kind] == "error":
                 row = int((which if kind == "unknown" else placed.order[which]).min())
                 others = " or ".join(policy for policy in POLICIES[kind] if policy != "error")
-                raise FormatError(f"{rows.where(row)}{_named(rows, row)}: {WORDS[kind]}; see {kind}={others}")
+                advice = f"see {kind}={others}" if task.advised else "leave the row out"
+                raise FormatError(f"{rows.where(row)}{_named(rows, row)}: {WORDS[kind]}; {advice}")
     state = np.zeros(len(placed.order), dtype=np.int8)
     for policy, mark in (("skip", 1), ("zero", 2)):
         for kind, bad in placed.problems.items():
