@@ -6,7 +6,7 @@ import importlib
 import math
 import pickle
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,12 +16,31 @@ from hypothesis import strategies as st
 import wayscore as ws
 from wayscore.bulk.tally import Tally
 from wayscore.kernels import plain
+from wayscore.kernels.plain.tally import carry
 from wayscore.statistics import Interval, bootstrap_table
 from wayscore.units import UNITS_AT_MOST, units_of
 
 INF = math.inf
 LARGEST = math.nextafter(2.0**40, 0)
 KERNELS = ["numpy", "native"]
+NEARLY = [sign * (math.nextafter(2.0**31, 0) - 2.0**-21) for sign in (1, -1)]
+"""Both of its lower parts are nearly as large as those of any value."""
+FLOORS = {
+    1.0: 2**72,
+    -0.0: 0,
+    5e-324: 0,
+    -5e-324: -1,
+    -(2.0**-72): -1,
+    -1.5 * 2.0**-72: -2,
+    2.0**-73: 0,
+    2.0**-21: 2**51,
+    -(2.0**-21) - 2.0**-73: -(2**51) - 1,
+    2.0**31: 2**103,
+    -(2.0**31): -(2**103),
+    2.0**32 + 2.0**-20: 2**104 + 2**52,
+    LARGEST: 2**112 - 2**59,
+    -LARGEST: 2**59 - 2**112,
+}
 values = (
     st.floats(-LARGEST, LARGEST)
     | st.floats(-1, 1)
@@ -41,13 +60,26 @@ def kernels(name: str) -> Any:
     return plain if name == "numpy" else pytest.importorskip("wayscore.kernels._native", reason=reason)
 
 
-def empty(units: int, metrics: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros((units, metrics, 2), dtype=np.int64), np.zeros((units, metrics), dtype=np.int64)
+class Kept(NamedTuple):
+    """What the kernel writes."""
+
+    sums: np.ndarray
+    large: np.ndarray
+    lacking: np.ndarray
+    sizes: np.ndarray
+    least: np.ndarray
+
+    def number(self, unit: int, metric: int) -> int:
+        low, high = self.sums[unit, :, metric].tolist()
+        return low + high * 2**52 + int(self.large[unit, metric]) * 2**104
+
+    def numbers(self) -> list[list[int]]:
+        return [[self.number(unit, j) for j in range(len(self.least))] for unit in range(len(self.sizes))]
 
 
-def number(words: np.ndarray) -> int:
-    """The signed number of 128 bits."""
-    return int(words[1]) * 2**64 + int(words[0]) % 2**64
+def empty(units: int, metrics: int) -> Kept:
+    sums, *cells = (np.zeros((units, *shape), dtype=np.int64) for shape in ((2, metrics), (metrics,), (metrics,), ()))
+    return Kept(sums, *cells, least=np.full(metrics, INF))
 
 
 def tally_of(sample: list[tuple[float, float, int]]) -> Tally:
@@ -61,29 +93,48 @@ def tally_of(sample: list[tuple[float, float, int]]) -> Tally:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@given(sample=episodes)
-def test_sums_are_those_of_fractions(name: str, sample: list[tuple[float, float, int]]) -> None:
-    sums, counts = empty(5, 2)
-    expected = {(unit, j): [0, 0] for unit in range(5) for j in range(2)}
+@given(sample=episodes, times=st.sampled_from([1, 32, 45]))
+def test_sums_are_those_of_fractions(name: str, sample: list[tuple[float, float, int]], times: int) -> None:
+    sample = sample * times  # native code takes 32 usual values together
+    kept = empty(5, 2)
+    numbers, lacking, least = [[0, 0] for _ in range(5)], [[0, 0] for _ in range(5)], [INF, INF]
     for a, b, unit in sample:
         for j, value in enumerate((a, b)):
             if math.isfinite(value):
-                expected[unit, j][0] += math.floor(Fraction(value) * 2**72)
-                expected[unit, j][1] += 1
+                numbers[unit][j] += math.floor(Fraction(value) * 2**72)
+                least[j] = min(least[j], value)
+            else:
+                lacking[unit][j] += 1
     columns = np.ascontiguousarray(np.array([[a, b] for a, b, _ in sample]).reshape(-1, 2).T)
-    kernels(name).tally(columns, np.array([unit for *_, unit in sample], dtype=np.int64), sums, counts)
-    assert {place: [number(sums[place]), counts[place]] for place in expected} == expected
+    units = np.array([unit for *_, unit in sample], dtype=np.int64)
+    kernels(name).tally(columns, units, *kept)
+    assert kept.numbers() == numbers
+    assert kept.lacking.tolist() == lacking
+    assert kept.sizes.tolist() == np.bincount(units, minlength=5).tolist()
+    assert kept.least.tolist() == least
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_values_by_hand(name: str) -> None:
-    sums, counts = empty(2, 1)
-    for value, floor in [(1.0, 2**72), (-(2.0**-72), -1), (-5e-324, -1), (5e-324, 0), (-1.5 * 2.0**-72, -2)]:
-        before = number(sums[1, 0])
-        kernels(name).tally(np.array([[value]]), np.array([1]), sums, counts)
-        assert number(sums[1, 0]) - before == floor
-    assert counts.tolist() == [[0], [5]]
-    assert not sums[0].any()
+@pytest.mark.parametrize("count", [1, 32, 70])
+def test_values_by_hand(name: str, count: int) -> None:
+    kept = empty(2, 1)
+    for value, floor in FLOORS.items():
+        before = kept.number(1, 0)
+        kernels(name).tally(np.full((1, count), value), np.ones(count, dtype=np.int64), *kept)
+        assert kept.number(1, 0) - before == count * floor
+    assert kept.sizes.tolist() == [0, len(FLOORS) * count]
+    assert kept.least.tolist() == [-LARGEST]
+    assert kept.number(0, 0) == 0
+    assert not kept.lacking.any()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("value", [LARGEST, -LARGEST, 2.0**31, *NEARLY])
+def test_no_sum_is_too_large(name: str, value: float) -> None:
+    count = 2**16
+    kept = empty(2, 3)
+    kernels(name).tally(np.full((3, count), value), np.zeros(count, dtype=np.int64), *kept)
+    assert kept.numbers() == [[count * math.floor(Fraction(value) * 2**72)] * 3, [0] * 3]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -98,38 +149,58 @@ def test_values_by_hand(name: str) -> None:
         ([[0.5, 0.5], [0.5, 0.5]], [0, 1], "do not fit"),
     ],
 )
-def test_errors_come_before_anything_is_written(
-    name: str, columns: list[list[float]], units: list[int], message: str
-) -> None:
-    sums, counts = empty(2, 1)
+def test_errors_leave_no_trace(name: str, columns: list[list[float]], units: list[int], message: str) -> None:
+    kept = empty(2, 1)
     with pytest.raises(ValueError, match=message):
-        kernels(name).tally(np.array(columns), np.array(units), sums, counts)
-    assert not sums.any()
-    assert not counts.any()
+        kernels(name).tally(np.array(columns), np.array(units), *kept)
+    assert not any(array.any() for array in kept[:4])
+    assert kept.least.tolist() == [INF]
 
 
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("sign", [1, -1])
-def test_a_sum_that_is_full_says_so(name: str, sign: int) -> None:
-    sums, counts = empty(1, 1)
-    most = 2**14
-    kernels(name).tally(np.full((1, most), sign * LARGEST), np.zeros(most, dtype=np.int64), sums, counts)
-    assert number(sums[0, 0]) == sign * most * int(Fraction(LARGEST) * 2**72)
-    with pytest.raises(OverflowError, match="too large for so many"):
-        kernels(name).tally(np.full((1, 2), sign * LARGEST), np.zeros(2, dtype=np.int64), sums, counts)
-    with pytest.raises(OverflowError, match="too large for so many"):
-        kernels(name).tally(np.full((1, 2**16), sign * LARGEST), np.zeros(2**16, dtype=np.int64), *empty(1, 1))
+@pytest.mark.parametrize("position", range(5))
+def test_arrays_that_do_not_fit_are_refused(name: str, position: int) -> None:
+    kept = list(empty(2, 1))
+    kept[position] = np.concatenate((kept[position], kept[position]))
+    with pytest.raises(ValueError, match="do not fit"):
+        kernels(name).tally(np.array([[0.5, 0.5]]), np.array([0, 1]), *kept)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("place", [0, 31, 32, 4_990, 4_999])
+@pytest.mark.parametrize("metric", [0, 2])
+def test_an_error_late_in_a_call_leaves_no_trace(name: str, place: int, metric: int) -> None:
+    columns, units = rng().normal(size=(3, 5_000)), rng(1).integers(0, 3, 5_000)
+    columns[:, ::7] = 2.0**35
+    columns[1, ::11] = INF
+    kept, before = empty(3, 3), empty(3, 3)
+    for each in (kept, before):
+        kernels(name).tally(columns, units, *each)
+    columns[metric, place] = 2.0**40
+    columns[metric, place:] *= -1
+    with pytest.raises(ValueError, match="values below"):
+        kernels(name).tally(columns, units, *kept)
+    assert kept.numbers() == before.numbers()
+    assert all(np.array_equal(a, b) for a, b in zip(kept[2:], before[2:], strict=True))
 
 
 def test_long_calls_of_the_plain_kernel_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     columns, units = rng().normal(size=(3, 100)), rng(1).integers(0, 7, 100)
-    sums, counts = empty(7, 3)
-    plain.tally(columns, units, sums, counts)
+    kept, again = empty(7, 3), empty(7, 3)
+    plain.tally(columns, units, *kept)
     monkeypatch.setattr(importlib.import_module("wayscore.kernels.plain.tally"), "AT_ONCE", 9)
-    again, counts_again = empty(7, 3)
-    plain.tally(columns, units, again, counts_again)
-    assert np.array_equal(sums, again)
-    assert np.array_equal(counts, counts_again)
+    plain.tally(columns, units, *again)
+    assert all(np.array_equal(a, b) for a, b in zip(kept, again, strict=True))
+
+
+def test_carried_sums_have_one_form() -> None:
+    kept = empty(3, 2)
+    kept.sums[:] = rng().integers(-(2**62), 2**62, kept.sums.shape)
+    kept.large[:] = rng().integers(-(2**40), 2**40, kept.large.shape)
+    before = kept.numbers()
+    carry(kept.sums, kept.large)
+    assert kept.numbers() == before
+    assert ((kept.sums >= 0) & (kept.sums < 2**52)).all()
 
 
 # Streams
@@ -260,11 +331,6 @@ def test_other_refusals() -> None:
         tally.merge(Tally(["NE"]))
     with pytest.raises(ws.OptionError, match="level lies between"):
         tally.intervals(rng(), level=95)
-    tally.add(np.full((1, 2**14), LARGEST), np.zeros(2**14, dtype=np.int64))
-    with pytest.raises(ws.OptionError, match="too large for so many"):
-        Tally.from_bytes(tally.to_bytes()).add(np.full((1, 2), LARGEST), np.zeros(2, dtype=np.int64))
-    with pytest.raises(ws.OptionError, match="too large for so many"):
-        tally.merge(tally)
 
 
 # Units

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.errors import OptionError
-from wayscore.kernels.plain.tally import PLACES, add_wide
+from wayscore.kernels.plain.tally import LIMB, PLACES, carry
 from wayscore.series import Floats
 from wayscore.statistics import check_resampling
 from wayscore.units import UNITS_AT_MOST, Interval, Rng, interval, resampled_means
@@ -30,8 +30,9 @@ class Tally:
     Attributes:
         symbols: the metrics, in the order of the columns.
         sizes: episodes in each unit.
-        sums: numbers of 128 bits for each unit and metric: the lower 64 bits, then the upper 64.
-        counts: over how many values each sum is.
+        sums: for each unit and metric the lower parts of a sum, whole numbers of 2^-72 and of 2^-20.
+        large: the upper part, a whole number of 2^32.
+        lacking: how many of its values are undefined.
         least: the least finite value of each metric, infinite where there is none.
 
     >>> first, second = Tally(["SR", "NE"]), Tally(["SR", "NE"])
@@ -45,8 +46,9 @@ class Tally:
     def __init__(self, symbols: Iterable[str]) -> None:
         self.symbols = tuple(symbols)
         self.sizes: Integers = np.zeros(UNITS_AT_MOST, dtype=np.int64)
-        self.sums: Integers = np.zeros((UNITS_AT_MOST, len(self.symbols), 2), dtype=np.int64)
-        self.counts: Integers = np.zeros((UNITS_AT_MOST, len(self.symbols)), dtype=np.int64)
+        self.sums: Integers = np.zeros((UNITS_AT_MOST, 2, len(self.symbols)), dtype=np.int64)
+        self.large: Integers = np.zeros((UNITS_AT_MOST, len(self.symbols)), dtype=np.int64)
+        self.lacking: Integers = np.zeros((UNITS_AT_MOST, len(self.symbols)), dtype=np.int64)
         self.least: Floats = np.full(len(self.symbols), np.inf)
 
     @property
@@ -58,6 +60,12 @@ class Tally:
     def units(self) -> int:
         """How many units of resampling they are in."""
         return int(np.count_nonzero(self.sizes))
+
+    @property
+    def counts(self) -> Integers:
+        """Over how many values each sum is."""
+        counts: Integers = self.sizes[:, None] - self.lacking
+        return counts
 
     def add(self, columns: Floats, units: Integers) -> None:
         """Add episodes: a row of values for each metric, and the unit of each episode (see `units_of`).
@@ -72,25 +80,16 @@ class Tally:
                 f"shape {columns.shape} and units of shape {units.shape}"
             )
         try:
-            kernels.tally(columns, units, self.sums, self.counts)
-        except (OverflowError, ValueError) as error:
+            kernels.tally(columns, units, self.sums, self.large, self.lacking, self.sizes, self.least)
+        except ValueError as error:
             raise OptionError(str(error)) from None
-        self.sizes += np.bincount(units, minlength=UNITS_AT_MOST)
-        least = columns.min(axis=1, initial=np.inf)
-        if not (least > -np.inf).all():  # NaN or -inf, both undefined: rare, and dear to look for
-            least = np.where(np.isfinite(columns), columns, np.inf).min(axis=1)
-        np.minimum(self.least, least, out=self.least)
 
     def merge(self, other: Tally) -> None:
         """Add the episodes of another tally of the same metrics."""
         if self.symbols != other.symbols:
             raise OptionError(f"only tallies of the same metrics merge, not {self.symbols} with {other.symbols}")
-        try:
-            add_wide(self.sums, other.sums)
-        except OverflowError as error:
-            raise OptionError(str(error)) from None
-        self.counts += other.counts
-        self.sizes += other.sizes
+        for mine, others in zip(self._arrays()[:4], other._arrays()[:4], strict=True):
+            mine += others
         np.minimum(self.least, other.least, out=self.least)
 
     def means(self) -> dict[str, float]:
@@ -103,17 +102,17 @@ class Tally:
 
     def totals(self) -> dict[str, Fraction]:
         """Return the exact total of each metric."""
-        totals = _whole(self.sums[self.sizes > 0]).sum(axis=0)
+        totals = self._whole().sum(axis=0)
         return {symbol: Fraction(int(total), 2**PLACES) for symbol, total in zip(self.symbols, totals, strict=True)}
 
     def unit_sums(self) -> dict[str, Floats]:
         """Return the sum of each metric over each unit that holds an episode."""
-        sums = np.ldexp(_whole(self.sums[self.sizes > 0]).astype(np.float64), -PLACES)
+        sums = np.ldexp(self._whole().astype(np.float64), -PLACES)
         return dict(zip(self.symbols, sums.T, strict=True))
 
     def undefined(self) -> dict[str, int]:
         """Return how many episodes left the mean of each metric, for those metrics where any did."""
-        left = (self.rows - self.counts.sum(axis=0)).tolist()
+        left = self.lacking.sum(axis=0).tolist()
         return {symbol: count for symbol, count in zip(self.symbols, left, strict=True) if count}
 
     def intervals(self, rng: Rng, resamples: int = 10_000, level: float = 0.95) -> dict[str, Interval]:
@@ -126,15 +125,15 @@ class Tally:
         """
         check_resampling(rng, resamples, level)
         means = self.means()
-        held = self.sizes > 0
-        if not held.any():
+        counts = self.counts[self.sizes > 0]
+        if not len(counts):
             return {symbol: Interval(0.0, 0.0, 0.0) for symbol in self.symbols}
         origin = np.where(np.isfinite(self.least), self.least, 0.0)
         floors = np.array([math.floor(math.ldexp(value, PLACES)) for value in origin.tolist()], dtype=object)
-        above = _whole(self.sums[held]) - self.counts[held] * floors
+        above = self._whole() - counts * floors
         sums = np.ldexp(above.astype(np.float64), -PLACES)
         origin = np.where(sums.any(axis=0), origin, list(means.values()))  # a constant's mean may be rounded
-        found = resampled_means(sums, self.counts[held].astype(np.float64), origin, rng, resamples)
+        found = resampled_means(sums, counts.astype(np.float64), origin, rng, resamples)
         return {symbol: interval(means[symbol], row, level) for symbol, row in zip(self.symbols, found, strict=True)}
 
     def __eq__(self, other: object) -> bool:
@@ -147,7 +146,7 @@ class Tally:
     def to_bytes(self) -> bytes:
         """Return it as bytes, which are few where few units hold an episode."""
         held = np.flatnonzero(self.sizes).astype(np.int64)
-        parts = (held, *(array[held] for array in self._arrays()[:3]), self.least)
+        parts = (held, *(array[held] for array in self._arrays()[:4]), self.least)
         return msgspec.msgpack.encode((self.symbols, *(part.tobytes() for part in parts)))
 
     @classmethod
@@ -168,13 +167,14 @@ class Tally:
     def __reduce__(self) -> tuple[Any, ...]:
         return Tally.from_bytes, (self.to_bytes(),)
 
-    def _arrays(self) -> tuple[Integers, Integers, Integers, Floats]:
-        return self.sizes, self.sums, self.counts, self.least
+    def _arrays(self) -> tuple[Integers, Integers, Integers, Integers, Floats]:
+        """Return all that it keeps, in the one form that equal sums have."""
+        carry(self.sums, self.large)
+        return self.sizes, self.sums, self.large, self.lacking, self.least
 
-
-def _whole(sums: Integers) -> NDArray[Any]:
-    """Return numbers of 128 bits as Python's own, which are as long as they need to be."""
-    high: NDArray[Any] = sums[..., 1].astype(object)
-    low: NDArray[Any] = sums[..., 0].view(np.uint64).astype(object)
-    whole: NDArray[Any] = high * 2**64 + low
-    return whole
+    def _whole(self) -> NDArray[Any]:
+        """Return the sums over each unit that holds an episode, in Python's own numbers of any length."""
+        held = self.sizes > 0
+        low, high = self.sums[held].astype(object).transpose(1, 0, 2)
+        whole: NDArray[Any] = low + high * 2**LIMB + self.large[held].astype(object) * 2 ** (2 * LIMB)
+        return whole

@@ -32,7 +32,16 @@ def dijkstra(
     indptr: _Offsets, indices: _Codes, weights: _Floats, source: int, target: int, out: _Floats, /
 ) -> None: ...
 def resample(seed: int, first: int, values: _Floats, totals: _Floats, /) -> None: ...
-def tally(values: _Floats, units: _Offsets, sums: _Offsets, counts: _Offsets, /) -> None: ...
+def tally(
+    values: _Floats,
+    units: _Offsets,
+    sums: _Offsets,
+    large: _Offsets,
+    lacking: _Offsets,
+    sizes: _Offsets,
+    least: _Floats,
+    /,
+) -> None: ...
 def place(
     codes: _Codes,
     offsets: _Offsets,

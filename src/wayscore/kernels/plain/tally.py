@@ -1,4 +1,4 @@
-"""Exact sums of scores by unit, as whole numbers of 2^-72: in any order and any pieces, the same bits."""
+"""Exact sums of scores by unit, as whole numbers of 2^-72: in any order and any pieces, the same numbers."""
 
 from __future__ import annotations
 
@@ -9,28 +9,40 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 PLACES = 72
-LIMB = 32
-MASK = 2**LIMB - 1
+LIMB = 52
+HALF = LIMB // 2
 AT_ONCE = 2**20
-"""Episodes whose limbs sum to less than 2^53: exactly, in floating point."""
-FULL = "an exact sum came to 2^54: the values are too large for so many of them"
+"""Episodes whose half limbs sum to less than 2^53: exactly, in floating point."""
 
 
-def tally(values: Floats, units: Integers, sums: Integers, counts: Integers) -> None:
-    """Add floor(value 2^72) of each finite value to its unit's sum and 1 to its count; skip values that are not.
+def tally(
+    values: Floats,
+    units: Integers,
+    sums: Integers,
+    large: Integers,
+    lacking: Integers,
+    sizes: Integers,
+    least: Floats,
+) -> None:
+    """Add floor(value 2^72) of each finite value to its unit's sum, and count and skip the others.
 
-    A sum is a signed number of 128 bits, as two int64: the lower 64 bits, then the upper 64. OverflowError says that
-    one came to 2^126, for which 2^14 values of the largest size are needed and 2^41 below 8,192. Other errors come
-    before anything is written.
+    A sum is low 2^-72 + high 2^-20 + large 2^32. The same sum has many forms, in which low and high are below 2^62 in
+    size (native code carries only now and then); `carry` leaves one. No sum can be too large: that takes 2^54 values.
+    An error leaves all numbers as they were.
 
     Args:
         values: (metrics, episodes); finite ones lie below 2^40 in size.
         units: the unit of each episode, from 0.
-        sums: (units, metrics, 2).
-        counts: (units, metrics).
+        sums: (units, 2, metrics), the low and the high part of each sum.
+        large: (units, metrics), the rest of each sum.
+        lacking: (units, metrics), how many values were not finite.
+        sizes: (units,), how many episodes were added.
+        least: (metrics,), the least finite value.
     """
-    if values.shape[1:] != units.shape or sums.shape != (*counts.shape, 2) or counts.shape[1:] != values.shape[:1]:
-        raise ValueError("tally: values, units, sums and counts do not fit")
+    cells = (len(sums), len(values))
+    shapes = [array.shape for array in (units, sums, large, lacking, sizes, least)]
+    if shapes != [values.shape[1:], (cells[0], 2, cells[1]), cells, cells, cells[:1], cells[1:]]:
+        raise ValueError("tally: values, units and sums do not fit")
     if len(units) and not 0 <= units.min() <= units.max() < len(sums):
         raise ValueError(f"expected units from 0 to {len(sums) - 1}")
     size = np.abs(values)
@@ -38,33 +50,32 @@ def tally(values: Floats, units: Integers, sums: Integers, counts: Integers) -> 
         raise ValueError("exact sums take values below 2^40, and one is as large")
     for first in range(0, len(units), AT_ONCE):
         part = slice(first, first + AT_ONCE)
+        inside = np.bincount(units[part], minlength=len(sums))
+        sizes += inside
         for j, row in enumerate(values[:, part]):
             finite = np.isfinite(row)
-            unit = units[part][finite]
-            counts[:, j] += np.bincount(unit, minlength=len(sums))
-            add_wide(sums[:, j], _summed(np.floor(np.ldexp(row[finite], PLACES)), unit, len(sums)))
+            unit, row = units[part][finite], row[finite]
+            lacking[:, j] += inside - np.bincount(unit, minlength=len(sums))
+            least[j] = row.min(initial=least[j])
+            a, b, c, d, e = _summed(np.floor(np.ldexp(row, PLACES)), unit, len(sums))
+            sums[:, 0, j] += a + ((b & 2**HALF - 1) << HALF)
+            sums[:, 1, j] += (b >> HALF) + c + ((d & 2**HALF - 1) << HALF)
+            large[:, j] += (d >> HALF) + e
+        carry(sums, large)
 
 
-def add_wide(sums: Integers, more: Integers) -> None:
-    """Add signed numbers of 128 bits, (..., 2), in place; OverflowError where one came to 2^126."""
-    low = sums[..., 0].view(np.uint64) + more[..., 0].view(np.uint64)
-    high = sums[..., 1] + more[..., 1] + (low < more[..., 0].view(np.uint64))
-    sums[..., 0], sums[..., 1] = low.view(np.int64), high
-    if ((high ^ high << 1) < 0).any():
-        raise OverflowError(FULL)
+def carry(sums: Integers, large: Integers) -> None:
+    """Leave 52 bits, and no sign, in the low and the high part of each sum; carry what is above."""
+    sums[:, 1] += sums[:, 0] >> LIMB
+    large += sums[:, 1] >> LIMB
+    sums &= 2**LIMB - 1
 
 
-def _summed(whole: Floats, unit: Integers, units: int) -> Integers:
-    """Sum whole numbers by unit: in limbs of 32 bits that keep the sign of their number, then carry."""
-    limbs = []
-    for place in (3 * LIMB, 2 * LIMB, LIMB, 0):
+def _summed(whole: Floats, unit: Integers, units: int) -> list[Integers]:
+    """Sum whole numbers by unit: in half limbs, the least first, that keep the sign of their number."""
+    sums = []
+    for place in (4 * HALF, 3 * HALF, 2 * HALF, HALF, 0):
         limb = np.trunc(np.ldexp(whole, -place))
         whole = whole - np.ldexp(limb, place)
-        limbs.append(np.bincount(unit, weights=limb, minlength=units).astype(np.int64))
-    d, c, b, a = limbs
-    b += a >> LIMB
-    c += b >> LIMB
-    d += c >> LIMB
-    if not ((d >= -(2**30)) & (d < 2**30)).all():
-        raise OverflowError(FULL)
-    return np.stack((a & MASK | b << LIMB, c & MASK | d << LIMB), axis=1)
+        sums.append(np.bincount(unit, weights=limb, minlength=units).astype(np.int64))
+    return sums[::-1]
