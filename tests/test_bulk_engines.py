@@ -223,3 +223,23 @@ def test_the_stream_is_killed_and_resumed(town: Town, whole: Any, tmp_path: Path
     assert told.count("scoring") == PIECES - len(second)
     assert scores.equals(whole[1])
     assert (summary.metrics, summary.signature) == (whole[0].metrics, whole[0].signature)
+
+
+def test_workers_end_with_the_stream(town: Town, tmp_path: Path) -> None:
+    run = write_files(tmp_path / "walks", town.walks, PIECES)
+    words = ["score", str(run), *town.files, "--duplicate", "all", "--missing", "skip", "--workers", "2"]
+    words += ["--episodes", str(tmp_path / "scores.parquet"), "--resume"]
+    gate = Gate(part(tmp_path, 5).with_suffix(".note.unfinished"))
+    with subprocess.Popen([sys.executable, "-m", "wayscore", *words], stdout=subprocess.DEVNULL) as process:
+        wait_for(gate.waiting, lambda: process.poll() is None)
+        workers = [child for child in children(process.pid) if b"spawn_main" in (child / "cmdline").read_bytes()]
+        assert len(workers) == 2
+        os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: not any(worker.exists() for worker in workers), lambda: True)
+    gate.close()
+
+
+def children(process: int) -> list[Path]:
+    """Where /proc tells of the processes that a process started."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return [Path("/proc", child) for task in tasks for child in task.read_text().split()]

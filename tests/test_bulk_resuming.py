@@ -40,7 +40,7 @@ def resumed(town: Town, run: Path, **options: Any) -> tuple[int, Summary, pa.Tab
 CHANGES: dict[str, tuple[int, Callable[[Town], dict[str, Any]]]] = {
     "nothing": (0, lambda town: {}),
     "missing": (0, lambda town: {"policies": {"missing": "zero"}}),
-    "duplicate": (0, lambda town: {"policies": {"missing": "skip", "duplicate": "all"}}),
+    "duplicate": (4, lambda town: {"policies": {"missing": "skip", "duplicate": "all"}}),
     "rows": (0, lambda town: {"rows": 7}),
     "seed": (0, lambda town: {"seed": 5, "resamples": 50}),
     "start": (4, lambda town: {"policies": {"missing": "skip", "start": "keep"}}),

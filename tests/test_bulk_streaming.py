@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import wayscore as ws
 from tests.bulk_data import (
     Town,
     by_number,
@@ -23,6 +24,7 @@ from tests.bulk_data import (
     write_parquet,
 )
 from wayscore.bulk import pieces
+from wayscore.episodes import Reference, References
 from wayscore.report import Summary
 
 
@@ -34,6 +36,8 @@ def assert_same(found: tuple[Summary, pa.Table], wanted: tuple[Summary, pa.Table
 
 
 # However it is cut
+
+ENDINGS = [b"\n", b"", b"\r\n", b"\n  ", b" \r \n"]
 
 
 @pytest.mark.parametrize(
@@ -66,16 +70,20 @@ def test_any_cut(
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(block=st.integers(2000, 40_000), chunk=st.integers(200, 5000), rows=st.integers(10, 300), ended=st.booleans())
+@given(
+    block=st.integers(2000, 40_000),
+    chunk=st.integers(200, 5000),
+    rows=st.integers(10, 300),
+    ending=st.sampled_from(ENDINGS),
+)
 def test_lines_cut_anywhere(
-    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, chunk: int, rows: int, ended: bool
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, chunk: int, rows: int, ending: bytes
 ) -> None:
     walks = town.walks.slice(0, 300)
     run = write_lines(tmp_path / "w.jsonl", walks)
     once = streamed(run, town.references, town.graphs, tmp_path / "a.parquet")
     assert once[1]["episode"].to_pylist() == walks["episode"].to_pylist()
-    if not ended:
-        run.write_bytes(run.read_bytes().rstrip(b"\n"))
+    run.write_bytes(run.read_bytes()[:-1] + ending)
     with monkeypatch.context() as patched:
         patched.setattr(pieces, "BLOCK", block)
         patched.setattr(pieces, "_CHUNK", chunk)
@@ -114,6 +122,7 @@ FORMS: dict[str, Callable[[Path, Town], Any]] = {
     "dictionaries": lambda folder, town: write_parquet(folder / "walks.parquet", in_dictionaries(town.walks)),
     "codes": lambda folder, town: write_parquet(folder / "walks.parquet", in_codes(town.walks)),
     "codes by the graphs": lambda folder, town: town.folder / "walks.parquet",
+    "no scenes": lambda folder, town: write_parquet(folder / "walks.parquet", town.walks.select(["episode", "path"])),
     "no ending": lambda folder, town: write_parquet(folder / "walks", town.walks),
     "large": lambda folder, town: write_parquet(
         folder / "walks.parquet",
@@ -145,6 +154,21 @@ def test_integers_for_labels(town: Town, whole: Any, tmp_path: Path, write: Any)
     walks, references, graphs = by_number(town)
     run = write(tmp_path / ("walks.parquet" if write is write_parquet else "walks.jsonl"), walks)
     assert_same(streamed(run, references, graphs, tmp_path / "scores.parquet"), whole, signed=False)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int64(), pa.int32(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())],
+    ids=str,
+)
+def test_episodes_of_any_type(tmp_path: Path, kind: Any) -> None:
+    asked = {str(number): Reference(str(number), "S", ["a", "b"], str(number)) for number in range(4)}
+    names = pa.array([3, 1, 0, 2]) if pa.types.is_integer(kind) else pa.array(["3", "1", "0", "2"])
+    walks = pa.table({"episode": names.cast(kind), "path": [["a"], ["a", "b"], ["a"], ["a", "b", "c", "d"]]})
+    run = write_parquet(tmp_path / "walks.parquet", walks, rows=2)
+    graphs = {"S": ws.Graph.from_edges(["ab", "bc", "cd"])}
+    _, scores = streamed(run, References("asked", "table", asked), graphs, tmp_path / "scores.parquet", metrics="NE")
+    assert scores.to_pydict() == {"episode": ["3", "1", "0", "2"], "scene": ["S"] * 4, "NE": [1.0, 0.0, 1.0, 2.0]}
 
 
 @pytest.mark.parametrize("write", [write_parquet, write_lines])

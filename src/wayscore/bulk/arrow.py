@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,18 @@ from typing import Any
 from wayscore.alignment import check_threshold
 from wayscore.bulk.course import Course, lay_out
 from wayscore.bulk.placing import Placer
-from wayscore.bulk.rows import from_arrow
+from wayscore.bulk.rows import Coded, Rows, Walks, from_arrow
 from wayscore.bulk.tally import Tally
 from wayscore.bulk.work import Done, Task, score_rows
 from wayscore.convention import Convention
 from wayscore.distances.base import Distance
-from wayscore.episodes import References
-from wayscore.errors import OptionError
+from wayscore.distances.euclidean import Euclidean
+from wayscore.distances.graph import Graph
+from wayscore.episodes import Joined, Query, Reference, References
+from wayscore.errors import FormatError, OptionError
 from wayscore.metrics import find_metrics
 from wayscore.presets import find_convention
+from wayscore.scoring import score_joined
 
 KEPT = {"missing": "skip", "unknown": "error", "duplicate": "all", "start": "keep", "move": "keep", "node": "error"}
 """A table may be any part of a run, so it is not asked whether it is all of one."""
@@ -46,7 +49,8 @@ def score_table(
         convention: the set of choices to score by.
 
     Returns:
-        A pyarrow Table: `episode` and `scene` where the rows have them, and a column for each metric.
+        A pyarrow Table: `episode` where the rows have it, `scene` where distances differ by scene, and a column for
+        each metric.
 
     >>> import pyarrow as pa
     >>> walks = pa.table({"reference": [[[0.0, 0.0], [4.0, 0.0]]], "query": [[[0.0, 0.0], [4.0, 1.0]]]})
@@ -58,12 +62,59 @@ def score_table(
     check_threshold(d_th)
     symbols = tuple(metric.symbol for metric in find_metrics(metrics if metrics is not None else rules.metrics or None))
     rows = from_arrow(as_arrow(table), 0, lambda number: f"row {number}")
+    if not _is_placed(distance):
+        return _score_each(rows, references, distance, convention=rules, threshold=d_th, metrics=symbols)
     scorer = _placer(distance, references, rules)
-    if rows.scenes is None and len(scorer.course.scenes) == 1 and not scorer.course.is_flat:
+    if rows.references is not None and not isinstance(distance, Mapping):
         rows = replace(rows, scenes=[scorer.course.scenes[0]] * len(rows))
-    task = Task(rules, d_th, symbols, KEPT, len(rows))
+    task = Task(rules, d_th, symbols, KEPT, len(rows), advised=False)
     scores = score_rows(rows, scorer, task, Done(Tally(symbols)))
-    return scores if rows.scenes is None or isinstance(distance, Mapping) else scores.drop_columns("scene")
+    if isinstance(distance, Mapping) or "scene" not in scores.column_names:
+        return scores
+    return scores.drop_columns("scene")
+
+
+def _is_placed(distance: Any) -> bool:
+    """Say whether a distance is one that rows are looked up in: graphs, and straight lines."""
+    first = next(iter(distance.values()), None) if isinstance(distance, Mapping) else distance
+    return first is None or isinstance(first, Graph | Euclidean)
+
+
+def _score_each(rows: Rows, references: References | None, distance: Any, **options: Any) -> Any:
+    """Score rows by any other distance, as a run that was joined with its references."""
+    import pyarrow as pa
+
+    names = None if rows.episodes is None else [str(name) for name in rows.episodes]
+    scenes = [""] * len(rows) if rows.scenes is None else [str(scene) for scene in rows.scenes]
+    walks = _as_lists(rows.walks, scenes)
+    if rows.references is not None:
+        own = _as_lists(rows.references, scenes)
+        asked = [Reference(str(n), scene, path, "") for n, (scene, path) in enumerate(zip(scenes, own, strict=True))]
+    elif references is None:
+        raise FormatError("row 0: rows carry no reference; give the references with references=")
+    else:
+        known = references.episodes
+        for number, name in enumerate(names or ()):
+            if name not in known:
+                raise FormatError(f"row {number}: there is no episode {name!r} among the references; leave the row out")
+        asked = [known[name] for name in names or ()]
+    stopped = [None] * len(rows) if rows.stopped is None else rows.stopped
+    pairs = tuple((one, Query("", *walk)) for one, walk in zip(asked, zip(walks, stopped, strict=True), strict=True))
+    labels = tuple(f"row {number}" for number in range(len(rows)))
+    scored = score_joined(Joined("", "", labels, pairs, (), {}, {}, {}), distance=distance, **options)
+    named = {} if names is None else {"episode": names}
+    named |= {"scene": [one.scene for one in asked]} if isinstance(distance, Mapping) else {}
+    return pa.table({**named, **scored.columns})
+
+
+def _as_lists(walks: Walks, scenes: Sequence[str]) -> list[Any]:
+    if not isinstance(walks, Coded):
+        return list(walks)
+    paths = []
+    for scene, start, stop in zip(scenes, walks.offsets[:-1].tolist(), walks.offsets[1:].tolist(), strict=True):
+        labels = walks.labels.get(scene, walks.labels.get("", ()))
+        paths.append([labels[code] for code in walks.codes[start:stop].tolist()])
+    return paths
 
 
 def as_arrow(table: Any) -> Any:
@@ -72,13 +123,12 @@ def as_arrow(table: Any) -> Any:
 
     if isinstance(table, pa.Table | pa.RecordBatch):
         return table
-    if hasattr(table, "__arrow_c_stream__"):
-        return pa.table(table)
     try:
-        return pa.Table.from_pandas(table)
-    except (AttributeError, TypeError):
+        return pa.table(table) if hasattr(table, "__arrow_c_stream__") else pa.Table.from_pandas(table)
+    except (AttributeError, TypeError, pa.ArrowException) as error:
+        why = f" ({error.args[0]})" if isinstance(error, pa.ArrowException) else ""
         raise OptionError(
-            f"expected an Arrow table or a frame that turns into one, got {type(table).__name__}"
+            f"expected an Arrow table or a frame that turns into one, got {type(table).__name__}{why}"
         ) from None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -87,7 +88,8 @@ def _beside(pieces: Sequence[Piece], course: Course, task: Task, workers: int) -
 
 def _pooled(pieces: Sequence[Piece], mapped: str, task: Task, workers: int) -> Iterator[tuple[Piece, Done]]:
     coming = iter(pieces)
-    pool = ProcessPoolExecutor(min(workers, len(pieces)), mp_context=multiprocessing.get_context("spawn"))
+    spawn = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(workers, len(pieces)), mp_context=spawn, initializer=_end_with_parent)
     try:
         running: dict[Future[Done], Piece] = {}
         while True:
@@ -100,6 +102,18 @@ def _pooled(pieces: Sequence[Piece], mapped: str, task: Task, workers: int) -> I
                 yield running.pop(future), future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it does, even by a signal that cannot be caught."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _on_dask(

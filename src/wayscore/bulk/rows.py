@@ -104,7 +104,7 @@ def from_arrow(table: Any, first: int, where: Where, labels: Mapping[str, Sequen
         )
     stopped = columns.get("stopped")
     return Rows(
-        _walks(walks, "path", where, labels),
+        _walks(walks, "path" if "path" in columns else "query", where, labels),
         columns.get("episode"),
         columns.get("scene"),
         _walks(columns["reference"], "reference", where, labels) if "reference" in columns else None,
@@ -122,21 +122,25 @@ def from_lines(lines: Sequence[Line], first: int, where: Where, own: bool) -> Ro
         hint = "; rows without one need --references" if own else ""
         raise FormatError(f"{where(lacking[0])}: has no {needed}, which it needs{hint}")
     stopped = [line.stopped for line in lines]
-    named = bool(lines) and lines[0].episode is not None
-    for number, line in enumerate(lines):
-        if (line.episode is not None) != named:
-            raise FormatError(
-                f"{where(number)}: has {'no' if named else 'an'} episode, unlike others; name all or none"
-            )
     return Rows(
         _points([line.path for line in lines], "path", where),
-        [str(line.episode) for line in lines] if named else None,
-        [str(line.scene) for line in lines] if own else None,
+        _names(lines, "episode", where),
+        _names(lines, "scene", where) if own else None,
         _points([line.reference for line in lines], "reference", where) if own else None,
         stopped if any(flag is not None for flag in stopped) else None,
         first,
         where,
     )
+
+
+def _names(lines: Sequence[Line], field: str, where: Where) -> list[str] | None:
+    """Return the names that lines give; None where they give none."""
+    names = [getattr(line, field) for line in lines]
+    if None not in names:
+        return list(map(str, names))
+    if len({*names}) > 1:
+        raise FormatError(f"{where(names.index(None))}: has no {field}, unlike others; name all or none")
+    return None
 
 
 def _points(paths: list[Any], what: str, where: Where) -> Walks:

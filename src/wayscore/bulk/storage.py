@@ -33,11 +33,6 @@ def is_remote(address: str) -> bool:
     return "://" in address
 
 
-def full(address: str) -> str:
-    """Return an address that does not depend on the folder one is in."""
-    return address if is_remote(address) else os.path.abspath(address)
-
-
 def absolute(address: str) -> str:
     """Return an address that means the same from any folder of this machine."""
     return address if is_remote(address) else os.path.abspath(address) + ("/" if address.endswith("/") else "")

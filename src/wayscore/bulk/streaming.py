@@ -17,7 +17,7 @@ from wayscore.bulk.course import Course, lay_out
 from wayscore.bulk.engines import engine_of
 from wayscore.bulk.parts import Parts
 from wayscore.bulk.pieces import Piece, plan
-from wayscore.bulk.storage import TABLES, absolute, full, is_folder, names_in
+from wayscore.bulk.storage import TABLES, absolute, is_folder, names_in
 from wayscore.bulk.tally import Tally
 from wayscore.bulk.work import POLICIES, SETTINGS, Done, Task, worst_values
 from wayscore.convention import Convention
@@ -33,7 +33,7 @@ from wayscore.units import units_of
 ROWS_AT_ONCE = 65_536
 """Rows in a worker's memory, by default."""
 WHOLE = ("missing", "duplicate")
-"""Problems of a run as a whole: what is done about them changes no part."""
+"""Problems of a run as a whole: what is done about them changes no score of a part."""
 OWN = "rows"
 """What signatures call the references where rows carry their own."""
 
@@ -193,7 +193,7 @@ def _check_target(target: str, pieces: Sequence[Piece]) -> None:
     if target.endswith((*TABLES[1:], ".csv", ".json")):
         raise OptionError(f"{target}: scores of a stream are written as a .parquet file, or a folder of such files")
     whole = target.rstrip("/")
-    if any(f"{full(piece.file)}/".startswith(f"{full(whole)}/") for piece in pieces):
+    if any(f"{absolute(piece.file)}/".startswith(f"{absolute(whole)}/") for piece in pieces):
         raise OutputError(f"{target}: is the run itself; write the scores to another file")
     inside = names_in(whole) if is_folder(whole) else []
     if is_folder(whole) and (whole.endswith(".parquet") or not all(name.startswith("part-") for name in inside)):

@@ -158,7 +158,10 @@ def score_piece(piece: Piece, course: Course | str | bytes, task: Task) -> Done:
         for rows in batches:
             names, table = table.schema.names, score_rows(rows, placer, task, done)
             if table.schema.names != names:
-                raise FormatError(f"{rows.where(0)}: has an episode or has none, unlike others; name all or none")
+                raise FormatError(
+                    f"{rows.where(0)}: gives the columns {', '.join(table.schema.names)}, others {', '.join(names)}; "
+                    "give all rows an episode and a scene, or none"
+                )
             add(table)
         parts.keep(piece.number, done.to_bytes())
     return done

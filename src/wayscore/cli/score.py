@@ -168,6 +168,9 @@ def score(
             refused={"--html": html, "--split-by": split_by},
         )
         show(lambda width, color: render(summaries, form, width=width, color=color))
+        told = [] if cluster == "none" else [range(summary.bootstrap["units"]) for summary in summaries]
+        warn([few for units in told for few in few_clusters(cluster, list(map(str, units)))])
+        warn(differences(summaries) if form == "json" else [])
         return
     groups = None if split_by is None else partition(asked.episodes.values(), split_by)
     clusters = clusters_of(asked.episodes.values(), cluster)

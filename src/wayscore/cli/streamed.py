@@ -57,20 +57,18 @@ def score_streams(
         **options: of `wayscore.bulk.streaming.score_stream`.
     """
     from wayscore.bulk.streaming import name_of, score_stream
+    from wayscore.report.runs import names_apart
 
     _check(runs, options["references"], refused)
-    names = [name_of(run) for run in runs]
     summaries = []
-    for number, (run, name) in enumerate(zip(runs, names, strict=True)):
+    options["workers"] = workers or os.cpu_count() or 1
+    for run, name in zip(runs, names_apart([name_of(run) for run in runs], runs), strict=True):
         target = episodes
         if episodes is not None and len(runs) > 1:
-            stem, ending = os.path.splitext(episodes)
-            target = f"{stem}-{name if names.count(name) == 1 else f'{name}-{number + 1}'}{ending}"
+            stem, ending = os.path.splitext(episodes.rstrip("/"))
+            target = f"{stem}-{name.replace('/', '-')}{ending}"
         with rows_bar(name) as progress:
-            summary = score_stream(
-                run, episodes=target, workers=workers or os.cpu_count() or 1, progress=progress, **options
-            )
-        summaries.append(summary)
+            summaries.append(score_stream(run, episodes=target, name=name, progress=progress, **options))
     return summaries
 
 
@@ -104,13 +102,13 @@ def rows_bar(name: str) -> Iterator[Callable[[str, int, int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    rate = TextColumn("{task.completed:,.0f} of {task.total:,.0f} rows, {task.fields[rate]:,.0f}/s")
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), rate, TimeRemainingColumn())
+    words = (TextColumn(f"{{task.{part}}}", markup=False) for part in ("description", "fields[told]"))
+    columns = (next(words), BarColumn(), next(words), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=None, rate=0)
+        task = bar.add_task(name, total=None, told="")
 
         def advance(what: str, done: int, total: int) -> None:
-            speed = bar.tasks[task].speed or 0
-            bar.update(task, description=f"{name}: {what}", completed=done, total=total or None, rate=speed)
+            told = f"{done:,} of {total:,} rows, {bar.tasks[task].speed or 0:,.0f}/s" if total else ""
+            bar.update(task, description=f"{name}: {what}", completed=done, total=total or None, told=told)
 
         yield advance
