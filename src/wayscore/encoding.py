@@ -106,7 +106,7 @@ def parts_by_number(
     """
     counts = np.bincount(numbers, minlength=len(spaces))
     ends = np.cumsum([0, *counts]).tolist()
-    order = np.arange(len(numbers))
+    order: range | Offsets = range(len(numbers))
     if (numbers[1:] < numbers[:-1]).any():
         order = np.argsort(numbers, kind="stable")
         queries = queries.take(order)
@@ -119,7 +119,7 @@ def parts_by_number(
         if pairs is None:
             parts += cut(space, references.part(start, stop), q, None, rows)
         else:
-            asked = pairs[rows]
+            asked = pairs[start:stop] if isinstance(rows, range) else pairs[rows]
             first, last = int(asked.min()), int(asked.max())
             parts += cut(space, references.part(first, last + 1), q, asked - first, rows)
     return parts

@@ -133,7 +133,7 @@ def cut(space: Distance, r: PathBatch, q: PathBatch, pairing: Offsets | None, ro
             r.part(start, stop) if pairing is None else r,
             q.part(start, stop),
             None if pairing is None else pairing[start:stop],
-            slice(start, stop) if isinstance(rows, range) else rows[start:stop],
+            slice(rows.start + start, rows.start + stop) if isinstance(rows, range) else rows[start:stop],
         )
 
 
@@ -174,7 +174,7 @@ def run(
             to_goals = [distances.copy() for distances in to_goals]
             for part, first in zip(group, firsts, strict=False):
                 given.to_goals(part, to_goals, first)
-        where = group[0].where if len(group) == 1 else np.concatenate([part.where for part in group])
+        where = _rows_of(group)
         measurements = Measurements(
             **{"reach": UNMEASURED, "proximity": UNMEASURED, **rows},
             goal_start=to_goals[0],
@@ -206,6 +206,14 @@ def run(
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(work, groups):
             pass
+
+
+def _rows_of(group: list[Part]) -> slice | Offsets:
+    """Return the rows of several parts: a stretch of the table where they lie side by side."""
+    first, last = group[0].where, group[-1].where
+    if isinstance(first, slice) and isinstance(last, slice):  # all are, then, one after the other
+        return slice(first.start, last.stop)
+    return first if len(group) == 1 else np.concatenate([part.where for part in group])
 
 
 def _always(name: str) -> Role:

@@ -44,11 +44,18 @@ def units_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     >>> units_of(np.array([0, 1, 9_999, 10_000, 10_001])).tolist()
     [0, 1, 9999, 8794, 333]
     """
-    word = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    word = rows.astype(np.uint64)
+    word *= np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB):
-        word = (word ^ word >> np.uint64(shift)) * np.uint64(factor)
-    joined = ((word ^ word >> np.uint64(31)) % np.uint64(UNITS_AT_MOST)).astype(np.int64)
-    return np.where(rows < UNITS_AT_MOST, rows, joined)
+        word ^= word >> np.uint64(shift)
+        word *= np.uint64(factor)
+    word ^= word >> np.uint64(31)
+    word %= np.uint64(UNITS_AT_MOST)
+    joined = word.view(np.int64)
+    first = rows < UNITS_AT_MOST
+    if first.any():
+        joined[first] = rows[first]
+    return joined
 
 
 def resampled_means(sums: Floats, counts: Floats, origin: Floats, rng: Rng, resamples: int) -> Floats:

@@ -22,7 +22,7 @@ from wayscore.formats.faults import FAULTS, wrong_type
 
 Cut: TypeAlias = tuple[int, int, int]
 """Where some rows begin and end, and how many they are."""
-ROWS = 200_000
+ROWS = 400_000
 """Row groups go together until a piece has so many rows ..."""
 PIECES = 4096
 """... or there are so many pieces."""

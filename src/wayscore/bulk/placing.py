@@ -56,7 +56,7 @@ class Placer:
         self._scenes = {scene: number for number, scene in enumerate(course.scenes)}
         self._codes: dict[int, tuple[Any, dict[int, NDArray[np.int32]]]] = {}
         self._edges: dict[int, NDArray[np.uint8]] = {}
-        self._found: tuple[Any, Any, NDArray[np.int64]] | None = None
+        self._names: tuple[Any, Any] | None = None
 
     def place(self, rows: Rows) -> Placed:
         """Put rows in their places."""
@@ -96,16 +96,24 @@ class Placer:
         if isinstance(names, list):
             return np.fromiter((numbers.get(name, UNKNOWN) for name in names), dtype=np.int64, count=len(names))
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if names.null_count:
             names = names.cast(pa.string()).fill_null("")
         if not pa.types.is_dictionary(names.type):
             names = names.dictionary_encode()
-        last = self._found  # row groups of one file mostly share their dictionary
-        if last is None or last[0] is not numbers or not last[1].equals(names.dictionary):
-            found = [numbers.get(str(name), UNKNOWN) for name in names.dictionary.to_pylist()]
-            last = self._found = (numbers, names.dictionary, np.array(found, dtype=np.int64))
-        return last[2][names.indices.to_numpy()] if len(last[2]) else np.empty(0, dtype=np.int64)
+        found = pc.index_in(names.dictionary.cast(pa.string()), value_set=self._listed(numbers)).fill_null(UNKNOWN)
+        return (
+            np.asarray(found, dtype=np.int64)[names.indices.to_numpy()] if len(found) else np.empty(0, dtype=np.int64)
+        )
+
+    def _listed(self, numbers: Any) -> Any:
+        """Return names in the order of their numbers, as an Arrow array."""
+        import pyarrow as pa
+
+        if self._names is None or self._names[0] is not numbers:
+            self._names = (numbers, pa.array(list(numbers), pa.string()))
+        return self._names[1]
 
     def _scenes_of(self, rows: Rows) -> NDArray[np.int64]:
         if self.course.is_flat:

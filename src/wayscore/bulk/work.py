@@ -172,16 +172,17 @@ def score_rows(rows: Rows, placer: Placer, task: Task, done: Done, *, tabled: bo
     course = placer.course
     placed = placer.place(rows)
     kept, worst = _dealt_with(placed, rows, task, done)
-    columns = np.empty((len(task.metrics), len(kept) + len(worst)))
+    columns = np.empty((len(task.metrics), 0))
     if len(kept):
         done.scenes.update(np.flatnonzero(np.bincount(placed.scenes[kept])).tolist())
         table = _scored(_some(placed, kept), course, rows, task)
-        for column, values in zip(columns, table.columns.values(), strict=True):
-            column[: len(kept)] = values
+        columns = _together(list(table.columns.values()))
         for symbol, count in table.settings.get("zeroed", {}).items():
             done.zeroed[symbol] = done.zeroed.get(symbol, 0) + count
-    columns[:, len(kept) :] = worst_values(task.metrics)[:, None]
-    which = kept if not len(worst) else np.concatenate((kept, worst))
+    which: Any = kept if len(kept) < len(placed.order) else slice(None)
+    if len(worst):
+        which = np.concatenate((kept, worst))
+        columns = np.hstack((columns, np.repeat(worst_values(task.metrics)[:, None], len(worst), axis=1)))
     chosen, pairs = placed.order[which], None if placed.pairs is None else placed.pairs[which]
     asked = course.asked
     numbers = rows.first + chosen
@@ -197,6 +198,15 @@ def score_rows(rows: Rows, placer: Placer, task: Task, done: Done, *, tabled: bo
     pairs = None if pairs is None else pairs[order]
     everything = len(chosen) == len(rows)
     return _table(rows, columns[:, order], None if everything else chosen[order], pairs, course, task)
+
+
+def _together(columns: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return columns as rows of one array: the one that they are views of, where they are all of it."""
+    whole = columns[0].base
+    shape = (len(columns), len(columns[0]))
+    if isinstance(whole, np.ndarray) and whole.shape == shape and all(column.base is whole for column in columns):
+        return whole
+    return np.array(columns)
 
 
 def _dealt_with(placed: Placed, rows: Rows, task: Task, done: Done) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -4,6 +4,12 @@
 
 #define ASTRAY 1
 #define LEAPING 2
+#define AHEAD 16 /* rows come in any order, so what they need is asked for ahead of time */
+#if defined(__GNUC__)
+#define SOON(address) __builtin_prefetch(address)
+#else
+#define SOON(address) ((void)(address))
+#endif
 
 /* place(codes, offsets, rows, known, edges, out, ends, flags) -> position of the first code that `known` lacks, or -1
  * Walk i becomes out[ends[i - 1] : ends[i]]. Codes below 0 are places that the scene does not have. */
@@ -31,6 +37,11 @@ KERNEL(kernel_place) {
     int64_t done = 0, lacking = -1;
     for (int64_t i = 0; fits && lacking < 0 && i < count; i++) {
         const int64_t row = rows[i];
+        if (i + AHEAD < count && (uint64_t)rows[i + AHEAD] < (uint64_t)walks) SOON(offsets + rows[i + AHEAD]);
+        if (i + AHEAD / 2 < count && (uint64_t)rows[i + AHEAD / 2] < (uint64_t)walks) {
+            const int64_t at = offsets[rows[i + AHEAD / 2]];
+            if (at >= 0 && at < LENGTH(arrays[0], 0)) SOON(codes + at);
+        }
         if (row < 0 || row >= walks) {
             fits = 0;
             break;
