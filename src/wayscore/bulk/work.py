@@ -174,8 +174,9 @@ def score_rows(rows: Rows, placer: Placer, task: Task, done: Done, *, tabled: bo
     kept, worst = _dealt_with(placed, rows, task, done)
     columns = np.empty((len(task.metrics), 0))
     if len(kept):
-        done.scenes.update(np.flatnonzero(np.bincount(placed.scenes[kept])).tolist())
-        table = _scored(_some(placed, kept), course, rows, task)
+        some = _some(placed, kept)
+        done.scenes.update(np.flatnonzero(np.bincount(some.scenes)).tolist())
+        table = _scored(some, course, rows, task)
         columns = _together(list(table.columns.values()))
         for symbol, count in table.settings.get("zeroed", {}).items():
             done.zeroed[symbol] = done.zeroed.get(symbol, 0) + count
@@ -220,6 +221,8 @@ def _dealt_with(placed: Placed, rows: Rows, task: Task, done: Done) -> tuple[NDA
                 others = " or ".join(policy for policy in POLICIES[kind] if policy != "error")
                 advice = f"see {kind}={others}" if task.advised else "leave the row out"
                 raise FormatError(f"{rows.where(row)}{_named(rows, row)}: {WORDS[kind]}; {advice}")
+    if not any(map(len, found.values())):
+        return np.arange(len(placed.order)), np.empty(0, dtype=np.int64)
     state = np.zeros(len(placed.order), dtype=np.int8)
     for policy, mark in (("skip", 1), ("zero", 2)):
         for kind, bad in placed.problems.items():
