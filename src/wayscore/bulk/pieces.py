@@ -183,9 +183,10 @@ def _read_parquet(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
     import pyarrow as pa
 
     with _parquet(piece.file) as file:
-        names = [name for name in COLUMNS if name in file.schema_arrow.names and (own or name not in OWN)]
-        labels = labels_of(file.schema_arrow, piece.file)
-        row, first = piece.row, piece.first
+        schema = file.schema_arrow
+        names = [name for name in COLUMNS if name in schema.names and (own or name not in OWN)]
+        labels = labels_of(schema, piece.file)
+        first = piece.first
         for group in range(piece.start, piece.stop):
             batches = file.iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False)
             in_group = 0
@@ -199,7 +200,7 @@ def _read_parquet(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
                 if batch is None:
                     break
                 yield from_arrow(batch, first, _row_names(piece.file, group, in_group), labels)
-                in_group, row, first = in_group + len(batch), row + len(batch), first + len(batch)
+                in_group, first = in_group + len(batch), first + len(batch)
 
 
 def _row_names(file: str, group: int, first: int) -> Callable[[int], str]:
