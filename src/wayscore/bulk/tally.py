@@ -88,11 +88,6 @@ class Tally:
         """Add the episodes of another tally of the same metrics."""
         if self.symbols != other.symbols:
             raise OptionError(f"only tallies of the same metrics merge, not {self.symbols} with {other.symbols}")
-        if not self.sizes.any():  # what is empty need not be added up
-            sizes, sums, large, lacking, least = other._arrays()
-            self.sizes, self.sums, self.large = sizes.copy(), sums.copy(), large.copy()
-            self.lacking, self.least = lacking.copy(), least.copy()
-            return
         for mine, others in zip(self._arrays()[:4], other._arrays()[:4], strict=True):
             mine += others
         np.minimum(self.least, other.least, out=self.least)

@@ -101,8 +101,11 @@ class Done:
     scenes: set[int] = field(default_factory=set)
 
     def merge(self, other: Done) -> None:
-        """Add another piece's."""
-        self.tally.merge(other.tally)
+        """Add another piece's, which must not be used any more."""
+        if self.scored:
+            self.tally.merge(other.tally)
+        else:
+            self.tally = other.tally
         self.scored += other.scored
         self.scenes |= other.scenes
         for mine, theirs in ((self.problems, other.problems), (self.zeroed, other.zeroed)):
