@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore import episodes
 from wayscore.bulk.course import Asked, Course, open_course
 from wayscore.bulk.parts import Parts
 from wayscore.bulk.pieces import Piece, read
@@ -28,16 +29,9 @@ from wayscore.paths import PathBatch
 from wayscore.scoring import WARPED, score
 from wayscore.units import units_of
 
-POLICIES: dict[str, tuple[str, ...]] = {
-    "missing": ("error", "skip", "zero"),
-    "unknown": ("error", "skip"),
-    "duplicate": ("error", "all"),
-    "start": ("error", "keep", "skip", "zero"),
-    "move": ("keep", "error", "skip", "zero"),
-    "node": ("error", "skip", "zero"),
-}
-"""What may be done about each kind of problem. As `wayscore.episodes.POLICIES`, but that of an episode answered twice
-every answer is scored ("all"): which came first is not known where many workers read at once."""
+POLICIES: dict[str, tuple[str, ...]] = {**episodes.POLICIES, "duplicate": ("error", "all")}
+"""What may be done about each kind of problem: as in memory, but that of an episode answered twice every answer is
+scored ("all"), since which came first is not known where many workers read at once."""
 WORDS = {
     "unknown": "answers an episode that the references do not have",
     "start": "does not begin where its reference does",
