@@ -197,6 +197,7 @@ def join(
             others = " or ".join(policy for policy in POLICIES[kind] if policy != "error")
             raise FormatError(
                 f"{run.name}: {describe(kind, concerned, references, run=run, graphs=graphs)}; see {kind}={others}"
+                + ("; `wayscore score --duplicate all` scores every answer" if kind == "duplicate" else "")
             )
     left_out = {name for kind, some in problems.items() if chosen[kind] in ("skip", "zero") for name in some}
     worst = {name for kind, some in problems.items() if chosen[kind] == "zero" for name in some}
