@@ -60,3 +60,13 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     close = [item for item in names if item.lower() == str(name).lower()]
     close = close or difflib.get_close_matches(str(name), names, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def first_line(error: BaseException) -> str:
+    """Return what an error of another library says, in one line that is not too long.
+
+    >>> first_line(ValueError("there is no such column."))
+    'there is no such column'
+    """
+    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    return text if len(text) <= 160 else text[:157] + "..."

@@ -176,8 +176,7 @@ def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] 
     columns = {}
     for symbol, values in table.columns.items():
         metric = find_metrics([symbol])[0]
-        worst = metric.bounds[0] if metric.direction == "up" else metric.bounds[1]
-        columns[symbol] = np.concatenate((values, np.full(len(joined.worst), worst)))[places]
+        columns[symbol] = np.concatenate((values, np.full(len(joined.worst), metric.worst)))[places]
     scenes = [reference.scene for reference, _ in rows] + [reference.scene for reference in joined.worst]
     return ScoreTable(
         columns,

@@ -14,9 +14,9 @@ from typing import IO, Any
 import msgspec
 
 from wayscore.bulk import storage
-from wayscore.bulk.inputs import Input, first_line, parquet_bytes
+from wayscore.bulk.inputs import Input, parquet_bytes
 from wayscore.episodes import References
-from wayscore.errors import FormatError
+from wayscore.errors import FormatError, first_line
 from wayscore.formats import FORMATS, load_references
 from wayscore.formats.base import Format, Kind, read_with
 from wayscore.formats.beginning import look

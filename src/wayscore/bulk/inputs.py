@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from wayscore.bulk import storage
 from wayscore.episodes import References
-from wayscore.errors import FormatError
+from wayscore.errors import FormatError, first_line
 from wayscore.formats import FORMATS, load_references
 from wayscore.formats.base import Format, Kind, choose
 from wayscore.formats.beginning import HEAD, PARQUET_MAGIC, look
@@ -150,12 +150,6 @@ def damage(address: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{address}: is damaged Parquet ({first_line(error)}); copy or write it again") from None
-
-
-def first_line(error: BaseException) -> str:
-    """Return what an error says, in one line that is not too long."""
-    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-    return text if len(text) <= 160 else text[:157] + "..."
 
 
 def _all(address: str) -> Source:

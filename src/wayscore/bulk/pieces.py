@@ -17,7 +17,7 @@ import msgspec
 from wayscore.bulk import storage
 from wayscore.bulk.layout import labels_of
 from wayscore.bulk.rows import COLUMNS, OWN, Line, Rows, from_arrow, from_lines
-from wayscore.errors import FormatError
+from wayscore.errors import FormatError, first_line
 from wayscore.formats.faults import FAULTS, wrong_type
 
 Cut: TypeAlias = tuple[int, int, int]
@@ -114,7 +114,7 @@ def _parquet(file: str) -> Any:
         named = [name for name in ("episode", "scene") if name in metadata.schema.to_arrow_schema().names]
         return pq.ParquetFile(stream, metadata=metadata, read_dictionary=named, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{file}: is damaged Parquet ({_line(error)}); copy or write it again") from None
+        raise FormatError(f"{file}: is damaged Parquet ({first_line(error)}); copy or write it again") from None
 
 
 def _row_groups(file: str) -> Iterator[Cut]:
@@ -157,7 +157,7 @@ def _blocks(raw: Any, packed: bool, size: int, file: str, left: int | None = Non
         try:
             block = stream.read(size if left is None else min(size, left))
         except (EOFError, OSError, zlib.error) as error:
-            what = f"is damaged gzip ({_line(error)})" if packed else f"cannot be read: {_line(error)}"
+            what = f"is damaged gzip ({first_line(error)})" if packed else f"cannot be read: {first_line(error)}"
             raise FormatError(f"{file}: {what}; copy or write it again") from None
         if not block:
             return
@@ -195,7 +195,7 @@ def _read_parquet(piece: Piece, rows: int, own: bool) -> Iterator[Rows]:
                     batch = next(batches, None)
                 except (pa.ArrowException, OSError) as error:
                     raise FormatError(
-                        f"{piece.file}, row group {group}: is damaged ({_line(error)}); copy or write it again"
+                        f"{piece.file}, row group {group}: is damaged ({first_line(error)}); copy or write it again"
                     ) from None
                 if batch is None:
                     break
@@ -261,8 +261,3 @@ def _decode(decoder: msgspec.json.Decoder[Line], lines: bytes, file: str, row: i
             what = "is empty" if not line.strip() else "is not JSON"
             raise FormatError(f"{file}, {where}: {what}; expected {EXPECTED}") from None
     return found
-
-
-def _line(error: BaseException) -> str:
-    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-    return text if len(text) <= 160 else text[:157] + "..."

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wayscore.bulk.layout import labels_of
 from wayscore.errors import FormatError
-from wayscore.formats.columns import Places
+from wayscore.formats.columns import Places, is_text
 from wayscore.formats.trajectories import Name
 from wayscore.paths import Offsets, PathBatch
 
@@ -177,7 +177,7 @@ def _walks(column: Any, what: str, where: Where, labels: Mapping[str, Sequence[A
         return Coded(codes.astype(np.int32, copy=False), offsets, labels)
     if pa.types.is_nested(places.type):
         return _batch(places, offsets, what, where)
-    if not (pa.types.is_integer(places.type) or _is_text(places.type)):
+    if not (pa.types.is_integer(places.type) or is_text(places.type)):
         raise FormatError(
             f"{where(0)}: the column {what!r} must hold labels, or points of one dimension, got Arrow type {kind}"
         )
@@ -200,10 +200,3 @@ def _whole(column: Any) -> Any:
     import pyarrow as pa
 
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
 from typing import IO, Any, cast
 
-from wayscore.errors import FormatError, MissingPackageError, OutputError, did_you_mean
+from wayscore.errors import FormatError, MissingPackageError, OutputError, did_you_mean, first_line
 
 TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 """Endings of the files in a folder that are rows of a run."""
@@ -197,5 +197,4 @@ def _words(error: BaseException) -> str:
     """Return what the system says in a few words: Arrow puts the path and the number of the error around it."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno).lower()
-    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-    return text if len(text) <= 160 else text[:157] + "..."
+    return first_line(error)

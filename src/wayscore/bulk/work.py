@@ -24,7 +24,7 @@ from wayscore.bulk.rows import Rows
 from wayscore.bulk.tally import Tally
 from wayscore.convention import Convention
 from wayscore.errors import FormatError
-from wayscore.metrics import Metric, find_metrics
+from wayscore.metrics import find_metrics
 from wayscore.paths import PathBatch
 from wayscore.scoring import WARPED, score
 from wayscore.units import units_of
@@ -297,11 +297,7 @@ class _Names(Sequence[str]):
 
 def worst_values(symbols: Sequence[str]) -> NDArray[np.float64]:
     """Return the worst value of each metric."""
-    return np.array([_worst(metric) for metric in find_metrics(list(symbols))])
-
-
-def _worst(metric: Metric) -> float:
-    return metric.bounds[0] if metric.direction == "up" else metric.bounds[1]
+    return np.array([metric.worst for metric in find_metrics(list(symbols))])
 
 
 def _table(

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.errors import FormatError
+from wayscore.errors import FormatError, first_line
 from wayscore.formats import files
 from wayscore.formats.beginning import PARQUET_MAGIC
 from wayscore.formats.faults import FAULTS, Fault
@@ -73,7 +73,7 @@ def read_parquet(source: Source, names: tuple[str, ...]) -> Columns:
         wanted = (*names, "scene") if labels and "scene" not in names else names
         table = file.read(columns=[name for name in wanted if name in file.schema_arrow.names])
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{source}: is damaged Parquet ({_line(error)}); copy or write it again") from None
+        raise FormatError(f"{source}: is damaged Parquet ({first_line(error)}); copy or write it again") from None
     columns = {name: table.column(name) for name in table.column_names}
     scenes = list(map(str, columns["scene"].to_pylist())) if "scene" in columns else [""] * len(table)
     named = None if labels is None else partial(_named, source, scenes, labels)
@@ -107,7 +107,9 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
             ),
         )
     except pa.ArrowException as error:
-        raise FormatError(f"{source}: is not a table ({_line(error)}); write a header and one row a line") from None
+        raise FormatError(
+            f"{source}: is not a table ({first_line(error)}); write a header and one row a line"
+        ) from None
     header = content.split(b"\n", 1)[0].decode(errors="replace").strip().split(",")
     present = [name for name in names if name in {column.strip('"') for column in header}]
     columns: Columns = {name: [cell or None for cell in table.column(name).to_pylist()] for name in present}
@@ -117,7 +119,7 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
                 try:
                     columns[name][row] = reader(cell)
                 except (msgspec.MsgspecError, ValueError) as error:
-                    what = f"cannot be read from {_short(cell)} ({_line(error)}); {HINTS[name]}"
+                    what = f"cannot be read from {_short(cell)} ({first_line(error)}); {HINTS[name]}"
                     refuse_cell(source, columns, name, row, what)
     return columns
 
@@ -254,7 +256,7 @@ def _places(where: str, values: Any) -> Any:
     numbers = values.flatten() if nested else values
     if values.null_count or numbers.null_count:
         raise FormatError(f"{where}: a path holds a null; leave the step out")
-    if not nested and (_is_text(kind) or pa.types.is_integer(kind)):
+    if not nested and (is_text(kind) or pa.types.is_integer(kind)):
         return values.to_pylist()
     lengths = set(values.value_lengths().unique().to_pylist()) if nested else set()
     if len(lengths) > 1 or not nested or not (pa.types.is_floating(numbers.type) or pa.types.is_integer(numbers.type)):
@@ -263,18 +265,13 @@ def _places(where: str, values: Any) -> Any:
     return points.reshape(len(values), *lengths or (1,))  # there may be no points at all
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Say whether an Arrow type holds text, as it is or by dictionary."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _short(cell: str) -> str:
     return repr(cell if len(cell) <= 40 else cell[:37] + "...")
-
-
-def _line(error: BaseException) -> str:
-    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-    return text if len(text) <= 160 else text[:157] + "..."

@@ -133,5 +133,10 @@ class Metric:
     compute: Callable[[Measurements], Floats]
     needs: frozenset[str] = frozenset()
 
+    @property
+    def worst(self) -> float:
+        """The value of an episode that was not answered."""
+        return self.bounds[0] if self.direction == "up" else self.bounds[1]
+
     def __str__(self) -> str:
         return self.symbol
