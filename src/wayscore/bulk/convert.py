@@ -17,9 +17,10 @@ from typing import Any, TypeAlias
 from wayscore import __version__
 from wayscore.bulk import storage
 from wayscore.bulk.cutting import can_cut, cut, read_chunk, read_whole
-from wayscore.bulk.inputs import Input, damage, parquet_file, scenes_of
+from wayscore.bulk.inputs import Input, scenes_of
 from wayscore.bulk.layout import CHECKSUM, FORMAT, OPTIONS, Labels, Layout, checksum_of, dimension_of, labels_of
 from wayscore.bulk.parts import Parts
+from wayscore.bulk.storage import damage, parquet_file
 from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats.base import Kind

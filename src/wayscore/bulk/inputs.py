@@ -53,7 +53,7 @@ class Input:
         if head[place : place + len(magic)] == magic or (packed and head.startswith(PARQUET_MAGIC)):
             return cls(address, _all(address), whole=True)
         if head.startswith(PARQUET_MAGIC):
-            with damage(address), parquet_file(storage.open_file(address)) as file:
+            with storage.damage(address), storage.parquet_file(storage.open_file(address)) as file:
                 head = parquet_bytes(file.schema_arrow.empty_table())
         return cls(address, Source(Path(address), head.removeprefix(MARK)), packed=packed)
 
@@ -98,7 +98,7 @@ class Input:
         import pyarrow as pa
 
         content = pa.BufferReader(self.source.content) if self.whole else storage.open_file(self.address)
-        with damage(self.address), parquet_file(content) as file:
+        with storage.damage(self.address), storage.parquet_file(content) as file:
             yield file
 
     def mapped(self) -> Any:
@@ -124,13 +124,6 @@ def scenes_of(references: str | os.PathLike[str] | References) -> Mapping[str, s
     return {name: reference.scene for name, reference in references.episodes.items()}
 
 
-def parquet_file(content: Any) -> Any:
-    """Open Parquet whose pages are checked while they are read."""
-    import pyarrow.parquet as pq
-
-    return pq.ParquetFile(content, page_checksum_verification=True)
-
-
 def parquet_bytes(table: Any) -> bytes:
     """Return a table as a Parquet file."""
     import pyarrow as pa
@@ -139,17 +132,6 @@ def parquet_bytes(table: Any) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="none")
     return bytes(sink.getvalue())
-
-
-@contextmanager
-def damage(address: str) -> Iterator[None]:
-    """Say of what cannot be read that the file is damaged."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{address}: is damaged Parquet ({first_line(error)}); copy or write it again") from None
 
 
 def _all(address: str) -> Source:

@@ -150,9 +150,7 @@ def written(address: str, schema: Any) -> Iterator[Callable[[Any], None]]:
 
 
 def _opened(address: str) -> tuple[Any, Any]:
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(storage.open_file(address), page_checksum_verification=True)
+    file = storage.parquet_file(storage.open_file(address))
     return file.schema_arrow, file
 
 

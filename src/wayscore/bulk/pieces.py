@@ -105,16 +105,13 @@ def _is_parquet(file: str) -> bool:
 
 
 def _parquet(file: str) -> Any:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     stream = storage.open_file(file)
-    try:
+    with storage.damage(file):
         metadata = pq.read_metadata(stream)
         named = [name for name in ("episode", "scene") if name in metadata.schema.to_arrow_schema().names]
-        return pq.ParquetFile(stream, metadata=metadata, read_dictionary=named, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"{file}: is damaged Parquet ({first_line(error)}); copy or write it again") from None
+        return storage.parquet_file(stream, metadata=metadata, read_dictionary=named)
 
 
 def _row_groups(file: str) -> Iterator[Cut]:

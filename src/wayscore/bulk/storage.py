@@ -113,6 +113,24 @@ def open_file(address: str) -> Any:
         raise FormatError(f"{address}: cannot be read: {_words(error)}") from None
 
 
+def parquet_file(content: Any, **options: Any) -> Any:
+    """Open Parquet (a file that is open, or bytes), whose pages are checked while they are read."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(content, page_checksum_verification=True, **options)
+
+
+@contextmanager
+def damage(address: str) -> Iterator[None]:
+    """Say of what cannot be read that the file is damaged."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{address}: is damaged Parquet ({first_line(error)}); copy or write it again") from None
+
+
 def exists(address: str) -> bool:
     """Say whether there is a file or folder."""
     from pyarrow import fs
