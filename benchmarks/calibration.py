@@ -17,7 +17,7 @@ import numpy as np
 import wayscore as ws
 from wayscore.report import score_runs
 from wayscore.statistics import bootstrap_table, paired_bootstrap_table, randomization_test
-from wayscore.table import ScoreTable
+from wayscore.scoring.table import ScoreTable
 
 EPISODES, RESAMPLES, METRICS = 400, 1_000, ("NE", "SR", "SPL", "nDTW", "SDTW")
 

@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 
 from wayscore import Graph
 from wayscore.benchmarks.walks import write_walks
-from wayscore.bulk.layout import Labels, Layout
-from wayscore.bulk.layout import labels_of as labels_in
-from wayscore.bulk.streaming import score_stream
 from wayscore.distances.matterport import load_graphs
 from wayscore.episodes import Query, References
+from wayscore.evaluation.streaming import score_stream
 from wayscore.formats import load_references
+from wayscore.formats.layout import Labels, Layout
+from wayscore.formats.layout import labels_of as labels_in
 from wayscore.report import Summary
 from wayscore.worlds.files import Course, course_files, node_name
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import wayscore as ws
 from tests.oracles import paper
-from wayscore import alignment, kernels
+from wayscore import kernels
+from wayscore.warping import alignment
 
 GRID = ws.Graph.from_edges(
     [((x, y), (x + 1, y)) for x in range(3) for y in range(3)]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.bulk_damage import Case, changed, flipped, put, refused, replaced, torn, written
 from tests.bulk_data import Town, in_codes, in_points, write_files, write_lines, write_parquet
-from wayscore.bulk.layout import LABELS
+from wayscore.formats.layout import LABELS
 
 
 def _flipped_in_folder(town: Town, folder: Path) -> Path:

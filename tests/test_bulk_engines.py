@@ -22,10 +22,11 @@ from typer.testing import CliRunner
 
 import wayscore as ws
 from tests.bulk_data import SAMPLES, Gate, Town, part, read_scores, streamed, write_files, write_parquet
-from wayscore.bulk import engines, pieces
-from wayscore.bulk.streaming import score_stream
 from wayscore.cli.app import app
 from wayscore.errors import WayscoreError
+from wayscore.evaluation import engines
+from wayscore.evaluation.streaming import score_stream
+from wayscore.formats import plan as pieces
 
 dask = pytest.importorskip("dask", reason="install wayscore[cluster] to run the tests of clusters")
 pytestmark = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at processes through /proc")

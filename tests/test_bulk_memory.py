@@ -23,13 +23,13 @@ from tests.bulk_data import (
     write_lines,
     write_parquet,
 )
-from wayscore.bulk import streaming
-from wayscore.bulk.course import Course, lay_out
 from wayscore.episodes import References
+from wayscore.episodes.targets import Course, lay_out
 from wayscore.errors import WayscoreError
+from wayscore.evaluation import streaming
+from wayscore.evaluation.groups import clusters_of
 from wayscore.formats import load_references
 from wayscore.report import Summary, score_runs, summarize
-from wayscore.report.partition import clusters_of
 
 
 def in_memory(run: Any, references: References, graphs: Any, cluster: str = "none", **options: Any) -> Any:

@@ -12,8 +12,8 @@ import pytest
 
 import wayscore as ws
 from tests.bulk_data import ALL, Town, part, streamed, write_files, write_parquet
-from wayscore.bulk import pieces
 from wayscore.episodes import References
+from wayscore.formats import plan as pieces
 from wayscore.report import Summary
 
 

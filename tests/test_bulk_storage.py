@@ -12,8 +12,8 @@ import pytest
 
 import wayscore as ws
 from tests.bulk_data import ALL, SAMPLES, Town, part, read_scores, streamed, write_files, write_lines, write_parquet
-from wayscore.bulk import storage
-from wayscore.bulk.streaming import score_stream
+from wayscore.evaluation.streaming import score_stream
+from wayscore.formats import storage
 
 LIMITED = """
 import resource, sys

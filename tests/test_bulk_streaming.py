@@ -23,8 +23,8 @@ from tests.bulk_data import (
     write_lines,
     write_parquet,
 )
-from wayscore.bulk import pieces
 from wayscore.episodes import Reference, References
+from wayscore.formats import plan as pieces
 from wayscore.report import Summary
 
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wayscore as ws
-from wayscore.bulk.tally import Tally
 from wayscore.kernels import plain
 from wayscore.kernels.plain.tally import carry
 from wayscore.statistics import Interval, bootstrap_table
-from wayscore.units import UNITS_AT_MOST, units_of
+from wayscore.statistics.bootstrap import UNITS_AT_MOST, units_of
+from wayscore.statistics.tally import Tally
 
 INF = math.inf
 LARGEST = math.nextafter(2.0**40, 0)

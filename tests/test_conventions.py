@@ -18,11 +18,11 @@ from tests.conftest import read_json
 from tests.test_episodes import references, run
 from wayscore.cli.app import app
 from wayscore.convention import CHOICES, PAPER, Convention
+from wayscore.convention.presets import CONVENTIONS, find_convention
 from wayscore.episodes import Query, Reference, References, Run, join
 from wayscore.formats import load_references, load_run
 from wayscore.metrics import find_metrics
 from wayscore.paths import without_repeats
-from wayscore.presets import CONVENTIONS, find_convention
 from wayscore.scoring import score_joined
 
 ROUND = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])

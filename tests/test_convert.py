@@ -18,14 +18,13 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from tests.test_formats import LINES, REFERENCES, RUNS, VLNCE_DENSE, write
-from wayscore.bulk import cutting
-from wayscore.bulk.convert import Converted, check, convert
-from wayscore.bulk.parts import Parts
 from wayscore.cli.app import app
 from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError
-from wayscore.formats import base, load_references, load_run
+from wayscore.evaluation.parts import Parts
+from wayscore.formats import base, cutting, load_references, load_run
 from wayscore.formats.beginning import Beginning
+from wayscore.formats.convert import Converted, check, convert
 from wayscore.formats.files import Source
 
 FIELDS = ("episode", "scene", "path_id", "instruction", "goals", "start_distance", "heading")

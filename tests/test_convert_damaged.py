@@ -11,9 +11,9 @@ import pytest
 
 from tests.test_convert import many
 from tests.test_formats import write
-from wayscore.bulk import cutting
-from wayscore.bulk.convert import convert
 from wayscore.errors import FormatError
+from wayscore.formats import cutting
+from wayscore.formats.convert import convert
 
 
 @pytest.mark.parametrize("rows", [3, 100])

@@ -11,11 +11,11 @@ import pytest
 
 from tests.test_convert import assert_same_references, assert_same_run, run_of
 from tests.test_formats import REFERENCES, write
-from wayscore.bulk.convert import convert
-from wayscore.bulk.layout import LABELS, Labels, labels_of
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats import load_references, load_run
-from wayscore.scenes import distances_for
+from wayscore.formats.convert import convert
+from wayscore.formats.graphs import distances_for
+from wayscore.formats.layout import LABELS, Labels, labels_of
 
 
 def test_labels_are_numbered_by_scene(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.test_convert import assert_same_references, assert_same_run
-from wayscore.bulk.convert import check, convert
 from wayscore.formats import load_references, load_run
+from wayscore.formats.convert import check, convert
 
 REAL_REFERENCES = [
     *(f"r2r/R2R_{split}.json.gz" for split in ("train", "val_seen", "val_unseen", "test")),

@@ -14,10 +14,10 @@ import pytest
 
 from tests.test_convert import PlugPulledError, assert_same_references, assert_same_run, call, many, run_of, stop_after
 from tests.test_formats import REFERENCES, RUNS, write
-from wayscore.bulk.convert import check, convert
-from wayscore.bulk.layout import labels_of
 from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.formats import load_references, load_run
+from wayscore.formats.convert import check, convert
+from wayscore.formats.layout import labels_of
 
 
 def test_work_goes_on_from_its_parts(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_damaged_part_is_found(tmp_path: Path) -> None:
 
 KILLED = """
 import sys, time
-from wayscore.bulk.convert import convert
+from wayscore.formats.convert import convert
 
 def progress(share, rows):
     print(rows, flush=True)

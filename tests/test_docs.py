@@ -16,10 +16,10 @@ from docs.building import formulas, pictures, workspace
 from docs.building.directives import DIRECTIVE, RUNS, every_metric, expand, meanings
 from docs.building.examples import ExampleError, Runner, blocks_of
 
+from wayscore.convention.presets import CONVENTIONS
 from wayscore.formats import FORMATS
 from wayscore.metrics import METRICS
 from wayscore.metrics.extra import EXTRA
-from wayscore.presets import CONVENTIONS
 from wayscore.study.correlations import correlate
 from wayscore.study.design import PAPER, create
 from wayscore.study.simulated import simulate

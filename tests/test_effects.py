@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from tests.test_episodes import ASKED, GRAPHS, run
 from wayscore.cli.app import app
-from wayscore.presets import find_convention
-from wayscore.report.effects import effects, rows
+from wayscore.convention.presets import find_convention
+from wayscore.evaluation.effects import effects, rows
 
 
 def test_both_conventions_and_every_single_choice() -> None:

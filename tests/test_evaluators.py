@@ -16,12 +16,12 @@ from rapidfuzz.distance import OSA, Levenshtein
 
 import wayscore as ws
 from wayscore.convention import PAPER
+from wayscore.convention.path_step import resample
+from wayscore.convention.presets import CONVENTIONS
 from wayscore.episodes import Query, Reference, References, Run, join
-from wayscore.one_by_one import edit_distance
-from wayscore.presets import CONVENTIONS
 from wayscore.report import summarize
-from wayscore.resampling import resample
 from wayscore.scoring import score_joined
+from wayscore.scoring.one_by_one import edit_distance
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 3.0, 4.0])
 RING = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], directed=True)

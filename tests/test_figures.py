@@ -23,6 +23,7 @@ import wayscore as ws
 from tests.test_distances import connectivity
 from wayscore.cli.app import app
 from wayscore.episodes import Joined, Query, Reference, References, join
+from wayscore.evaluation.runs import score_runs
 from wayscore.figures import (
     COLUMN,
     PAGE,
@@ -47,7 +48,6 @@ from wayscore.figures import (
 from wayscore.figures.episode import drawable, find_episode, unit_in
 from wayscore.figures.paths import flatten, places, window_of
 from wayscore.figures.style import QUERY, REFERENCE
-from wayscore.report.runs import score_runs
 from wayscore.scoring import score_joined
 
 SIMULATED = {

@@ -18,8 +18,8 @@ import wayscore as ws
 from tests.browser.houses import HOSTILE, ISLAND, build_houses, compared, references_in, run_of, scored, summaries_of
 from tests.test_cli_score import call, files, write_run
 from wayscore.convention import CHOICES, PAPER
+from wayscore.convention.presets import CONVENTIONS
 from wayscore.episodes import Query, Reference, References, Run
-from wayscore.presets import CONVENTIONS
 from wayscore.report import ScoredRun, page_of, score_runs, write_page
 from wayscore.report.page.choices import read_choices
 from wayscore.report.page.episodes import episodes_of

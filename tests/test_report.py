@@ -10,11 +10,11 @@ import pytest
 
 import wayscore as ws
 from tests.test_episodes import ASKED, GRAPHS, run
+from wayscore.convention.signature import SHORT, Signature
 from wayscore.episodes import Query, Reference, References, Run, join
 from wayscore.report import RENDERERS, Summary, partition, render, score_runs, summarize
 from wayscore.report.layout import short_names
 from wayscore.scoring import score_joined
-from wayscore.signature import SHORT, Signature
 
 
 def summary(name: str = "agent", threshold: float = 3.0, **policies: str) -> Summary:

@@ -10,8 +10,8 @@ import pytest
 
 import wayscore as ws
 from tests.bulk_data import Town, by_number, carried, in_codes, in_dictionaries, in_points
-from wayscore.bulk.arrow import score_table
 from wayscore.episodes import Query, Reference, References, Run
+from wayscore.evaluation.arrow import score_table
 from wayscore.scoring import score_joined
 
 METRICS = "NE,SR,nDTW,SDTW"

@@ -15,8 +15,8 @@ import pytest
 import wayscore as ws
 from tests.conftest import read_json
 from tests.oracles import paper
-from wayscore import measuring
-from wayscore.table import FOREIGN_NAMES
+from wayscore.scoring import measuring
+from wayscore.scoring.table import FOREIGN_NAMES
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 4.0], nodes="abcdz")
 TRIANGLE = ws.Graph.from_edges([("x", "y"), ("y", "z"), ("z", "x")], [1.0, 1.0, 1.0])

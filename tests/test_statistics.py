@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wayscore as ws
-from wayscore import units
 from wayscore.statistics import (
     Difference,
     Interval,
@@ -34,6 +33,7 @@ from wayscore.statistics import (
     spearman,
     win_tie_loss,
 )
+from wayscore.statistics import bootstrap as units
 
 INF = math.inf
 values = st.floats(-1e6, 1e6)

@@ -17,7 +17,7 @@ from tests.test_distances import connectivity
 from wayscore.cli import app as root
 from wayscore.cli.verb import build
 
-UNNEEDED = "rich pyarrow scipy pandas networkx numpy.ma wayscore.report.comparison wayscore.cli.demo".split()
+UNNEEDED = "rich pyarrow scipy pandas networkx numpy.ma wayscore.evaluation.comparison wayscore.cli.demo".split()
 
 
 def test_a_score_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:

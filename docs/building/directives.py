@@ -17,7 +17,7 @@ from typing import Any
 from wayscore.convention import CHOICES, PAPER, Convention
 from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.metrics.extra import EXTRA
-from wayscore.presets import CONVENTIONS
+from wayscore.convention.presets import CONVENTIONS
 from wayscore.report.layout import number
 
 DIRECTIVE = re.compile(r"^<!-- ([a-z]+)((?: [\w-]+)*) -->$", re.MULTILINE)

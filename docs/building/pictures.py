@@ -16,7 +16,7 @@ import numpy as np
 import wayscore as ws
 from wayscore.figures import COLUMN, PAGE, draw_cost_matrix, draw_pair, legend_handles, new_figure, style
 from wayscore.figures.style import FAINT, INK, QUERY, REFERENCE
-from wayscore.resampling import resample
+from wayscore.convention.path_step import resample
 
 TOLD = np.array([[0, 0], [2, 0], [4, 0], [6, 0], [6, 2], [6, 4]], dtype=float)
 WALKED = np.array([[0, 0], [2, 0], [2, 2], [4, 2], [6, 2], [6, 3], [8, 3]], dtype=float)

@@ -211,7 +211,7 @@ def _strides(nodes: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _even(nodes: Floats) -> Floats:
-    from wayscore.resampling import resample
+    from wayscore.convention.path_step import resample
 
     return resample([nodes], STRIDE)[0]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
-    "bulk.arrow": ("score_table",),
-    "bulk.streaming": ("score_stream",),
+    "warping.alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
+    "evaluation.arrow": ("score_table",),
+    "evaluation.streaming": ("score_stream",),
     "convention": ("Convention",),
-    "presets": ("conventions",),
+    "convention.presets": ("conventions",),
     "distances": ("Distance", "Euclidean", "Function", "Graph", "Grid", "Table"),
     "distances.matterport": ("load_graphs",),
     "errors": (
@@ -35,10 +35,10 @@ _HOMES = {
     "metrics": ("METRICS", "Metric"),
     "navigation.rewards": ("FidelityReward", "GoalReward", "Reward"),
     "paths": ("PathBatch",),
-    "running": ("RunningBatch", "RunningDTW"),
+    "warping.running": ("RunningBatch", "RunningDTW"),
     "scoring": ("score",),
-    "signature": ("Signature",),
-    "table": ("ScoreTable",),
+    "convention.signature": ("Signature",),
+    "scoring.table": ("ScoreTable",),
     "worlds": ("World",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -88,10 +88,9 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from wayscore.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw
-    from wayscore.bulk.arrow import score_table
-    from wayscore.bulk.streaming import score_stream
     from wayscore.convention import Convention
+    from wayscore.convention.presets import conventions
+    from wayscore.convention.signature import Signature
     from wayscore.distances import Distance, Euclidean, Function, Graph, Grid, Table
     from wayscore.distances.matterport import load_graphs
     from wayscore.episodes import join
@@ -106,15 +105,16 @@ if TYPE_CHECKING:
         UnknownSceneError,
         WayscoreError,
     )
+    from wayscore.evaluation.arrow import score_table
+    from wayscore.evaluation.streaming import score_stream
     from wayscore.formats import load_references, load_run
     from wayscore.metrics import METRICS, Metric
     from wayscore.navigation.rewards import FidelityReward, GoalReward, Reward
     from wayscore.paths import PathBatch
-    from wayscore.presets import conventions
-    from wayscore.running import RunningBatch, RunningDTW
     from wayscore.scoring import score
-    from wayscore.signature import Signature
-    from wayscore.table import ScoreTable
+    from wayscore.scoring.table import ScoreTable
+    from wayscore.warping.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw
+    from wayscore.warping.running import RunningBatch, RunningDTW
     from wayscore.worlds import World
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 import wayscore as ws
 from wayscore.episodes import Query, Reference, References, Run
+from wayscore.evaluation.comparison import Comparison, compare_runs
 from wayscore.report import ScoredRun, Summary, score_runs, summarize, write_page
-from wayscore.report.comparison import Comparison, compare_runs
 from wayscore.worlds import WALKERS, World
 
 HOUSES = ("attic", "barn", "cabin")

@@ -11,8 +11,8 @@ import pytest
 
 import wayscore as ws
 from tests.browser.houses import HOSTILE, ISLAND, scored, summaries_of, write_one, write_two
+from wayscore.formats.graphs import distances_for
 from wayscore.report import compare_runs, score_runs, write_page
-from wayscore.scenes import distances_for
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 Open = Callable[..., Any]

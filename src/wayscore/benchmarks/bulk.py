@@ -132,7 +132,7 @@ def _growth(files: dict[int, Path], kernel: float) -> None:
 def _lines(inputs: data.Inputs, references: References, folder: Path) -> None:
     import msgspec
 
-    from wayscore.bulk.rows import Line
+    from wayscore.episodes.batch import Line
 
     file = folder / "walks.jsonl"
     write_walks(file, references, inputs.graphs, KERNEL_WALKS)
@@ -164,8 +164,8 @@ def _measured(file: str, bare: bool = False, **options: Any) -> dict[str, float]
     `bare` counts the pieces alone, after one of them was scored to warm up.
     """
     from wayscore.bulk import course, engines, pieces, streaming, tally, work
+    from wayscore.convention.presets import find_convention
     from wayscore.metrics import find_metrics
-    from wayscore.presets import find_convention
 
     inputs = data.load()
     references = _references(inputs)

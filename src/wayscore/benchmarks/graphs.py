@@ -13,7 +13,7 @@ from wayscore.benchmarks.timing import Contestant, need, race
 from wayscore.distances import Graph
 from wayscore.metrics import METRICS
 from wayscore.scoring import score
-from wayscore.table import ScoreTable
+from wayscore.scoring.table import ScoreTable
 
 if TYPE_CHECKING:
     from wayscore.benchmarks.rows import Setting

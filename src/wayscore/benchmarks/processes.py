@@ -50,8 +50,8 @@ def kept_environment() -> dict[str, str]:
 def main() -> None:
     """Measure one call in this process."""
     from wayscore import kernels
-    from wayscore.alignment import align, dtw
     from wayscore.benchmarks.data import tracking_pair
+    from wayscore.warping.alignment import align, dtw
 
     work, count = sys.argv[1], int(sys.argv[2])
     R, Q = tracking_pair(count)

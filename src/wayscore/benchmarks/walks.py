@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from wayscore.bulk.layout import Labels, Layout
-from wayscore.bulk.parts import written
 from wayscore.distances.graph import Graph
 from wayscore.episodes import References
+from wayscore.evaluation.parts import written
+from wayscore.formats.layout import Labels, Layout
 from wayscore.navigation.baselines import random_walks
 
 ROW_GROUP = 100_000

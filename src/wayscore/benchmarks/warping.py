@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wayscore import kernels
-from wayscore.alignment import dtw, fast_dtw, ndtw
 from wayscore.benchmarks import data
 from wayscore.benchmarks.report import Outcome
 from wayscore.benchmarks.timing import Contestant, need, race
-from wayscore.running import RunningDTW
+from wayscore.warping.alignment import dtw, fast_dtw, ndtw
+from wayscore.warping.running import RunningDTW
 
 if TYPE_CHECKING:
     from wayscore.benchmarks.rows import Setting

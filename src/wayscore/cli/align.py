@@ -62,7 +62,7 @@ def align(
     """
     from wayscore.figures.episode import drawable, find_episode, unit_in, up_in, warp_episode
     from wayscore.formats import load_references, load_run
-    from wayscore.scenes import distances_for
+    from wayscore.formats.graphs import distances_for
 
     if out is not None:
         from wayscore.figures.style import check_format, need_matplotlib

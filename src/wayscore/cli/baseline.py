@@ -45,12 +45,12 @@ def baseline(
         form: text, json, markdown or latex.
         run: where to write one walk for each reference, in the R2R result format.
     """
+    from wayscore.evaluation.summary import summarize_sample
     from wayscore.formats import load_references
+    from wayscore.formats.graphs import distances_for
     from wayscore.navigation.baselines import TABLE_2, score_random, write_random_run
     from wayscore.report import render
     from wayscore.report.render import check_form
-    from wayscore.report.summary import summarize_sample
-    from wayscore.scenes import distances_for
 
     if what != "random":
         raise OptionError(f"there is no baseline {what!r}; known: random")

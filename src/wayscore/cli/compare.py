@@ -162,8 +162,8 @@ def compare(
             **policies,
         )
     if html is not None:
+        from wayscore.formats.graphs import distances_for
         from wayscore.report import write_page
-        from wayscore.scenes import distances_for
 
         distance = distances_for(asked, graphs, rules)
         write_page(html, comparison.scored, comparison.summaries, asked, distance, comparison=comparison)

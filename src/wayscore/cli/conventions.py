@@ -35,7 +35,7 @@ def conventions(
     """
     from dataclasses import asdict
 
-    from wayscore.presets import CONVENTIONS, find_convention
+    from wayscore.convention.presets import CONVENTIONS, find_convention
 
     if run is not None and (diff is None or references is None):
         raise OptionError("--run needs --diff A B and --references FILE")
@@ -57,7 +57,7 @@ def conventions(
 def _show_effects(
     run: Path, references: Path, graphs: Path | None, metrics: str | None, first: Convention, second: Convention
 ) -> None:
-    from wayscore.report.effects import effects, rows
+    from wayscore.evaluation.effects import effects, rows
     from wayscore.report.layout import number
 
     found = effects(run, references, first, second, graphs=graphs, metrics=metrics)

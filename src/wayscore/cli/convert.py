@@ -49,8 +49,8 @@ def convert(
         check: without --out, only read a converted file and say whether it is what was written; with it, do so after
             converting.
     """
-    from wayscore.bulk.convert import check as check_file
-    from wayscore.bulk.convert import convert as convert_file
+    from wayscore.formats.convert import check as check_file
+    from wayscore.formats.convert import convert as convert_file
 
     if check and out is None:
         _tell_checked(check_file(file))

@@ -19,8 +19,8 @@ from wayscore.report.layout import best, counted, fits, head, interval, is_share
 from wayscore.report.render import metrics_of
 
 if TYPE_CHECKING:
+    from wayscore.evaluation.comparison import Contrast
     from wayscore.report import Comparison, Summary
-    from wayscore.report.comparison import Contrast
     from wayscore.worlds.files import Course
 
 FAULTS = {

@@ -147,11 +147,11 @@ def _of_run(
     up: Up | None,
 ) -> dict[str, Figure]:
     from wayscore.episodes import describe
+    from wayscore.evaluation.runs import score_runs
     from wayscore.figures.episode import drawable, up_in
     from wayscore.figures.runs import figure_run_gallery, figure_run_metrics
     from wayscore.formats import load_references
-    from wayscore.report.runs import score_runs
-    from wayscore.scenes import distances_for
+    from wayscore.formats.graphs import distances_for
 
     asked = load_references(references, **reader)
     scenes = drawable(distances_for(asked, graphs, convention), asked)

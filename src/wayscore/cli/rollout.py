@@ -38,8 +38,8 @@ def rollout(
     import msgspec
 
     from wayscore.formats import load_references
+    from wayscore.formats.graphs import distances_for
     from wayscore.navigation.need import need_torch
-    from wayscore.scenes import distances_for
 
     need_torch()
     from wayscore.navigation.houses import tasks_for

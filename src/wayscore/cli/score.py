@@ -23,7 +23,7 @@ from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
     from wayscore.convention import Convention
-    from wayscore.table import ScoreTable
+    from wayscore.scoring.table import ScoreTable
 
 ReferencesOption = Annotated[
     Path, typer.Option("--references", "-r", help="What was asked for: R2R, R4R, RxR, NDH, ...")
@@ -131,9 +131,9 @@ def score(
         resume: keep what an interrupted run finished of the file of episodes.
         chunk: rows in a worker's memory at a time, when streaming.
     """
+    from wayscore.evaluation.groups import clusters_of, few_clusters
     from wayscore.formats import load_references
     from wayscore.report import differences, partition, render, score_runs, summarize
-    from wayscore.report.partition import clusters_of, few_clusters
     from wayscore.report.render import check_form
 
     check_form(form)
@@ -201,8 +201,8 @@ def score(
             target = Path(episodes)
             write_episodes(run.table, target if len(runs) == 1 else target.with_stem(f"{target.stem}-{name}"))
     if html is not None:
+        from wayscore.formats.graphs import distances_for
         from wayscore.report import write_page
-        from wayscore.scenes import distances_for
 
         write_page(html, scored, summaries, asked, distances_for(asked, graphs, sampled(convention, resample)))
     show(lambda width, color: render(summaries, form, width=width, color=color))
@@ -215,7 +215,7 @@ def sampled(convention: str, step: float | None) -> str | Convention:
     """Return the convention with the step at which paths are sampled anew, if one is given."""
     from dataclasses import replace
 
-    from wayscore.presets import find_convention
+    from wayscore.convention.presets import find_convention
 
     return convention if step is None else replace(find_convention(convention), resample=step)
 

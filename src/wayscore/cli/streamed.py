@@ -56,8 +56,8 @@ def score_streams(
         refused: options that only runs in memory have, with what was given.
         **options: of `wayscore.bulk.streaming.score_stream`.
     """
-    from wayscore.bulk.streaming import name_of, score_stream
-    from wayscore.report.runs import names_apart
+    from wayscore.evaluation.runs import names_apart
+    from wayscore.evaluation.streaming import name_of, score_stream
 
     _check(runs, options["references"], refused)
     summaries = []
@@ -76,7 +76,7 @@ def compare_streamed(
     runs: Sequence[str], *, workers: int | None, refused: dict[str, Any], **options: Any
 ) -> Comparison:
     """Stream runs and compare them; the arguments are those of `score_streams` and of `compare_streams`."""
-    from wayscore.bulk.comparing import compare_streams
+    from wayscore.evaluation.comparing import compare_streams
 
     _check(runs, options["references"], refused)
     with rows_bar("comparing") as progress:

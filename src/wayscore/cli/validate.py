@@ -39,9 +39,9 @@ def validate(
         every: list all problems; by default the first 20 of each kind and how many there are.
         form: text, or json: one object with the counts and the problems of each kind.
     """
+    from wayscore.evaluation.validation import Findings
     from wayscore.formats import load_references, load_run
-    from wayscore.report.findings import Findings
-    from wayscore.scenes import distances_for
+    from wayscore.formats.graphs import distances_for
 
     if form not in ("text", "json"):
         raise OptionError(f"problems are told as text or json, not {form!r}")

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.alignment import Alignment, align, check_threshold, fast_dtw
 from wayscore.convention import Convention
+from wayscore.convention.applied import distance_by
+from wayscore.convention.path_step import flatten, resample
+from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Query, Reference, References, Run
 from wayscore.errors import FormatError, OptionError, PathError, UnknownSceneError, did_you_mean
 from wayscore.figures.paths import Up
 from wayscore.paths import without_repeats
-from wayscore.presets import find_convention
-from wayscore.resampling import flatten, resample
-from wayscore.rules import distance_by
+from wayscore.warping.alignment import Alignment, align, check_threshold, fast_dtw
 
 EARTH = 6_371_000.0
 """Radius, metres."""

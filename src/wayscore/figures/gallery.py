@@ -13,8 +13,8 @@ from wayscore.figures.style import FAINT, PAGE, new_figure, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from wayscore.alignment import Alignment
     from wayscore.distances.graph import Graph
+    from wayscore.warping.alignment import Alignment
     from wayscore.worlds import World
 
 TITLE = 0.15

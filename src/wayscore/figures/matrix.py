@@ -13,7 +13,7 @@ from wayscore.figures.style import INK, QUERY, REFERENCE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from wayscore.alignment import Alignment
+    from wayscore.warping.alignment import Alignment
 
 HIGHLIGHT = "#FFDF8F"
 NUMBERS = 14

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-    from wayscore.alignment import Alignment
+    from wayscore.warping.alignment import Alignment
     from wayscore.worlds import World
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -10,6 +10,7 @@ import numpy as np
 
 from wayscore.convention import Convention
 from wayscore.errors import OptionError
+from wayscore.evaluation.runs import ScoredRun
 from wayscore.figures.episode import WarpedEpisode, warp_episode
 from wayscore.figures.gallery import Panel, figure_panels
 from wayscore.figures.matrix import draw_cost_matrix
@@ -17,13 +18,12 @@ from wayscore.figures.paths import Up, draw_pair, draw_scale, flatten, legend_ha
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, new_figure, style
 from wayscore.report.layout import counted
-from wayscore.report.runs import ScoredRun
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from wayscore.alignment import Alignment
     from wayscore.distances.graph import Graph
+    from wayscore.warping.alignment import Alignment
     from wayscore.worlds import World
 
 

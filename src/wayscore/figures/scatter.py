@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from wayscore.metrics import Metric
-    from wayscore.table import ScoreTable
+    from wayscore.scoring.table import ScoreTable
 
 GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it fill an interval evenly: dots of one value are spread without chance."""

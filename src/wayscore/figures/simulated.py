@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.alignment import align, ndtw
 from wayscore.errors import OptionError
 from wayscore.figures.gallery import Panel, figure_panels
 from wayscore.figures.paths import along, draw_pair, draw_scale, legend_handles, places, window_of
@@ -21,6 +20,7 @@ from wayscore.figures.runs import draw_beside
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.scoring import score
+from wayscore.warping.alignment import align, ndtw
 from wayscore.worlds import WALKERS, World
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.convention import Convention
+from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import References
 from wayscore.errors import OptionError, PathError
-from wayscore.measuring import Given, Part, cut, run
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import PathBatch
-from wayscore.presets import find_convention
-from wayscore.table import ScoreTable
+from wayscore.scoring.measuring import Given, Part, cut, run
+from wayscore.scoring.table import ScoreTable
 
 Codes = NDArray[np.int32]
 TABLE_2 = {

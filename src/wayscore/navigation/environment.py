@@ -30,7 +30,7 @@ def load_tasks(references: str | None, graphs: str | None, *, episodes: int = 2_
     if references is None:
         return from_worlds(episodes, worlds=worlds)
     from wayscore.formats import load_references
-    from wayscore.scenes import distances_for
+    from wayscore.formats.graphs import distances_for
 
     asked = load_references(references)
     return from_references(asked, distances_for(asked, graphs))

@@ -12,10 +12,10 @@ from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError
 from wayscore.formats import load_references
+from wayscore.formats.graphs import distances_for
 from wayscore.navigation.sight import Sight, read_views
 from wayscore.navigation.tasks import Tasks, from_references, from_worlds, generate
 from wayscore.navigation.words import Vocabulary
-from wayscore.scenes import distances_for
 
 WORLD_EPISODES = 4_000
 WORLD_STAGES = 2

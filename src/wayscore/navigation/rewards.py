@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.alignment import check_threshold
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
 from wayscore.errors import OptionError, PathError, did_you_mean
-from wayscore.running import RunningBatch
+from wayscore.warping.alignment import check_threshold
+from wayscore.warping.running import RunningBatch
 
 ENTRY_POINTS = "wayscore.rewards"
 """The entry-point group in which installed packages offer rules."""

@@ -204,10 +204,10 @@ def do(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> N
 def _score(job: Job, plan: Plan, policy: Any, vocabulary: Any) -> dict[str, float]:
     """Walk the validation split once and score the walks, which are kept as a result file."""
     from wayscore.episodes import Query, Run
+    from wayscore.evaluation.runs import score_runs
+    from wayscore.formats.graphs import distances_for
     from wayscore.navigation.houses import tasks_for, world_test
     from wayscore.navigation.training import walk_all
-    from wayscore.report.runs import score_runs
-    from wayscore.scenes import distances_for
 
     recipe = recipe_of(job)
     if job.dataset == "worlds":
@@ -231,10 +231,10 @@ def _score(job: Job, plan: Plan, policy: Any, vocabulary: Any) -> dict[str, floa
 def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, float]:
     """Return the means of the random agent on a validation split."""
     from wayscore.formats import load_references
+    from wayscore.formats.graphs import distances_for
     from wayscore.navigation.baselines import score_random
     from wayscore.navigation.houses import world_test
     from wayscore.navigation.tasks import WORLD_THRESHOLD
-    from wayscore.scenes import distances_for
 
     if dataset == "worlds":
         asked, graphs = world_test()

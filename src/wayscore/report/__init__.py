@@ -5,21 +5,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from wayscore.report.partition import Partition, partition
+from wayscore.evaluation.groups import Partition, partition
+from wayscore.evaluation.runs import ScoredRun, score_runs
+from wayscore.evaluation.summary import Summary, differences, summarize
 from wayscore.report.render import RENDERERS, render
 from wayscore.report.render_comparison import render_comparison
-from wayscore.report.runs import ScoredRun, score_runs
-from wayscore.report.summary import Summary, differences, summarize
 
 if TYPE_CHECKING:
-    from wayscore.report.comparison import Comparison, compare_runs
+    from wayscore.evaluation.comparison import Comparison, compare_runs
     from wayscore.report.page import page_of, write_page
 
 _LATER = {
-    "Comparison": "comparison",
-    "compare_runs": "comparison",
-    "page_of": "page",
-    "write_page": "page",
+    "Comparison": "evaluation.comparison",
+    "compare_runs": "evaluation.comparison",
+    "page_of": "report.page",
+    "write_page": "report.page",
 }
 """What a score does without -> the module that has it, imported when first asked for."""
 
@@ -44,6 +44,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'wayscore.report' has no attribute {name!r}")
-    value = getattr(import_module(f"wayscore.report.{_LATER[name]}"), name)
+    value = getattr(import_module(f"wayscore.{_LATER[name]}"), name)
     globals()[name] = value
     return value

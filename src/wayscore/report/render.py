@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from wayscore.errors import OptionError, did_you_mean
+from wayscore.evaluation.summary import differences
 from wayscore.metrics import Metric, find_metrics
 from wayscore.report.layout import (
     ARROWS,
@@ -22,11 +23,10 @@ from wayscore.report.layout import (
     number,
     short_names,
 )
-from wayscore.report.summary import differences
 from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
 
 if TYPE_CHECKING:
-    from wayscore.report.summary import Summary
+    from wayscore.evaluation.summary import Summary
 
 Item = TypeVar("Item")
 NAME_ROOM = 20, 40

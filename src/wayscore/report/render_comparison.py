@@ -31,7 +31,7 @@ from wayscore.report.render import (
 from wayscore.report.terminal import DEFAULT_WIDTH, Cell, TextPage, TextTable
 
 if TYPE_CHECKING:
-    from wayscore.report.comparison import Comparison, Contrast, Example
+    from wayscore.evaluation.comparison import Comparison, Contrast, Example
 
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 """Significance marks: for corrected p-values below these."""

@@ -14,18 +14,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from wayscore.alignment import ndtw
+from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, Run, join
 from wayscore.errors import OptionError, PathError
+from wayscore.evaluation.runs import names_apart
 from wayscore.formats import load_references, load_run
-from wayscore.presets import find_convention
-from wayscore.report.runs import names_apart
-from wayscore.scenes import distances_for
+from wayscore.formats.graphs import distances_for
 from wayscore.study.checks import WORST, far_path, is_middling, mixed
 from wayscore.study.design import assemble, check_options
 from wayscore.study.model import QUERIES, QUESTION, ComparisonSet, Kind, SceneMap, Study
 from wayscore.study.sampling import Success
+from wayscore.warping.alignment import ndtw
 from wayscore.worlds import Rng
 
 File = str | os.PathLike[str]

@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from wayscore.alignment import ndtw
 from wayscore.errors import OptionError
 from wayscore.study.checks import WORST, far_path, is_middling, mixed
 from wayscore.study.model import QUERIES, ComparisonSet, Kind, SceneMap, SetKind
+from wayscore.warping.alignment import ndtw
 from wayscore.worlds import STAGES, THRESHOLD_IN_EDGES, Node, Path, Rng, World
 from wayscore.worlds.files import node_name
 

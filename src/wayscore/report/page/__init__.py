@@ -23,9 +23,9 @@ from wayscore.report.render_comparison import render_comparison
 if TYPE_CHECKING:
     from wayscore.distances.base import Distance
     from wayscore.episodes import References
-    from wayscore.report.comparison import Comparison
-    from wayscore.report.runs import ScoredRun
-    from wayscore.report.summary import Summary
+    from wayscore.evaluation.comparison import Comparison
+    from wayscore.evaluation.runs import ScoredRun
+    from wayscore.evaluation.summary import Summary
 
 SCRIPTS = (
     "base",

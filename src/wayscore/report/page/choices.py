@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wayscore.convention import CHOICES, PAPER, Convention
-from wayscore.presets import CONVENTIONS
+from wayscore.convention.presets import CONVENTIONS
 
 if TYPE_CHECKING:
-    from wayscore.report.runs import ScoredRun
+    from wayscore.evaluation.runs import ScoredRun
 
 
 def choices_of(run: ScoredRun) -> Convention:

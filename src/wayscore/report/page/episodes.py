@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wayscore.convention.path_step import flatten, resample
 from wayscore.metrics import find_metrics
 from wayscore.paths import without_repeats
 from wayscore.report.layout import is_share
 from wayscore.report.page.choices import choices_of
 from wayscore.report.page.scenes import Scene, is_y_up
 from wayscore.report.page.warpings import Warpings
-from wayscore.resampling import flatten, resample
 
 if TYPE_CHECKING:
     from wayscore.convention import Convention
     from wayscore.distances.base import Distance, Floats
     from wayscore.episodes import Reference, References
-    from wayscore.report.runs import ScoredRun
+    from wayscore.evaluation.runs import ScoredRun
 
 SHARE_STEPS, STEPS = 100_000, 1_000
 """Scores are whole numbers of these parts: of one for shares, of a metre (or whatever the unit is) for others."""

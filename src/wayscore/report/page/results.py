@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from wayscore.episodes import describe
+from wayscore.evaluation.summary import differences
 from wayscore.metrics import Metric, find_metrics
 from wayscore.report.layout import ARROWS, best, head, interval, is_share, number, short_names
 from wayscore.report.page.choices import choices_of
 from wayscore.report.render import metrics_of
-from wayscore.report.summary import differences
 
 if TYPE_CHECKING:
     from wayscore.episodes import References
-    from wayscore.report.comparison import Comparison, Contrast, Example
-    from wayscore.report.runs import ScoredRun
-    from wayscore.report.summary import Summary
+    from wayscore.evaluation.comparison import Comparison, Contrast, Example
+    from wayscore.evaluation.runs import ScoredRun
+    from wayscore.evaluation.summary import Summary
     from wayscore.statistics import Interval
 
 SHORT_NAME = 18

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.convention import Convention
+from wayscore.convention.applied import distance_by
 from wayscore.distances.graph import Graph
-from wayscore.rules import distance_by
-from wayscore.table import Floats
+from wayscore.scoring.table import Floats
 
 DIGITS = 4
 """Coordinates are kept in steps of a ten-thousandth of the scene's extent, or finer."""

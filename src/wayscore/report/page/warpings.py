@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wayscore.alignment import Alignment, align, fast_dtw
+from wayscore.convention.applied import distance_by
 from wayscore.distances.euclidean import Euclidean
-from wayscore.rules import distance_by
+from wayscore.warping.alignment import Alignment, align, fast_dtw
 
 if TYPE_CHECKING:
     from wayscore.convention import Convention
