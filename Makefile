@@ -18,7 +18,7 @@ lint: .venv/dev
 	$(BIN)/mypy
 
 bench: .venv/dev  ## ratios against peers, measured in one run
-	$(BIN)/wayscore bench --json benchmarks/results.json
+	$(BIN)/python -m benchmarks --json benchmarks/results.json
 
 twins: .venv/dev  ## native and NumPy kernels on 10,000 random shapes
 	$(BIN)/python -m tests.twins 10000

@@ -1,9 +1,9 @@
-"""Are 95 % intervals 95 % intervals? By simulation, on real runs where WAYSCORE_DATA says they are, else on walkers.
+"""Do 95 % intervals cover the truth 95 % of the time? By simulation, on real runs (WAYSCORE_DATA) or generated ones.
 
-    python benchmarks/calibration.py [TRIALS]
+    python -m benchmarks.calibration [TRIALS]
 
-Coverage: a run's scores are taken for the truth, episodes are drawn from it, and the interval of the draw either holds
-the run's mean or not. False positives: two agents trade places in random episodes, so that they differ by chance only.
+Coverage: a run's scores are taken as the truth, episodes are drawn from it, and the interval of the draw either holds
+the run's mean or not. False positives: two agents are swapped in random episodes, so that they differ by chance only.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from pathlib import Path
 import numpy as np
 
 import wayscore as ws
-from wayscore.report import score_runs
-from wayscore.statistics import bootstrap_table, paired_bootstrap_table, randomization_test
+from wayscore.evaluation import Result
 from wayscore.scoring.table import ScoreTable
+from wayscore.statistics import bootstrap_table, paired_bootstrap_table, randomization_test
 
 EPISODES, RESAMPLES, METRICS = 400, 1_000, ("NE", "SR", "SPL", "nDTW", "SDTW")
 
 
-def runs() -> tuple[str, list[ScoreTable]]:
+def runs() -> tuple[str, list[Result] | list[ScoreTable]]:
     """Return the scores of two agents on the same episodes."""
     folder = os.environ.get("WAYSCORE_DATA")
     if folder:
         data = Path(folder)
         files = [data / f"predictions/r2r/val_unseen_{name}.json.gz" for name in ("prevalent_add", "seq2seq_iter19000")]
-        scored = score_runs(files, data / "r2r/R2R_val_unseen.json.gz", graphs=data / "connectivity.tar.gz")
-        return "R2R val_unseen", [run.table for run in scored]
+        references, graphs = data / "r2r/R2R_val_unseen.json.gz", data / "connectivity.tar.gz"
+        return "R2R val_unseen", [ws.evaluate(file, references, graphs) for file in files]
     from wayscore.worlds import WALKERS, World
 
     world, rng = World.paper(0), np.random.default_rng(0)
@@ -47,7 +47,7 @@ def runs() -> tuple[str, list[ScoreTable]]:
 
 
 def main() -> None:
-    """Print both rates with what chance allows."""
+    """Print both rates and their sampling error."""
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
     source, (one, other) = runs()
     columns = {metric: (one[metric], other[metric]) for metric in METRICS}
@@ -61,18 +61,18 @@ def main() -> None:
         for metric, interval in bootstrap_table(drawn, rng=rng, resamples=RESAMPLES).items():
             held[metric] += interval.low <= truth[metric] <= interval.high
         swap = rng.random(EPISODES) < 0.5
-        traded = [
+        swapped = [
             {m: np.where(swap if n else ~swap, a[rows], b[rows]) for m, (a, b) in columns.items()} for n in (0, 1)
         ]
-        for metric, difference in paired_bootstrap_table(*traded, rng=rng, resamples=RESAMPLES).items():
+        for metric, difference in paired_bootstrap_table(*swapped, rng=rng, resamples=RESAMPLES).items():
             if metric in ("nDTW", "SR"):
                 false[f"bootstrap {metric}"] += difference.p < 0.05
         for metric in ("nDTW", "SR"):
-            p = randomization_test(traded[0][metric], traded[1][metric], rng=rng, resamples=RESAMPLES)
+            p = randomization_test(swapped[0][metric], swapped[1][metric], rng=rng, resamples=RESAMPLES)
             false[f"randomization {metric}"] += p < 0.05
     error = 196 * np.sqrt(0.05 * 0.95 / trials)
     print(
-        f"{source}, {trials:,} draws of {EPISODES} episodes, {RESAMPLES:,} resamples; chance allows {error:.1f} points"
+        f"{source}, {trials:,} draws of {EPISODES} episodes, {RESAMPLES:,} resamples; sampling error {error:.1f} points"
     )
     print("coverage, % (95 is right):       " + ", ".join(f"{m} {100 * n / trials:.1f}" for m, n in held.items()))
     print("false positives, % (5 is right): " + ", ".join(f"{t} {100 * n / trials:.1f}" for t, n in false.items()))

@@ -1,48 +1,67 @@
-"""Steps a second of the vectorised environment, 64 agents on one core, the policy left out (random actions).
-
-    python benchmarks/environment.py
-
-Real R2R where WAYSCORE_DATA says that it is, else generated worlds.
-"""
+"""Rows on the Gymnasium environments: steps per second with random actions, beside CartPole's."""
 
 from __future__ import annotations
 
 import os
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.navigation.environment import NavigationVectorEnv
+from benchmarks.data import VARIABLE
+from benchmarks.report import Outcome
+from benchmarks.timing import need, race
 
-AGENTS, STEPS, ROUNDS = 64, 500, 5
+if TYPE_CHECKING:
+    from benchmarks.rows import Setting
 
-
-def main() -> None:
-    """Print the best of several rounds, by the processor's time."""
-    folder = os.environ.get("WAYSCORE_DATA")
-    files = {}
-    if folder:
-        files = {
-            "references": str(Path(folder) / "r2r/R2R_val_unseen.json.gz"),
-            "graphs": str(Path(folder) / "connectivity.tar.gz"),
-        }
-    for reward in ("fidelity", "goal"):
-        env = NavigationVectorEnv(AGENTS, reward=reward, most_steps=10, **files)
-        rng = np.random.default_rng(0)
-        observation, _ = env.reset(seed=0)
-        best = 0.0
-        for _ in range(ROUNDS):
-            # Actions are drawn beforehand, so that drawing is not measured; impossible ones stay, as in training.
-            draws = rng.random((STEPS, AGENTS))
-            began = time.process_time()
-            for draw in draws:
-                possible = observation["mask"].sum(axis=1)
-                observation, *_ = env.step((draw * possible).astype(np.int64))
-            best = max(best, AGENTS * STEPS / (time.process_time() - began))
-        source = "R2R val_unseen" if folder else "generated worlds"
-        print(f"{source}, {reward} reward, {AGENTS} agents: {best:,.0f} steps a second")
+STEPS = 500
 
 
-if __name__ == "__main__":
-    main()
+def steps(setting: Setting, num_envs: int, reward: str = "fidelity") -> Outcome:
+    """Take random steps in one environment or in several at once; actions are drawn beforehand."""
+    gym = need("gymnasium")
+    from wayscore.navigation.environment import NavigationEnv, NavigationVectorEnv
+
+    options: dict[str, Any] = {"reward": reward, "max_episode_steps": 10}
+    if folder := os.environ.get(VARIABLE):
+        data = Path(folder)
+        options |= {"references": str(data / "r2r/R2R_val_unseen.json.gz"), "graphs": str(data / "connectivity.tar.gz")}
+    count = STEPS // 10 if setting.quick else STEPS
+    if num_envs == 1:
+        ours, theirs = race(_single(NavigationEnv(**options), count), _single(gym.make("CartPole-v1").unwrapped, count))
+    else:
+        cart_poles = gym.make_vec("CartPole-v1", num_envs, vectorization_mode="vector_entry_point")
+        ours, theirs = race(
+            _several(NavigationVectorEnv(num_envs, **options), count, num_envs), _several(cart_poles, count, num_envs)
+        )
+    taken = num_envs * count
+    where = "R2R val_unseen" if folder else "generated worlds"
+    note = f"{where}, {reward} reward; {taken / ours.seconds:,.0f} steps per second, peer {taken / theirs.seconds:,.0f}"
+    return Outcome(ours.seconds, theirs.seconds, note=note)
+
+
+def _single(env: Any, count: int) -> Callable[[], None]:
+    draws = np.random.default_rng(0).random(count).tolist()
+    env.reset(seed=0)
+
+    def walk() -> None:
+        for draw in draws:
+            _, _, terminated, truncated, _ = env.step(int(draw * env.action_space.n))
+            if terminated or truncated:
+                env.reset()
+
+    return walk
+
+
+def _several(env: Any, count: int, num_envs: int) -> Callable[[], None]:
+    draws = np.random.default_rng(0).random((count, num_envs))
+    actions = (draws * env.single_action_space.n).astype(np.int64)
+    env.reset(seed=0)
+
+    def walk() -> None:
+        for some in actions:
+            env.step(some)
+
+    return walk

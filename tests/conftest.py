@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.bulk_data import Town, make_town, streamed, write_parquet
-from wayscore.report import Summary
+import wayscore as ws
+from tests.town import Town, evaluated, make_town, write_parquet
 
 settings.register_profile("wayscore", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("wayscore")
@@ -45,13 +45,12 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
 
 
 @pytest.fixture(scope="session")
-def whole(town: Town, tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Any]:
-    """The walks of the town in one file and one piece, scored at once: summary and scores."""
+def whole(town: Town, tmp_path_factory: pytest.TempPathFactory) -> tuple[ws.Result, Any]:
+    """The walks of the town in one file and one piece, scored at once: result and scores."""
     folder = tmp_path_factory.mktemp("whole")
     run = write_parquet(folder / "walks.parquet", town.walks, rows=len(town.walks))
-    found = streamed(run, town.references, town.graphs, folder / "scores.parquet")
-    assert found[1]["episode"].to_pylist() == town.walks["episode"].to_pylist()
-    assert found[0].episodes == len(town.walks) == len(found[1])
+    found = evaluated(run, town, folder / "scores.parquet")
+    assert found[0].episodes_scored == len(town.walks) == len(found[1])
     return found
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import wayscore as ws
 from tests.oracles import paper
 from wayscore import kernels
-from wayscore.warping import alignment
+from wayscore.warping import encoded
 
 GRID = ws.Graph.from_edges(
     [((x, y), (x + 1, y)) for x in range(3) for y in range(3)]
@@ -94,7 +94,7 @@ def test_long_pairs_are_tiled_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ws.align(reference=R, query=Q)
     table = ws.Table(ws.Euclidean().between(R, R), range(len(R)))
     on_nodes = ws.dtw(reference=range(230), query=range(189, -1, -1), distance=table)
-    monkeypatch.setattr(alignment, "BLOCK_CELLS", 64)  # several levels of tiles within tiles
+    monkeypatch.setattr(encoded, "BLOCK_CELLS", 64)  # several levels of tiles within tiles
     tiled = ws.align(reference=R, query=Q)
     assert tiled.cost == whole.cost == ws.dtw(reference=R, query=Q)
     assert tiled.pairs.tolist() == whole.pairs.tolist()
@@ -118,7 +118,7 @@ def test_a_long_warping_takes_linear_memory() -> None:
 def test_pruning_changes_no_bit(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for R, Q in (tracking(seed, 700), walks(seed, 150, 90), (tracking(seed, 50)[0],) * 2):
         full = kernels.warp_points(R, Q, None, None)
-        monkeypatch.setattr(alignment, "PRUNE_CELLS", 0)
+        monkeypatch.setattr(encoded, "PRUNE_CELLS", 0)
         assert ws.dtw(reference=R, query=Q) == full
         pruned = kernels.pruned_points(R, Q, len(R) * len(Q))
         assert pruned in (full, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import json
 import math
 from collections.abc import Callable
@@ -13,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
-from typer.testing import CliRunner
 
 import wayscore as ws
-from wayscore import benchmarks
-from wayscore.benchmarks import Outcome, Report, Row, Setting, data, graphs, literal, timing
+from benchmarks import data, graphs, literal, rows, timing
+from benchmarks.__main__ import main
+from benchmarks.report import Outcome, Report, Row
+from benchmarks.rows import Setting
 from wayscore.metrics import METRICS
 
 SCORERS = (literal.score_literally, literal.score_as_released)
@@ -136,8 +135,8 @@ def test_race_times_every_contestant_and_keeps_its_value() -> None:
 
 def test_a_quick_run_of_cheap_rows(inputs: data.Inputs) -> None:
     pytest.importorskip("rapidfuzz")
-    told: list[tuple[int, int, str]] = []
-    report = benchmarks.run(quick=True, only=["node names", "SciPy"], progress=lambda *what: told.append(what))
+    calls: list[tuple[int, int, str]] = []
+    report = rows.run(quick=True, only=["node names", "SciPy"], progress=lambda *what: calls.append(what))
     assert [row.peer for row in report.rows][-1] == "SciPy"
     assert len(report.rows) == 3
     for row in report.rows:
@@ -145,18 +144,19 @@ def test_a_quick_run_of_cheap_rows(inputs: data.Inputs) -> None:
         assert row.outcome.agreed is True
         assert row.value is not None
         assert row.bar is None
-    assert [done for done, _, _ in told] == [0, 1, 2, 3]
+    assert [measured for measured, _, _ in calls] == [0, 1, 2, 3]
     assert "generated" in report.data
     assert not report.missed
 
 
 @pytest.mark.parametrize(
-    "text", ["pruned", "T = 10", "n = 50", "20,000 random walks", "with warping", "import wayscore"]
+    "text",
+    ["pruned", "T = 10", "n = 50", "20,000 random walks", "with warping", "import wayscore", "NavigationVectorEnv"],
 )
 def test_other_rows_agree_with_their_peers(text: str) -> None:
     for package in ("fastdtw", "dtaidistance", "rapidfuzz"):
         pytest.importorskip(package)
-    for row in benchmarks.run(quick=True, only=[text]).rows:
+    for row in rows.run(quick=True, only=[text]).rows:
         assert row.outcome is not None, row.problem
         assert row.outcome.agreed is not False, row.work
         assert row.value is not None
@@ -164,7 +164,7 @@ def test_other_rows_agree_with_their_peers(text: str) -> None:
 
 def test_no_row_matches() -> None:
     with pytest.raises(ws.OptionError, match="no row matches zebra"):
-        benchmarks.run(only=["zebra"])
+        rows.run(only=["zebra"])
 
 
 @pytest.mark.parametrize(
@@ -172,20 +172,20 @@ def test_no_row_matches() -> None:
 )
 def test_a_missing_peer_is_reported(monkeypatch: pytest.MonkeyPatch, package: str, text: str) -> None:
     forbid(monkeypatch, package)
-    report = benchmarks.run(quick=True, only=[text])
+    report = rows.run(quick=True, only=[text])
     assert report.rows
     for row in report.rows:
         assert row.outcome is None
         assert row.problem == f"{package} is not installed: pip install {package}"
-    assert f"{package} is not installed" in rendered(report)
+    assert f"{package} is not installed" in report.to_text(140)
     assert json.loads(report.to_json())["rows"][0]["value"] is None
 
 
 def test_specs_have_the_bars_of_the_design() -> None:
-    bars = [(spec.bar, spec.stretch) for spec in benchmarks.specs()]
+    bars = [(spec.bar, spec.stretch) for spec in rows.specs()]
     for expected in ((60, 150), (800, 2_000), (60, 100), (4, 7), (4, 8), (7, 8), (500, None), (35, None), (200, 1_000)):
         assert expected in bars
-    works = [(spec.work, spec.peer) for spec in benchmarks.specs()]
+    works = [(spec.work, spec.peer) for spec in rows.specs()]
     assert len(set(works)) == len(works)
 
 
@@ -202,18 +202,10 @@ REPORT = Report(
 )
 
 
-def rendered(report: Report) -> str:
-    console = Console(file=io.StringIO(), width=140)
-    console.print(report.table())
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert isinstance(text, str)
-    return text
-
-
 def test_the_report_judges_and_renders() -> None:
     assert [row.reaches(row.bar) for row in REPORT.rows] == [True, False, True, True, None]
     assert [row.work for row in REPORT.missed] == ["slow work", "wrong work"]
-    text = rendered(REPORT)
+    text = REPORT.to_text(140)
     for part in ("fast work", "x100", "stretch", "NO", "<= 10 MB", "a note", "processor one", "not installed"):
         assert part in text
     markdown = REPORT.to_markdown().splitlines()
@@ -237,18 +229,14 @@ def test_inputs_are_made_only_when_asked_for() -> None:
     assert setting.inputs is setting.inputs
 
 
-def test_the_verb_prints_the_table_and_writes_json(tmp_path: Path) -> None:
-    from wayscore.cli.app import app
-
+def test_the_command_prints_the_table_and_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "results.json"
-    result = CliRunner().invoke(app, ["bench", "--quick", "--only", "SciPy", "--json", str(file)])
-    assert result.exit_code == 0, result.output
-    assert "all-pairs distances" in result.output
+    main(["--quick", "--only", "SciPy", "--json", str(file)])
+    assert "all-pairs distances" in capsys.readouterr().out
     assert json.loads(file.read_text())["quick"] is True
 
 
-def test_the_verb_refuses_a_file_in_no_folder(tmp_path: Path) -> None:
-    from wayscore.cli.bench import bench
-
-    with pytest.raises(ws.OptionError, match="its folder does not exist"):
-        bench(quick=True, json=tmp_path / "none" / "results.json")
+def test_the_command_refuses_a_file_in_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--quick", "--json", str(tmp_path / "none" / "results.json")])
+    assert "this folder does not exist" in capsys.readouterr().err

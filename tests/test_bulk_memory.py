@@ -84,7 +84,7 @@ def _spaces(name: str) -> tuple[str, ...]:
     if rules.goal == "set" or rules.distance != "given":
         return ("graphs",)
     warps = any("DTW" in symbol for symbol in rules.metrics)
-    if rules.plane != "none" or rules.resample or (rules.reference == "dense" and warps):
+    if rules.plane != "none" or rules.path_step or (rules.reference == "dense" and warps):
         return ("points",)
     return ("graphs", "points")
 

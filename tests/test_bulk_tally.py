@@ -17,7 +17,7 @@ import wayscore as ws
 from wayscore.kernels import plain
 from wayscore.kernels.plain.tally import carry
 from wayscore.statistics import Interval, bootstrap_table
-from wayscore.statistics.bootstrap import UNITS_AT_MOST, units_of
+from wayscore.statistics.bootstrap import MOST_CLUSTERS, join_clusters
 from wayscore.statistics.tally import Tally
 
 INF = math.inf
@@ -253,14 +253,14 @@ def test_intervals_are_those_of_the_table_in_memory(count: int) -> None:
     values = np.stack(list(columns.values()))
     for first in range(0, count, 7_001):
         rows = np.arange(first, min(first + 7_001, count))
-        tally.add(values[:, rows], units_of(rows))
+        tally.add(values[:, rows], join_clusters(rows))
     got = tally.intervals(rng(5), resamples=300, level=0.9)
     expected = bootstrap_table(columns, rng=rng(5), resamples=300, level=0.9)
     assert list(got) == list(expected)
+    assert got.pop("never") == expected.pop("never") == Interval(None, None, None)
     for metric, found in expected.items():
         assert got[metric] == pytest.approx(found, rel=1e-11, abs=1e-11)
     assert got["SR"] == expected["SR"]
-    assert got["never"] == Interval(0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("value", [0.1, 0.11, -0.22, 1 / 3, 3.0, -7.7e5, 1e-30, -5e-324])
@@ -276,7 +276,7 @@ def test_a_constant_is_certain(value: float, count: int) -> None:
 def test_an_episode_with_nothing_defined_is_drawn_too() -> None:
     columns = {"NE": np.array([0.0, 6.0, INF, INF])}
     tally = Tally(columns)
-    tally.add(columns["NE"][None], np.array([4, 99, 5_000, 7]))  # the units need not be the first
+    tally.add(columns["NE"][None], np.array([4, 99, 5_000, 7]))  # the clusters need not be the first
     got = tally.intervals(rng(), resamples=20_000, level=0.6)["NE"]
     expected = bootstrap_table(columns, rng=rng(), resamples=20_000, level=0.6)["NE"]
     assert got == pytest.approx(expected, abs=1e-9)
@@ -286,9 +286,9 @@ def test_an_episode_with_nothing_defined_is_drawn_too() -> None:
 def test_nothing_added_is_nothing_known() -> None:
     tally = Tally(["SR", "NE"])
     assert tally.rows == 0
-    assert tally.means() == {"SR": 0.0, "NE": 0.0}
+    assert tally.means() == {"SR": None, "NE": None}
     assert tally.undefined() == {}
-    assert tally.intervals(rng()) == {"SR": Interval(0.0, 0.0, 0.0), "NE": Interval(0.0, 0.0, 0.0)}
+    assert tally.intervals(rng()) == dict.fromkeys(("SR", "NE"), Interval(None, None, None))
     tally.add(np.empty((2, 0)), np.empty(0, dtype=np.int64))
     assert tally == Tally(["SR", "NE"])
     assert tally != Tally(["SR", "nDTW"])
@@ -311,8 +311,8 @@ def test_pickles_are_small_and_whole() -> None:
     ("columns", "units", "message"),
     [
         (np.zeros((1, 3)), [0, 1, 2], "a row for each of 2 metrics"),
-        (np.zeros((2, 3)), [0, 1], r"shape \(2, 3\) and units of shape \(2,\)"),
-        (np.zeros((2, 1)), [UNITS_AT_MOST], "units from 0 to 9999"),
+        (np.zeros((2, 3)), [0, 1], r"shape \(2, 3\) and clusters of shape \(2,\)"),
+        (np.zeros((2, 1)), [MOST_CLUSTERS], "units from 0 to 9999"),
         (np.full((2, 1), 2.0**40), [0], "values below 2.40"),
     ],
 )
@@ -336,7 +336,7 @@ def test_other_refusals() -> None:
 # Units
 
 
-def test_units_are_those_of_splitmix() -> None:
+def test_joined_clusters_are_those_of_splitmix() -> None:
     def unit(row: int) -> int:
         word = row * 0x9E3779B97F4A7C15 % 2**64
         for shift, factor in (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB):
@@ -344,12 +344,12 @@ def test_units_are_those_of_splitmix() -> None:
         return (word ^ word >> 31) % 10_000
 
     rows = np.concatenate((np.arange(9_990, 10_050), rng().integers(10_000, 2**62, 500)))
-    assert units_of(rows).tolist() == [row if row < 10_000 else unit(row) for row in rows.tolist()]
-    assert units_of(rows[7:9]).tolist() == units_of(rows)[7:9].tolist()
+    assert join_clusters(rows).tolist() == [row if row < 10_000 else unit(row) for row in rows.tolist()]
+    assert join_clusters(rows[7:9]).tolist() == join_clusters(rows)[7:9].tolist()
 
 
-def test_units_fill_evenly() -> None:
-    sizes = np.bincount(units_of(np.arange(10_000, 1_010_000)), minlength=UNITS_AT_MOST)
-    assert len(sizes) == UNITS_AT_MOST
+def test_joined_clusters_fill_evenly() -> None:
+    sizes = np.bincount(join_clusters(np.arange(10_000, 1_010_000)), minlength=MOST_CLUSTERS)
+    assert len(sizes) == MOST_CLUSTERS
     chi_square = float(((sizes - 100.0) ** 2 / 100).sum())
     assert abs(chi_square - 9_999) < 5 * math.sqrt(2 * 9_999)

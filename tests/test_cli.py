@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-import wayscore.cli.demo as demo_verb
-from wayscore import WayscoreError, __version__, kernels
+from wayscore import MissingPackageError, OptionError, OutputError, PathError, WayscoreError, __version__, kernels
 from wayscore.cli.app import app
+from wayscore.cli.group import VERBS
 
 START = "from wayscore.cli.app import main; main()"
 PRESENTATION = ("COLUMNS", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE")
 """What would make the output look otherwise on the machine of a test."""
-HEAVY = ("numpy", "scipy", "pyarrow")
+HEAVY = ("numpy", "scipy", "pyarrow", "msgspec", "rich", "typer", "pydantic", "asyncio")
 LIST_MODULES = f"""
 import atexit, sys
 atexit.register(lambda: print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr))
 {START}
 """
+
+
+SEPARATE = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+"""What keeps standard error apart before click 8.2."""
 
 
 def run(
@@ -43,60 +48,79 @@ def run(
 
 def invoke(*words: str, columns: int = 140):
     environment = {**dict.fromkeys(PRESENTATION), "COLUMNS": str(columns)}
-    return CliRunner().invoke(app, list(words), env=environment)
+    return CliRunner(**SEPARATE).invoke(app, list(words), prog_name="wayscore", env=environment)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["-h"], [], ["demo", "--help"], ["bench", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["-h"], [], ["score", "--help"], ["study", "create", "--help"]])
 def test_help_is_light(words):
     result = run(*words, program=LIST_MODULES)
     assert result.returncode == 0
     assert "Usage: wayscore" in result.stdout
-    assert "Args:" not in result.stdout
     assert result.stderr.strip() == "[]"
 
 
-def test_completion_is_light():
+@pytest.mark.parametrize("words", ["wayscore de", "wayscore score --duplicate al"])
+def test_completion_is_light(words):
     result = run(
-        program=LIST_MODULES,
-        _WAYSCORE_COMPLETE="complete_bash",
-        COMP_WORDS="wayscore de",
-        COMP_CWORD="1",
+        program=LIST_MODULES, _WAYSCORE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" "))
     )
     assert result.returncode == 0
-    assert result.stdout.split() == ["demo"]
+    assert result.stdout.split() == ["plain,demo" if "de" in words.split() else "plain,all"]
     assert result.stderr.strip() == "[]"
+
+
+def test_version_is_lighter_still():
+    result = run("--version", program=LIST_MODULES.replace("'asyncio'", "'asyncio', 'click', 'inspect'"))
+    assert result.returncode == 0
+    assert re.fullmatch(rf"wayscore {re.escape(__version__)} \(kernels: \w+; Python 3[\d.]+\S*\)\n", result.stdout)
+    assert result.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("wish", ["numpy", kernels.name])
+def test_version_names_the_kernels(wish):
+    for words in (["--version"], ["--debug", "--version"]):
+        result = run(*words, WAYSCORE_KERNELS=wish)
+        assert result.returncode == 0
+        assert f"(kernels: {wish}; " in result.stdout
+    if kernels.name == "native":
+        assert "(kernels: native; " in run("--version").stdout
+
+
+def verbs(command: click.Command = app, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], click.Command]:
+    """Return every verb by the words that call it."""
+    if not isinstance(command, click.Group):
+        return {path: command}
+    context = click.Context(command)
+    found = {}
+    for name in command.list_commands(context):
+        found |= verbs(command.get_command(context, name), (*path, name))
+    return found
 
 
 def test_help_names_the_verbs():
     text = run("--help").stdout
-    for verb in ("demo", "bench", "--version", "--debug"):
-        assert verb in text
+    for verb, line in VERBS.items():
+        assert re.search(rf"^  {verb} +{re.escape(line[:40])}", text, re.MULTILINE)
+    for option in ("--version", "--debug"):
+        assert option in text
 
 
-@pytest.mark.parametrize("wish", ["numpy", ""])
-def test_version(wish):
-    result = run("--version", WAYSCORE_KERNELS=wish)
-    assert result.returncode == 0
-    assert result.stderr == ""
-    described = "numpy" if wish == "numpy" else r"(native, \w+|numpy)"
-    pattern = rf"wayscore {re.escape(__version__)} \(kernels: {described}; Python 3[\d.]+\S*, NumPy \S+\)\n"
-    assert re.fullmatch(pattern, result.stdout)
-
-
-@pytest.mark.skipif(kernels.name != "native", reason="the native kernels are not built, or not wanted, here")
-def test_version_with_native_kernels():
-    result = run("--version", WAYSCORE_KERNELS="native")
-    assert result.returncode == 0
-    assert f"(kernels: {kernels.description};" in result.stdout
-
-
-@pytest.mark.parametrize("words", [["--version"], ["demo"]])
-def test_unknown_kernels(words):
-    result = run(*words, WAYSCORE_KERNELS="fast")
-    assert result.returncode == 1
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert result.stderr.startswith("wayscore: WAYSCORE_KERNELS must be 'numpy' or 'native', got 'fast'")
+@pytest.mark.parametrize("words", verbs(), ids=" ".join)
+def test_help_teaches(words):
+    """A paragraph, every option explained in a section, examples that parse, and none of the words of old."""
+    command = verbs()[words]
+    text = invoke(*words, "--help", columns=100).stdout
+    assert re.search(r"^Examples?:$", text, re.MULTILINE)
+    assert not re.search(r"\b(asked|told|anew|lacking|an inch|a row an)\b", text)
+    for param in command.params:
+        assert getattr(param, "help", None) or getattr(param, "about", None), param.name
+    for example in command.examples:
+        for line in example.split("\n"):
+            assert f"  {line}\n" in text
+        program, *given = example.replace("\\\n", " ").replace('"', "").split()
+        assert program == "wayscore"
+        assert given[: len(words)] == list(words)
+        command.make_context(" ".join(words), given[len(words) :])
 
 
 @pytest.mark.parametrize(
@@ -104,24 +128,53 @@ def test_unknown_kernels(words):
     [
         (["demo", "--episodes", "0"], "episodes must be a whole number, 1 or more, got 0"),
         (["demo", "--episodes", "many"], "Invalid value for '--episodes': "),
-        (["demo", "--seed", "-1"], "seed must be a whole number, 0 or more, got -1"),
         (["demo", "--sed", "1"], "No such option"),
-        (["dmo"], "No such command 'dmo'"),
+        (["dmo"], "there is no verb 'dmo'; did you mean 'demo'?"),
+        (["study", "crate"], "there is no verb 'crate'; did you mean 'create'?"),
+        (["score"], "Missing argument '[NAME=]RUN...'"),
+        (["conventions", "dute"], "there is no convention 'dute'"),
+        (
+            ["figures", "--which", "matrix,galery"],
+            "--which must be warping, comparison, gallery, matrix or metrics, not",
+        ),
+        (["figures", "--up", "x"], "--up must be z or y, not 'x'"),
     ],
 )
-def test_mistakes_take_one_line(words, message):
+def test_a_wrong_call_takes_one_line(words, message):
     here, process = invoke(*words), run(*words)
-    assert here.exit_code == process.returncode == 1
+    assert here.exit_code == process.returncode == 2
     assert here.stdout == process.stdout == ""
     assert here.stderr == process.stderr
     assert here.stderr.startswith(f"wayscore: {message}")
     assert here.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", verbs(), ids=" ".join)
+def test_every_choice_is_refused_alike(words):
+    command = verbs()[words]
+    for param in command.params:
+        if isinstance(param.type, click.Choice) and isinstance(param, click.Option):
+            option = max(param.opts, key=len)
+            with pytest.raises(click.UsageError) as found:
+                command.make_context("verb", [option, "nothing"], resilient_parsing=False)
+            *others, last = param.type.choices
+            listed = f"{', '.join(others)} or {last}" if others else last
+            assert str(found.value) == f"{option} must be {listed}, not 'nothing'"
+
+
+@pytest.mark.parametrize("words", [["--version"], ["demo"]])
+def test_unknown_kernels(words):
+    result = run(*words, WAYSCORE_KERNELS="fast")
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("wayscore: WAYSCORE_KERNELS must be 'numpy' or 'native', got 'fast'")
+
+
 @pytest.mark.parametrize("words", [["--debug", "demo", "--episodes", "0"], ["demo", "--episodes", "0", "--debug"]])
 def test_debug_shows_the_traceback(words):
     result = run(*words)
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert result.stderr.startswith("Traceback (most recent call last):")
     assert result.stderr.splitlines()[-1].startswith("wayscore.errors.OptionError: episodes must be")
     assert "╭" not in result.stderr
@@ -131,35 +184,60 @@ def test_debug_changes_nothing_else():
     assert invoke("--debug", "conventions").stdout == invoke("conventions").stdout != ""
 
 
-def failing(error: BaseException):
-    def fail(*_):
+def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException, *words: str):
+    """Call a verb that fails with this error."""
+
+    def fail(*_, **__):
         raise error
 
-    return fail
+    monkeypatch.setattr("wayscore.cli.demo.run_demo", fail)
+    return invoke("demo", *words)
 
 
-def test_a_message_of_several_lines_becomes_one(monkeypatch, tmp_path):
-    monkeypatch.setattr(demo_verb, "score_walkers", failing(WayscoreError("first\nsecond")))
-    result = invoke("demo", "--episodes", "1", "--out", str(tmp_path))
-    assert result.exit_code == 1
-    assert result.stderr == "wayscore: first second\n"
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (WayscoreError("first\nsecond"), 1, "first second"),
+        (PathError("2 are missing; use <<missing=skip>>"), 1, "2 are missing; use --missing skip"),
+        (OutputError("cannot write x"), 1, "cannot write x"),
+        (FileNotFoundError(2, "No such file or directory", "x.json"), 1, "x.json: No such file or directory"),
+        (OptionError("no"), 2, "no"),
+        (MissingPackageError("pip install it"), 2, "pip install it"),
+        (click.UsageError("no."), 2, "no (see wayscore demo --help)"),
+        (ZeroDivisionError("a defect"), 3, "internal error: ZeroDivisionError: a defect"),
+        (KeyError("x"), 3, "internal error: KeyError: 'x'"),
+    ],
+)
+def test_exit_status(monkeypatch, error, status, message):
+    result = failing(monkeypatch, error)
+    assert result.exit_code == status
+    assert result.stderr.splitlines()[0] == f"wayscore: {message}"
+    assert result.stderr.count("\n") == (2 if status == 3 else 1)
+    assert ("please report it; --debug shows the traceback" in result.stderr) == (status == 3)
+    assert "Traceback" in failing(monkeypatch, error, "--debug").stderr
 
 
-@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, typer.Abort])
-def test_an_interrupt_is_quiet(monkeypatch, tmp_path, interrupt):
-    monkeypatch.setattr(demo_verb, "score_walkers", failing(interrupt()))
-    result = invoke("demo", "--episodes", "1", "--out", str(tmp_path))
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, click.Abort])
+def test_an_interrupt_is_quiet(monkeypatch, interrupt):
+    result = failing(monkeypatch, interrupt())
     assert result.exit_code == 130
-    assert result.output == ""
+    assert result.output.strip() == ""
 
 
-def test_a_defect_is_not_taken_for_a_mistake(monkeypatch, tmp_path):
-    monkeypatch.setattr(demo_verb, "score_walkers", failing(ZeroDivisionError("a defect")))
-    result = invoke("demo", "--episodes", "1", "--out", str(tmp_path))
-    assert result.exit_code == 1
-    assert isinstance(result.exception, ZeroDivisionError)
+@pytest.mark.parametrize("words", [["--help"], ["conventions"], ["score", "--help"]])
+def test_a_closed_pipe_is_no_error(words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run(
+        [sys.executable, "-c", START, *words], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
-def test_verbs_are_plain_functions(capsys, tmp_path):
-    assert demo_verb.demo(tmp_path, seed=1, episodes=2) is None
-    assert "perfect" in capsys.readouterr().out
+def test_what_a_terminal_cannot_print_is_replaced():
+    program = "from wayscore.cli.output import show; show(lambda width, color: f'SR ↑ ─ {width} {color}\\n')"
+    result = run(program=program, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert (result.stdout, result.stderr) == ("SR ^ - 100 False\n", "")
+    for name, shown in (("FORCE_COLOR", "True"), ("NO_COLOR", "False")):
+        assert run(program=program, COLUMNS="60", **{name: "1"}).stdout == f"SR ↑ ─ 60 {shown}\n"

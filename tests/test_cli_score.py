@@ -336,7 +336,7 @@ def test_sampling_anew(tmp_path: Path) -> None:
     as_given, anew = (json.loads(CliRunner().invoke(app, [*words, *more]).stdout) for more in ([], ["--resample", "1"]))
     assert as_given["metrics"]["DTW"]["mean"] == 2.0
     assert anew["metrics"]["DTW"]["mean"] == 0.0
-    assert "|convention:paper(resample=1.0)|" in anew["signature"]
+    assert "|convention:paper(path_step=1.0)|" in anew["signature"]
     wrong = CliRunner().invoke(app, [*words, "--resample", "-1"])
     assert wrong.exit_code == 1
     assert "must be a length above 0" in wrong.stderr

@@ -347,7 +347,7 @@ def test_continuous_evaluators_warp_to_the_dense_walk() -> None:
     only = score_joined(joined, distance=None, convention="vlnce", metrics="SDTW")
     assert only.metrics == ["SDTW"]
     lacking, agent = continuous(dense=False)
-    with pytest.raises(ws.FormatError, match="episode 1 has no dense walk"):
+    with pytest.raises(ws.FormatError, match="episode 1 has no dense path"):
         score_joined(join(agent, lacking), distance=None, convention="vlnce")
 
 

@@ -204,7 +204,8 @@ def test_narrow_tables_show_every_mean(columns, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = invoke("demo", "--episodes", "20", columns=columns)
     assert result.exit_code == 0
-    assert max(map(len, result.stdout.splitlines())) <= columns
+    lines = [line for line in result.stdout.splitlines() if not line.startswith("wayscore|")]
+    assert max(map(len, lines)) <= columns
     assert "…" not in result.stdout
     rows = table_rows(result.stdout)
     assert list(rows) == list(WALKERS)
@@ -240,7 +241,7 @@ def test_the_best_is_bold(tmp_path):
     assert row.count("\x1b[1m100.0\x1b[0m") == 6  # SR, OSR, SED, CLS, nDTW and SDTW; SPL is another's
     row = next(line for line in codes[140].splitlines() if line.startswith("nDTW"))
     assert row.count("\x1b[1m") == 1
-    assert re.search(r"\x1b\[1m +100\.0", row)
+    assert "\x1b[1m100.0\x1b[0m" in row
 
 
 def test_faults_and_who_notices_them(default):
@@ -261,7 +262,7 @@ def test_faults_and_who_notices_them(default):
     told = " ".join(result.stdout.split())
     assert re.search(r"shortest or noisy\? .*SR and SPL prefer shortest; .*nDTW and SDTW prefer noisy\.", told)
     assert re.search(r"shortest minus noisy: SR \+[\d.]+ \[.+\] %, nDTW -[\d.]+ \[.+\] %", told)
-    assert re.search(r"reversed_walk: start:keep-\d+, for it begins elsewhere", told)
+    assert re.search(r"reversed_walk: start:keep-\d+, because it starts elsewhere", told)
 
 
 def test_one_episode_is_enough(tmp_path):
@@ -304,7 +305,7 @@ def test_a_file_that_is_not_its_own_stays(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
     result = invoke("demo", "--episodes", "2", "--out", str(tmp_path))
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr.startswith(f"wayscore: {tmp_path / name} exists already and was not made by a demo")
     assert result.stderr.count("\n") == 1
     assert contents(tmp_path) == {name: b"mine"}
@@ -315,7 +316,7 @@ def test_a_folder_that_cannot_be_written(tmp_path, inside):
     taken = tmp_path / "taken"
     taken.write_text("")
     result = invoke("demo", "--episodes", "1", "--out", str(taken / inside))
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr.startswith(f"wayscore: cannot write into {taken / inside}: ")
     assert result.stderr.endswith("; choose another folder with --out\n")
     assert result.stderr.count("\n") == 1

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from wayscore.benchmarks import data, end_to_end
-from wayscore.benchmarks.rows import Setting
+from benchmarks import data, end_to_end
+from benchmarks.rows import Setting
 from wayscore.formats import load_references, load_run
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import wayscore as ws
 from wayscore.episodes import Reference
-from wayscore.navigation.places import LOOK_AHEAD, Places
-from wayscore.navigation.rewards import RULES
+from wayscore.navigation.nodes import LOOK_AHEAD, Nodes
+from wayscore.navigation.reward_functions import REWARDS
 from wayscore.navigation.tasks import Tasks, from_references, from_worlds
 from wayscore.navigation.walking import FEATURES, Walkers
 from wayscore.navigation.words import Vocabulary
@@ -33,8 +33,8 @@ def tasks(*paths: str, scene: str = "house") -> Tasks:
 
 def way(walkers: Walkers, label: str, slot: int = 0) -> int:
     """The action that leads to a neighbour."""
-    near = walkers.places.neighbors[walkers.here[slot]].tolist()
-    return 1 + near.index(walkers.places.names.index(label))
+    near = walkers.nodes.neighbors[walkers.here[slot]].tolist()
+    return 1 + near.index(walkers.nodes.names.index(label))
 
 
 def walk(walkers: Walkers, path: str) -> list[float]:
@@ -42,7 +42,7 @@ def walk(walkers: Walkers, path: str) -> list[float]:
 
 
 def test_rewards_are_those_of_the_rules() -> None:
-    for name in RULES:
+    for name in REWARDS:
         walkers = Walkers(tasks("abc"), 1, reward=name)
         walkers.begin(np.array([0]))
         reward = ws.Reward(name, references=["abc"], distance=HOUSE)
@@ -55,7 +55,7 @@ def test_rewards_are_those_of_the_rules() -> None:
 
 
 def test_several_scenes_in_one_numbering() -> None:
-    places = Places({"house": HOUSE, "other": OTHER})
+    places = Nodes({"house": HOUSE, "other": OTHER})
     assert places.names == ["a", "b", "c", "d", "x", "y"]
     assert places.distance(np.array([0, 4]), np.array([2, 5])) == pytest.approx([2 + math.sqrt(5), 5.0])
     assert places.numbers("other", ["y", "x"]).tolist() == [5, 4]
@@ -84,7 +84,7 @@ def test_what_is_told_of_a_candidate() -> None:
 
 
 def test_masks_and_impossible_actions() -> None:
-    walkers = Walkers(tasks("abc"), 1, most_steps=3)
+    walkers = Walkers(tasks("abc"), 1, max_episode_steps=3)
     walkers.begin(np.array([0]))
     assert walkers.mask().tolist() == [[True, True, False, False]]
     outcome = walkers.act(np.array([3]))
@@ -94,7 +94,7 @@ def test_masks_and_impossible_actions() -> None:
 
 
 def test_too_many_moves_end_an_episode() -> None:
-    walkers = Walkers(tasks("abc"), 1, reward="goal", most_steps=2)
+    walkers = Walkers(tasks("abc"), 1, reward="goal", max_episode_steps=2)
     walkers.begin(np.array([0]))
     first = walkers.act(np.array([1]))
     last = walkers.act(np.array([way(walkers, "c")]))
@@ -106,7 +106,7 @@ def test_too_many_moves_end_an_episode() -> None:
 
 
 def test_teachers() -> None:
-    walkers = Walkers(tasks("abdbc", "abc"), 2, most_steps=10)
+    walkers = Walkers(tasks("abdbc", "abc"), 2, max_episode_steps=10)
     walkers.begin(np.array([0, 1]))
     while not walkers.over.all():
         walkers.act(walkers.faithful())
@@ -151,7 +151,7 @@ def test_mistakes() -> None:
     with pytest.raises(ws.OptionError, match="at least one episode"):
         from_references([], {})
     with pytest.raises(ws.OptionError, match="needs a graph with positions"):
-        Places({"s": ws.Graph.from_edges([("a", "b")])})
+        Nodes({"s": ws.Graph.from_edges([("a", "b")])})
     with pytest.raises(ws.OptionError, match="must be 1 or more"):
         Walkers(tasks("ab"), 0)
 
@@ -175,7 +175,7 @@ def test_gymnasiums_own_check() -> None:
 
 
 def test_gymnasium_finds_it_by_name() -> None:
-    env = gymnasium.make("wayscore.navigation.environment:wayscore/Files-v0", tasks=tasks("abc"), most_steps=5)
+    env = gymnasium.make("wayscore.navigation.environment:wayscore/Files-v0", tasks=tasks("abc"))
     assert env.reset()[1] == {"name": "0"}
 
 
@@ -201,14 +201,14 @@ def test_many_agents_are_one_agent_many_times() -> None:
     from wayscore.navigation.environment import NavigationVectorEnv
 
     some = tasks("abc", "dba", "cbd")
-    many = NavigationVectorEnv(4, some, most_steps=4)
+    many = NavigationVectorEnv(4, some, max_episode_steps=4)
     rng = np.random.default_rng(0)
     observation, _ = many.reset(seed=0)
     assert many.observation_space.contains(observation)
     singles = [make() for _ in range(4)]
     for single, row in zip(singles, many._walkers.episode, strict=True):
         single.tasks = single._walkers.tasks = some
-        single._walkers.most_steps = 4
+        single._walkers.max_episode_steps = 4
         single.reset(options={"episode": str(row)})
     over = np.zeros(4, dtype=bool)
     for _ in range(30):

@@ -16,12 +16,12 @@ from rapidfuzz.distance import OSA, Levenshtein
 
 import wayscore as ws
 from wayscore.convention import PAPER
-from wayscore.convention.path_step import resample
+from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import CONVENTIONS
 from wayscore.episodes import Query, Reference, References, Run, join
 from wayscore.report import summarize
 from wayscore.scoring import score_joined
-from wayscore.scoring.one_by_one import edit_distance
+from wayscore.scoring.single_episode import edit_distance
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 3.0, 4.0])
 RING = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], directed=True)
@@ -197,13 +197,13 @@ def test_d4_proximity_knows_neither_order_nor_coverage() -> None:
 def test_d5_density_of_sampling() -> None:
     sparse = [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
     beside = [[0.0, 0.5], [2.0, 0.5], [4.0, 0.5]]
-    dense = resample([beside], 0.25)[0]
+    dense = apply_path_step([beside], 0.25)[0]
     assert len(dense) == 17
     as_given = score(sparse, beside, "paper")["nDTW"]
     assert as_given == pytest.approx(math.exp(-3 * 0.5 / (3 * 3)))
     denser = score(sparse, dense, "paper")["nDTW"]
     assert denser < 0.4 < as_given  # the same way, walked in smaller steps
-    even = replace(PAPER, name="even", resample=0.25)
+    even = replace(PAPER, name="even", path_step=0.25)
     assert score(sparse, dense, even)["nDTW"] == pytest.approx(score(sparse, beside, even)["nDTW"])
     assert score(sparse, dense, even)["NE"] == score(sparse, dense, "paper")["NE"]
 
@@ -264,7 +264,7 @@ def test_d12_what_no_way_exists_for() -> None:
     assert zeroed.means()["NE"] == 0.5  # the episode without a way improves the error
     assert zeroed.settings["zeroed"] == {"NE": 1}
     assert dropped["nDTW"].tolist() == zeroed["nDTW"].tolist()
-    with pytest.raises(ws.PathError, match="episode 1: NE is infinite because no way exists"):
+    with pytest.raises(ws.PathError, match="episode 1: NE is infinite because the goal is unreachable"):
         ws.score(**options, convention="streamvln", metrics="NE")
     assert ws.score(references=["ab"], queries=["a"], distance=APART, convention="streamvln", metrics="NE")["NE"] == 1
 
@@ -340,18 +340,18 @@ def test_no_way_is_never_nan_in_extra_metrics() -> None:
     ],
 )
 def test_resampling(path: Any, step: float, moves: bool, expected: Any) -> None:
-    found = resample([np.array(path)], step, moves=moves)[0]
+    found = apply_path_step([np.array(path)], step, "moves" if moves else "even")[0]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_what_cannot_be_sampled_anew_or_flattened() -> None:
-    even = replace(PAPER, name="even", resample=0.25)
-    with pytest.raises(ws.OptionError, match=r"sampling paths anew every 0.25 m needs coordinates"):
+    even = replace(PAPER, name="even", path_step=0.25)
+    with pytest.raises(ws.OptionError, match=r"a path step of 0.25 m needs paths of coordinates"):
         score("ab", "a", even, distance=LINE)
     with pytest.raises(ws.OptionError, match="measures in the plane, which needs coordinates"):
         score("ab", "a", "citynav", distance=LINE)
-    with pytest.raises(ws.OptionError, match="the step of resampling must be a length above 0"):
-        resample([[[0.0]]], 0.0)
+    with pytest.raises(ws.OptionError, match="the path step must be a length above 0"):
+        apply_path_step([[[0.0]]], 0.0)
 
 
 TINY = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [0.005, 2.0, 3.0, 4.0])

@@ -17,7 +17,7 @@ AUTHORS = {"r4r_dtw": "DTW", "r4r_ndtw": "nDTW", "r4r_sdtw": "SDTW", "r4r_cls": 
 
 
 @pytest.fixture(scope="module")
-def graphs(data: Path) -> ws.distances.matterport.Graphs:
+def graphs(data: Path) -> ws.distances.graphs.Graphs:
     return ws.load_graphs(data / "connectivity.tar.gz")
 
 

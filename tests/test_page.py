@@ -18,10 +18,9 @@ import wayscore as ws
 from tests.browser.houses import HOSTILE, ISLAND, build_houses, compared, references_in, run_of, scored, summaries_of
 from tests.test_cli_score import call, files, write_run
 from wayscore.convention import CHOICES, PAPER
-from wayscore.convention.presets import CONVENTIONS
+from wayscore.convention.presets import CONVENTIONS, read_signed, signed
 from wayscore.episodes import Query, Reference, References, Run
 from wayscore.report import ScoredRun, page_of, score_runs, write_page
-from wayscore.report.page.choices import read_choices
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.scenes import floors
 
@@ -291,7 +290,7 @@ def test_points_are_drawn_from_above() -> None:
 
 def test_paths_are_drawn_as_they_are_sampled_anew() -> None:
     path = np.array([[0.0, 0.0], [2.0, 0.0]])
-    rules = replace(PAPER, resample=0.5)
+    rules = replace(PAPER, path_step=0.5)
     runs, references, _ = alone(
         Reference("e", "S", path, "1"), path[:, ::-1], convention=rules, policies={"start": "keep"}
     )
@@ -312,12 +311,12 @@ def test_floors() -> None:
 
 def test_conventions_are_read_back() -> None:
     for name, rules in CONVENTIONS.items():
-        assert read_choices(rules.signed) is CONVENTIONS[name]
+        assert read_signed(signed(rules)) is CONVENTIONS[name]
     for choice, values in CHOICES.items():
         for value in values:
             mine = replace(PAPER, name="my own (2)", **{choice: value})
-            assert getattr(read_choices(mine.signed), choice) == value
-    assert read_choices(replace(PAPER, name="mine", resample=0.25).signed).resample == 0.25
+            assert getattr(read_signed(signed(mine)), choice) == value
+    assert read_signed(signed(replace(PAPER, name="mine", path_step=0.25))).path_step == 0.25
 
 
 def test_mistakes_get_their_sentence(tmp_path: Path) -> None:

@@ -89,11 +89,11 @@ def test_bad_arrow_columns() -> None:
 
 
 def test_bad_paths() -> None:
-    with pytest.raises(ws.PathError, match="path 1 is empty; a path has at least one place"):
+    with pytest.raises(ws.PathError, match="path 1 is empty; a path has at least one node"):
         ws.PathBatch.from_points([[[0, 0]], []])
     with pytest.raises(ws.PathError, match="path 1 has 3-dimensional points but path 0 has 2-dimensional"):
         ws.PathBatch.from_points([[[0, 0]], [[0, 0, 0]]])
-    with pytest.raises(ws.PathError, match="path 0 must be a sequence of places, got 3"):
+    with pytest.raises(ws.PathError, match="path 0 must be a sequence of nodes or points, got 3"):
         ws.PathBatch.from_labels([3])
     with pytest.raises(ws.PathError, match=r"must be an \(n, k\) array of coordinates, got shape \(1, 1, 1\)"):
         ws.PathBatch.from_points([[[[0]]]])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wayscore as ws
-from wayscore.navigation.rewards import RULES, Progress, Rule, find_rule
+from wayscore.navigation.reward_functions import REWARDS, Progress, RewardFunction, find_reward
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 3.0, 4.0])
 
@@ -35,7 +35,7 @@ def test_the_fidelity_reward_by_hand() -> None:
     assert reward.stop() == pytest.approx([1.0])
     reward.start("a")
     assert reward.stop() == pytest.approx([0.0])  # exactly at the threshold: a success worth nothing
-    assert ws.Reward("fidelity", references=["abcde"], distance=LINE).rule is RULES["fidelity"]
+    assert ws.Reward("fidelity", references=["abcde"], distance=LINE).function is REWARDS["fidelity"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -55,7 +55,7 @@ def test_a_batch_is_its_slots_one_by_one(slots: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     references = [rng.normal(size=(rng.integers(1, 6), 2)) for _ in range(slots)]
     walks = rng.normal(size=(5, slots, 2))
-    for name in RULES:
+    for name in REWARDS:
         batch = ws.Reward(name, references=references)
         batch.start(walks[0])
         single = [ws.Reward(name, references=[reference]) for reference in references]
@@ -92,7 +92,7 @@ def progress(to_goal: float, dtw: float = 3.0, walked: float = 4.0, optimal: flo
     ],
 )
 def test_a_move(name: str, before: Progress, after: Progress, expected: float) -> None:
-    assert find_rule(name).move(before, after) == pytest.approx([expected])
+    assert find_reward(name).move(before, after) == pytest.approx([expected])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_move(name: str, before: Progress, after: Progress, expected: float) -
     ],
 )
 def test_a_stop(name: str, at: Progress, expected: float) -> None:
-    assert find_rule(name).stop(at) == pytest.approx([expected])
+    assert find_reward(name).stop(at) == pytest.approx([expected])
 
 
 def test_a_slot_begun_again() -> None:
@@ -141,13 +141,13 @@ def test_any_distance() -> None:
 def test_mistakes() -> None:
     with pytest.raises(ws.OptionError, match=r"there is no reward 'fidelty'; did you mean 'fidelity'\?"):
         ws.Reward("fidelty", references=["a"], distance=LINE)
-    with pytest.raises(ws.PathError, match=r"begin with start\(places\)"):
+    with pytest.raises(ws.PathError, match=r"call start\(\)"):
         ws.GoalReward(references=["a"], distance=LINE).step("b")
     with pytest.raises(ws.UnknownNodeError, match="node 'z'"):
         ws.GoalReward(references=["a"], distance=LINE).start("z")
     with pytest.raises(ws.OptionError, match="threshold"):
         ws.GoalReward(references=["a"], distance=LINE, threshold=0.0)
-    own = Rule("own", "mine", lambda before, after: before.dtw * 0 + 7, lambda at: at.dtw * 0)
+    own = RewardFunction("own", "mine", lambda before, after: before.dtw * 0 + 7, lambda at: at.dtw * 0)
     reward = ws.Reward(own, references=["ab"], distance=LINE)
     reward.start("a")
     assert reward.step("b").tolist() == [7.0]

@@ -128,18 +128,18 @@ def test_bad_batches() -> None:
         ws.RunningBatch(references=[])
     with pytest.raises(ws.PathError, match="2 references but 1 distances"):
         ws.RunningBatch(references=[["a"], ["a"]], distance=[LINE])
-    with pytest.raises(ws.PathError, match="the reference of slot 1 is empty"):
+    with pytest.raises(ws.PathError, match="the reference of environment 1 is empty"):
         ws.RunningBatch(references=[["a"], []], distance=LINE)
-    with pytest.raises(ws.PathError, match="slot 1 has 3-dimensional points, the others 2"):
+    with pytest.raises(ws.PathError, match="environment 1 has 3-dimensional points, the others 2"):
         ws.RunningBatch(references=[np.zeros((1, 2)), np.zeros((1, 3))])
     batch = ws.RunningBatch(references=[["a"], ["b"]], distance=LINE)
-    with pytest.raises(ws.PathError, match="2 slots but 1 places"):
+    with pytest.raises(ws.PathError, match="2 environments but 1 nodes"):
         batch.step(["a"])
-    with pytest.raises(ws.PathError, match="2 slots but 3 active flags"):
+    with pytest.raises(ws.PathError, match="2 environments but 3 active flags"):
         batch.step(["a", "b"], [True] * 3)
-    with pytest.raises(ws.UnknownNodeError, match="the place of slot 1: node 'q'"):
+    with pytest.raises(ws.UnknownNodeError, match="the node of environment 1: node 'q'"):
         batch.step(["a", "q"])
-    with pytest.raises(ws.OptionError, match="slot 2 is not one of the 2 slots"):
+    with pytest.raises(ws.OptionError, match="environment 2 is not one of the 2"):
         batch.reset(2)
     on_points = ws.RunningBatch(references=[np.zeros((1, 2))])
     for wrong in ([[0.0]], [[math.inf, 0.0]], [["a", "b"]]):

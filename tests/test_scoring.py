@@ -15,7 +15,7 @@ import pytest
 import wayscore as ws
 from tests.conftest import read_json
 from tests.oracles import paper
-from wayscore.scoring import measuring
+from wayscore.scoring import parts
 from wayscore.scoring.table import FOREIGN_NAMES
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 4.0], nodes="abcdz")
@@ -29,7 +29,7 @@ def random_labels(seed: int, count: int, nodes: str = "abcd") -> list[list[str]]
 
 @pytest.mark.parametrize("threads", [None, 1, 3])
 def test_batches_of_any_size_and_any_number_of_threads(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "EPISODES_AT_ONCE", 16)
+    monkeypatch.setattr(parts, "EPISODES_AT_ONCE", 16)
     references, queries = random_labels(1, 131), random_labels(2, 131)
     table = ws.score(references=references, queries=queries, distance=LINE, threads=threads)
     for number, (R, Q) in enumerate(zip(references, queries, strict=True)):

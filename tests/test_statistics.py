@@ -31,9 +31,12 @@ from wayscore.statistics import (
     randomization_test,
     sign_test,
     spearman,
+    tests,
     win_tie_loss,
 )
-from wayscore.statistics import bootstrap as units
+from wayscore.statistics.bootstrap import _quantile
+from wayscore.statistics.correlations import row_correlations
+from wayscore.statistics.tests import holm_rows, sign_tests
 
 INF = math.inf
 values = st.floats(-1e6, 1e6)
@@ -143,14 +146,18 @@ def test_each_episode_its_own_cluster_is_no_cluster() -> None:
 
 
 def test_undefined_values() -> None:
-    assert bootstrap([INF, -INF], rng=rng()) == Interval(0.0, 0.0, 0.0)
+    assert bootstrap([INF, -INF], rng=rng()) == Interval(None, None, None)
+    assert bootstrap([], rng=rng()) == bootstrap([], rng=rng(), clusters=[]) == Interval(None, None, None)
     assert bootstrap([INF, 2.0, INF], rng=rng()) == Interval(2.0, 2.0, 2.0)
     assert bootstrap([INF] * 99 + [2.0], rng=rng(), resamples=1) == Interval(2.0, 2.0, 2.0)
-    assert paired_bootstrap([INF, 1.0], [INF, INF], rng=rng()) == Difference(0.0, 0.0, 0.0, 1.0)
+    for a, b in (([INF, 1.0], [INF, INF]), ([], [])):
+        assert paired_bootstrap(a, b, rng=rng()) == Difference(None, None, None, None)
+        assert randomization_test(a, b, rng=rng()) is effect_size(a, b) is None
     assert paired_bootstrap([INF, 1.0], [5.0, 0.0], rng=rng()).mean == 1
-    assert randomization_test([INF, 1.0], [INF, INF], rng=rng()) == 1
     assert randomization_test([INF, 3.0, 1.0], [5.0, 3.0, 1.0], rng=rng()) == 1
-    assert effect_size([INF, 1.0], [5.0, INF]) == 0
+    assert effect_size([INF, 1.0], [5.0, INF]) is None
+    assert win_tie_loss([], [], "up") == (0, 0, 0)
+    assert probability_of_superiority([], [], "up") is None
 
 
 @pytest.mark.parametrize("value", [0.1, 0.11, -0.22, 1 / 3, 3.0, -7.7e5])
@@ -189,7 +196,7 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
     expected = results()
     for size in (1, 1_000, 7_777, 10**7):
-        monkeypatch.setattr(units, "PRODUCT_AT_ONCE", size)
+        monkeypatch.setattr(tests, "PRODUCT_AT_ONCE", size)
         assert results() == pytest.approx(expected, rel=1e-12)
 
 
@@ -422,6 +429,52 @@ def test_correlations_by_hand() -> None:
     assert pearson([5], [5]) == spearman([5], [5]) == kendall([5], [5]) == 0
 
 
+def test_correlations_with_ties_are_those_computed_by_hand() -> None:
+    # ranks of x: 1 2.5 2.5 4 5; of y: 2 1 3.5 3.5 5; deviations from 3: (-2 -.5 -.5 1 2), (-1 -2 .5 .5 2)
+    x, y = np.array([[1.0, 2, 2, 3, 9]]), np.array([[5.0, 4, 7, 7, 8]])
+    assert row_correlations(x, y, "spearman")[0] == pytest.approx((2 + 1 - 0.25 + 0.5 + 4) / math.sqrt(9.5 * 9.5))
+    # of the ten pairs, 8 differ in both: 7 agree and 1 does not; 9 differ in x, 9 in y
+    assert row_correlations(x, y, "kendall")[0] == pytest.approx((7 - 1) / math.sqrt(9 * 9))
+    # deviations of x from 3.4 and of y from 6.2
+    products = (-2.4 * -1.2) + (-1.4 * -2.2) + (-1.4 * 0.8) + (-0.4 * 0.8) + (5.6 * 1.8)
+    sizes = (2.4**2 + 2 * 1.4**2 + 0.4**2 + 5.6**2) * (1.2**2 + 2.2**2 + 2 * 0.8**2 + 1.8**2)
+    assert row_correlations(x, y, "pearson")[0] == pytest.approx(products / math.sqrt(sizes))
+
+
+def test_infinite_distances_are_ranked_and_not_averaged() -> None:
+    x, y = np.array([[1.0, 2, np.inf, np.inf]]), np.array([[1.0, 2, 3, 3]])
+    assert row_correlations(x, y, "spearman")[0] == pytest.approx(1)
+    with pytest.raises(ws.OptionError, match="pearson needs finite values"):
+        row_correlations(x, y, "pearson")
+
+
+@pytest.mark.parametrize("size", [2, 5, 40])
+def test_each_row_is_correlated_alone(size: int) -> None:
+    x, y = rng(1).integers(0, 6, (2, 30, size)).astype(np.float64)
+    for correlation in (pearson, spearman, kendall):
+        alone = [correlation(a, b) for a, b in zip(x, y, strict=True)]
+        assert row_correlations(x, y, correlation.__name__).tolist() == alone  # type: ignore[arg-type]
+
+
+def test_long_series_are_those_of_scipy() -> None:
+    x, y = rng(1).integers(0, 300, 5_000), rng(2).normal(size=5_000).round(2)
+    assert kendall(x, y) == pytest.approx(scipy.stats.kendalltau(x, y).statistic, abs=1e-14)
+    assert spearman(x, y) == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-14)
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_many_sign_tests_are_sign_tests(positive: int, negative: int) -> None:
+    expected = scipy.stats.binomtest(positive, positive + negative).pvalue if positive + negative else 1.0
+    found = sign_tests(np.array([positive, 3]), np.array([negative, 3]))
+    assert found.tolist() == pytest.approx([expected, 1.0], rel=1e-9)
+    assert sign_test(positive, negative) == found[0]
+
+
+@given(st.lists(st.lists(st.floats(0, 1), min_size=4, max_size=4), min_size=1, max_size=5))
+def test_rows_of_p_values_are_adjusted_one_by_one(rows: list[list[float]]) -> None:
+    assert holm_rows(np.array(rows)).tolist() == [holm(row) for row in rows]
+
+
 # Bad input
 
 ONE_COLUMN: dict[str, Callable[[Any], object]] = {
@@ -441,7 +494,6 @@ TWO_COLUMNS: dict[str, Callable[[Any, Any], object]] = {
     "kendall": kendall,
 }
 BAD_COLUMNS = [
-    ([], "shape"),
     (0.5, "shape"),
     ([[0.1], [0.2]], "shape"),
     ([0.1, math.nan], "value 1 is NaN"),
@@ -507,12 +559,12 @@ def test_bad_settings(options: dict[str, Any], message: str) -> None:
         (lambda: bootstrap_table({"SR": [1], "NE": [1, 2]}, rng=rng()), "differ: {'SR': 1, 'NE': 2}"),
         (lambda: sign_test(-1, 3), "positive is a whole number, 0 or more, not -1"),
         (lambda: sign_test(1, 2.5), "negative is a whole number, 0 or more, not 2.5"),  # type: ignore[arg-type]
-        (lambda: holm({}), "shape"),
         (lambda: holm([0.5, 1.5]), "between 0 and 1"),
         (lambda: holm({"SR": -0.1}), "between 0 and 1"),
         (lambda: win_tie_loss([1], [2], None), "direction is 'up' or 'down', not None"),  # type: ignore[arg-type]
         (lambda: probability_of_superiority([1], [2], "left"), "'left'"),  # type: ignore[arg-type]
         (lambda: pearson([1, INF], [1, 2]), "finite"),
+        (lambda: kendall([], []), "at least one value"),
     ],
 )
 def test_bad_calls(call: Callable[[], object], message: str) -> None:
@@ -529,4 +581,4 @@ def test_scipy_waits_until_it_is_needed() -> None:
 def test_quantiles_are_those_of_numpy(sample: list[float], share: float) -> None:
     expected = np.quantile(sample, share)
     scale = max(map(abs, sample))
-    assert units._quantile(np.array(sample), share) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)
+    assert _quantile(np.array(sample), share) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)

@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from wayscore import statistics
 from wayscore.cli.app import app
 from wayscore.errors import OptionError
 from wayscore.study.analysis import analyze
@@ -22,7 +19,7 @@ from wayscore.study.design import create, read_study, write_study
 from wayscore.study.figures import figure_study
 from wayscore.study.model import ComparisonSet, SceneMap, Study
 from wayscore.study.page import page
-from wayscore.study.power import holm_all, pilot_source, power, sign_tests, simulated_source
+from wayscore.study.power import pilot_source, power, simulated_source
 from wayscore.study.protocol import reproduce
 from wayscore.study.rankings import fault_of, rankings_bytes, read_rankings
 from wayscore.study.report import render
@@ -178,17 +175,6 @@ def test_a_few_simulated_rankings_among_others_are_counted(study: Study) -> None
 # Power
 
 
-@given(st.integers(0, 300), st.integers(0, 300))
-def test_many_sign_tests_are_sign_tests(positive: int, negative: int) -> None:
-    found = sign_tests(np.array([positive]), np.array([negative]))[0]
-    assert found == pytest.approx(statistics.sign_test(positive, negative), rel=1e-9)
-
-
-@given(st.lists(st.floats(0, 0.2), min_size=1, max_size=6))
-def test_holm_rejects_all_where_every_corrected_p_is_small(p: list[float]) -> None:
-    assert holm_all(np.array([p]), 0.05).tolist() == [max(statistics.holm(p)) < 0.05]
-
-
 def test_larger_studies_find_more() -> None:
     found = power("SC", sizes=(10, 40, 160), simulations=150, seed=1)
     assert found.simulated
@@ -295,7 +281,7 @@ def test_create_simulate_analyze(tmp_path: Path) -> None:
     assert rankings == simulate(read_study(file), seed=2)
     shown = run("analyze", file, tmp_path / "s-simulated.jsonl")
     assert shown.exit_code == 0
-    assert "SC (SDTW vs)" in shown.stdout
+    assert "SC: SDTW vs" in shown.stdout
 
 
 def test_create_from_runs_takes_them_one_after_another(data: Path, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for name in ablations.VARIANTS:
         ablations.ablate(name, tmp_path, train, course / "connectivity", None, updates=2)
     shown = ablations.table(tmp_path, 1).splitlines()
-    assert len(shown) == 1 + len(ablations.VARIANTS)
+    assert len(shown) == 2 + len(ablations.VARIANTS)
     assert shown[1].startswith("everything")
 
 

@@ -17,17 +17,17 @@ torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run
 
 from wayscore.navigation.policy import Policy, Shape  # noqa: E402
 from wayscore.navigation.recipe import Recipe  # noqa: E402
-from wayscore.navigation.training import (  # noqa: E402
+from wayscore.navigation.rollout import (  # noqa: E402
     MIRRORED,
-    Trainer,
     evaluate,
     load_policy,
     mirrored_words,
     walk_all,
 )
+from wayscore.navigation.training import Trainer  # noqa: E402
 
 SMALL = Recipe(
-    imitation=6, reinforcement=4, batch=8, hidden=16, embedding=8, threshold=1.4, most_steps=6, every=3, seed=5
+    imitation=6, reinforcement=4, batch=8, hidden=16, embedding=8, threshold=1.4, max_episode_steps=6, every=3, seed=5
 )
 
 
@@ -96,7 +96,7 @@ def test_it_learns_to_follow(tasks: Tasks) -> None:
     assert float(found["nDTW"]) > np.mean(scores) + 5 * np.std(scores) / 100**0.5 + 0.1
     paths = walk_all(trainer.policy, unseen, recipe)
     assert len(paths) == 100
-    assert all(len(path) <= recipe.most_steps + 1 for path in paths)
+    assert all(len(path) <= recipe.max_episode_steps + 1 for path in paths)
 
 
 def random_scores(tasks: Tasks, rng: np.random.Generator) -> list[float]:

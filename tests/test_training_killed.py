@@ -23,7 +23,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 pty = pytest.importorskip("pty", reason="terminals and named pipes to look through are POSIX's")
 
-from wayscore.navigation.training import load_checkpoint  # noqa: E402
+from wayscore.navigation.rollout import load_checkpoint  # noqa: E402
 
 EVERY, TOTAL = 4, 12
 PATIENCE = 300.0

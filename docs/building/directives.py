@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.convention import CHOICES, PAPER, Convention
+from wayscore.convention.presets import CONVENTIONS
 from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.metrics.extra import EXTRA
-from wayscore.convention.presets import CONVENTIONS
 from wayscore.report.layout import number
 
 DIRECTIVE = re.compile(r"^<!-- ([a-z]+)((?: [\w-]+)*) -->$", re.MULTILINE)
@@ -181,39 +181,37 @@ def scored(folder: Path, kind: str) -> dict[str, dict[str, float]]:
 
 
 def rewards(_: Path) -> str:
-    """List the rules that rewards can follow."""
-    from wayscore.navigation.rewards import RULES
+    """List the reward functions."""
+    from wayscore.navigation.reward_functions import REWARDS
 
-    return _table(("name", "whose, and what it gives"), [(f"`{rule.name}`", rule.about) for rule in RULES.values()])
+    return _table(("name", "whose, and what it gives"), [(f"`{one.name}`", one.about) for one in REWARDS.values()])
 
 
 def commands(_: Path) -> str:
-    """Tell every verb of the command with its arguments and options."""
-    import typer
+    """Explain every verb of the command with its arguments and options."""
+    import click
 
     from wayscore.cli.app import app
 
-    group: Any = typer.main.get_command(app)
-    context = group.make_context("wayscore", [], resilient_parsing=True)
-    return "\n\n".join(_verbs(group, context, "wayscore", 2))
+    return "\n\n".join(_verbs(app, click.Context(app, info_name="wayscore"), 2))
 
 
-def _verbs(group: Any, context: Any, path: str, level: int) -> list[str]:
+def _verbs(group: Any, context: Any, level: int) -> list[str]:
+    import click
+
     found = []
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        words = f"{path} {name}"
-        text, *examples = re.split(r"^Example: ", command.help or "", flags=re.MULTILINE)
-        found += [f"{'#' * level} `{words}`", text.strip()]
-        if hasattr(command, "list_commands"):
-            found += _verbs(command, context, words, level + 1)
+        inner = click.Context(command, info_name=name, parent=context)
+        found += [f"{'#' * level} `{inner.command_path}`", inspect.cleandoc(command.help or "")]
+        if isinstance(command, click.Group):
+            found += _verbs(command, inner, level + 1)
             continue
-        usage, options = _options(command)
-        found.append(_code(" ".join((words, *usage, "[OPTIONS]")), "text"))
-        if options:
-            found.append(_table(("", "meaning", "default"), options))
-        if examples:
-            found += ["For example:", _code("\n".join(example.strip() for example in examples), "sh")]
+        found.append(_code(f"{inner.command_path} {' '.join(command.collect_usage_pieces(inner))}", "text"))
+        for section, rows in _sections(command, inner).items():
+            found.append(_table((section, "", "default"), rows))
+        if command.examples:
+            found += ["For example:", _code("\n".join(command.examples), "sh")]
     return found
 
 
@@ -221,22 +219,18 @@ def _code(text: str, language: str) -> str:
     return f"```{language}\n{text}\n```"
 
 
-def _options(command: Any) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """Return what must be given, and a row for each argument and option."""
-    usage, rows = [], []
+def _sections(command: Any, context: Any) -> dict[str, list[tuple[str, str, str]]]:
+    """Return the arguments and options of a verb, in the sections of its help."""
+    found: dict[str, list[tuple[str, str, str]]] = {}
     for param in command.params:
         if param.param_type_name == "argument":
-            name = param.name.upper()
-            usage.append(f"{name}{' ...' if param.nargs == -1 else ''}" if param.required else f"[{name}]")
-            rows.append((f"`{name}`", param.help or "", ""))
-        elif "--help" not in param.opts:
-            if param.required:
-                usage.append(f"{param.opts[0]} ...")
-            names = " ".join(f"`{name}`" for name in (*param.opts, *param.secondary_opts))
-            none = param.default in (None, ()) or param.default is False or callable(param.default)
-            default = "required" if param.required else "" if none else f"`{param.default}`"
-            rows.append((names, param.help or "", default))
-    return usage, rows
+            found.setdefault("Arguments", []).append((f"`{param.shown}`", param.about, ""))
+            continue
+        names, text = param.get_help_record(context)
+        text, _, default = text.partition("  [")
+        default = default.rstrip("]").partition(";")[0].removeprefix("default: ")
+        found.setdefault(param.section, []).append((f"`{names}`", text, default and f"`{default}`"))
+    return found
 
 
 def _cell(symbol: str, found: dict[str, float], paper: dict[str, float], printed: Sequence[str]) -> str:

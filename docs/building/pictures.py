@@ -16,7 +16,7 @@ import numpy as np
 import wayscore as ws
 from wayscore.figures import COLUMN, PAGE, draw_cost_matrix, draw_pair, legend_handles, new_figure, style
 from wayscore.figures.style import FAINT, INK, QUERY, REFERENCE
-from wayscore.convention.path_step import resample
+from wayscore.convention.path_step import apply_path_step
 
 TOLD = np.array([[0, 0], [2, 0], [4, 0], [6, 0], [6, 2], [6, 4]], dtype=float)
 WALKED = np.array([[0, 0], [2, 0], [2, 2], [4, 2], [6, 2], [6, 3], [8, 3]], dtype=float)
@@ -247,7 +247,7 @@ def density() -> Any:
     told = np.array([[0, 0], [3, 0], [6, 0], [9, 0]], dtype=float)
     figure = new_figure(PAGE, 1.15)
     for ax, step in zip(figure.subplots(1, 3), (3.0, 1.0, 1 / 3), strict=True):
-        walked = resample([told + np.array([0, 0.75])], step)[0]
+        walked = apply_path_step([told + np.array([0, 0.75])], step)[0]
         draw_pair(ax, reference=told, query=walked, alignment=ws.align(reference=told, query=walked), size=0.7)
         ax.set(xlim=(-0.8, 9.8), ylim=(-1.1, 1.9))
         score = ws.ndtw(reference=told, query=walked)
@@ -261,7 +261,7 @@ def density_curve() -> Any:
     figure = new_figure(COLUMN, 2.2)
     ax = figure.subplots()
     steps = np.geomspace(0.1, 2.0, 40)
-    walks = {step: [resample([path], step)[0] for path in (TOLD, WALKED)] for step in steps.tolist()}
+    walks = {step: [apply_path_step([path], step)[0] for path in (TOLD, WALKED)] for step in steps.tolist()}
     only = [ws.ndtw(reference=TOLD, query=walked) for _, walked in walks.values()]
     both = [ws.ndtw(reference=told, query=walked) for told, walked in walks.values()]
     ax.plot(steps, both, color=REFERENCE, linewidth=1.4, label="both sampled anew")

@@ -211,9 +211,9 @@ def _strides(nodes: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _even(nodes: Floats) -> Floats:
-    from wayscore.convention.path_step import resample
+    from wayscore.convention.path_step import apply_path_step
 
-    return resample([nodes], STRIDE)[0]
+    return apply_path_step([nodes], STRIDE)[0]
 
 
 def _habitat(points: Floats) -> list[list[float]]:

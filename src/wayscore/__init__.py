@@ -9,16 +9,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
-    "warping.alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
-    "evaluation.arrow": ("score_table",),
-    "evaluation.streaming": ("score_stream",),
-    "convention": ("Convention",),
+    "convention.choices": ("Convention",),
     "convention.presets": ("conventions",),
-    "distances": ("Distance", "Euclidean", "Function", "Graph", "Grid", "Table"),
-    "distances.matterport": ("load_graphs",),
+    "convention.signature": ("Signature",),
+    "distances.base": ("Distance",),
+    "distances.euclidean": ("Euclidean",),
+    "distances.function": ("Function",),
+    "distances.graph": ("Graph",),
+    "distances.graphs": ("load_graphs",),
+    "distances.grid": ("Grid",),
+    "distances.table": ("Table",),
+    "episodes.join": ("join",),
+    "episodes.references": ("Query", "Reference", "References", "Run"),
     "errors": (
         "DistanceError",
         "FormatError",
@@ -30,92 +35,77 @@ _HOMES = {
         "UnknownSceneError",
         "WayscoreError",
     ),
-    "episodes": ("join",),
+    "evaluation.comparison": ("Comparison", "compare"),
+    "evaluation.evaluator": ("evaluate",),
+    "evaluation.result": ("Result",),
+    "evaluation.saved": ("load_result",),
+    "evaluation.validation": ("validate",),
     "formats": ("load_references", "load_run"),
-    "metrics": ("METRICS", "Metric"),
+    "metrics": ("METRICS", "Episode", "Metric"),
     "navigation.rewards": ("FidelityReward", "GoalReward", "Reward"),
     "paths": ("PathBatch",),
-    "warping.running": ("RunningBatch", "RunningDTW"),
-    "scoring": ("score",),
-    "convention.signature": ("Signature",),
+    "scoring.score": ("score",),
     "scoring.table": ("ScoreTable",),
+    "warping.alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
+    "warping.running": ("RunningBatch", "RunningDTW"),
     "worlds": ("World",),
 }
+"""Module -> the public names that it holds."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "METRICS",
-    "Alignment",
-    "Convention",
-    "Distance",
-    "DistanceError",
-    "Euclidean",
-    "FidelityReward",
-    "FormatError",
-    "Function",
-    "GoalReward",
-    "Graph",
-    "Grid",
-    "Metric",
-    "MissingPackageError",
-    "OptionError",
-    "OutputError",
-    "PathBatch",
-    "PathError",
-    "Reward",
-    "RunningBatch",
-    "RunningDTW",
-    "ScoreTable",
-    "Signature",
-    "Table",
-    "UnknownNodeError",
-    "UnknownSceneError",
-    "WayscoreError",
-    "World",
-    "align",
-    "conventions",
-    "dtw",
-    "fast_dtw",
-    "join",
-    "load_graphs",
-    "load_references",
-    "load_run",
-    "ndtw",
-    "score",
-    "score_stream",
-    "score_table",
-    "sdtw",
-]
+__all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
-    from wayscore.convention import Convention
-    from wayscore.convention.presets import conventions
-    from wayscore.convention.signature import Signature
-    from wayscore.distances import Distance, Euclidean, Function, Graph, Grid, Table
-    from wayscore.distances.matterport import load_graphs
-    from wayscore.episodes import join
-    from wayscore.errors import (
-        DistanceError,
-        FormatError,
-        MissingPackageError,
-        OptionError,
-        OutputError,
-        PathError,
-        UnknownNodeError,
-        UnknownSceneError,
-        WayscoreError,
-    )
-    from wayscore.evaluation.arrow import score_table
-    from wayscore.evaluation.streaming import score_stream
-    from wayscore.formats import load_references, load_run
-    from wayscore.metrics import METRICS, Metric
-    from wayscore.navigation.rewards import FidelityReward, GoalReward, Reward
-    from wayscore.paths import PathBatch
-    from wayscore.scoring import score
-    from wayscore.scoring.table import ScoreTable
-    from wayscore.warping.alignment import Alignment, align, dtw, fast_dtw, ndtw, sdtw
-    from wayscore.warping.running import RunningBatch, RunningDTW
-    from wayscore.worlds import World
+    from wayscore.convention.choices import Convention as Convention
+    from wayscore.convention.presets import conventions as conventions
+    from wayscore.convention.signature import Signature as Signature
+    from wayscore.distances.base import Distance as Distance
+    from wayscore.distances.euclidean import Euclidean as Euclidean
+    from wayscore.distances.function import Function as Function
+    from wayscore.distances.graph import Graph as Graph
+    from wayscore.distances.graphs import load_graphs as load_graphs
+    from wayscore.distances.grid import Grid as Grid
+    from wayscore.distances.table import Table as Table
+    from wayscore.episodes.join import join as join
+    from wayscore.episodes.references import Query as Query
+    from wayscore.episodes.references import Reference as Reference
+    from wayscore.episodes.references import References as References
+    from wayscore.episodes.references import Run as Run
+    from wayscore.errors import DistanceError as DistanceError
+    from wayscore.errors import FormatError as FormatError
+    from wayscore.errors import MissingPackageError as MissingPackageError
+    from wayscore.errors import OptionError as OptionError
+    from wayscore.errors import OutputError as OutputError
+    from wayscore.errors import PathError as PathError
+    from wayscore.errors import UnknownNodeError as UnknownNodeError
+    from wayscore.errors import UnknownSceneError as UnknownSceneError
+    from wayscore.errors import WayscoreError as WayscoreError
+    from wayscore.evaluation.comparison import Comparison as Comparison
+    from wayscore.evaluation.comparison import compare as compare
+    from wayscore.evaluation.evaluator import evaluate as evaluate
+    from wayscore.evaluation.result import Result as Result
+    from wayscore.evaluation.saved import load_result as load_result
+    from wayscore.evaluation.validation import validate as validate
+    from wayscore.formats import load_references as load_references
+    from wayscore.formats import load_run as load_run
+    from wayscore.metrics import METRICS as METRICS
+    from wayscore.metrics import Episode as Episode
+    from wayscore.metrics import Metric as Metric
+    from wayscore.navigation.rewards import FidelityReward as FidelityReward
+    from wayscore.navigation.rewards import GoalReward as GoalReward
+    from wayscore.navigation.rewards import Reward as Reward
+    from wayscore.paths import PathBatch as PathBatch
+    from wayscore.scoring.score import score as score
+    from wayscore.scoring.table import ScoreTable as ScoreTable
+    from wayscore.warping.alignment import Alignment as Alignment
+    from wayscore.warping.alignment import align as align
+    from wayscore.warping.alignment import dtw as dtw
+    from wayscore.warping.alignment import fast_dtw as fast_dtw
+    from wayscore.warping.alignment import ndtw as ndtw
+    from wayscore.warping.alignment import sdtw as sdtw
+    from wayscore.warping.running import RunningBatch as RunningBatch
+    from wayscore.warping.running import RunningDTW as RunningDTW
+    from wayscore.worlds import World as World
 
 
 def __getattr__(name: str) -> Any:
@@ -128,4 +118,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return ["__version__", *__all__]

@@ -7,11 +7,48 @@ mistake for a bad value are `ValueError` as well.
 from __future__ import annotations
 
 import difflib
+import re
+import reprlib
 from collections.abc import Iterable
+
+_OPTION = re.compile(r"<<(\w+)(?:=([^>]*))?>>")
 
 
 class WayscoreError(Exception):
-    """The root of every error that wayscore raises on purpose."""
+    """The root of every error that wayscore raises on purpose.
+
+    A message may name a setting as <<missing=skip>>: people who called Python read missing="skip", and people who
+    typed a command read --missing skip. A value in capitals stands for something of their own: <<graphs=FOLDER>>;
+    <<missing>> is the name alone.
+
+    >>> error = FormatError("3 episodes have no answer; use <<missing=skip>> or give <<run_format=NAME>>")
+    >>> print(error)
+    3 episodes have no answer; use missing="skip" or give run_format=
+    >>> error.as_command()
+    '3 episodes have no answer; use --missing skip or give --run-format NAME'
+    """
+
+    def __str__(self) -> str:
+        return in_python(Exception.__str__(self))
+
+    def as_command(self) -> str:
+        """Return the message in the words of the command line."""
+        return in_command(Exception.__str__(self))
+
+
+def in_python(message: str) -> str:
+    """Return a message with its settings written as Python's keywords."""
+
+    def keyword(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        return name if value is None else f"{name}=" if value.isupper() else f'{name}="{value}"'
+
+    return _OPTION.sub(keyword, message)
+
+
+def in_command(message: str) -> str:
+    """Return a message with its settings written as options of the command."""
+    return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or ''}".rstrip(), message)
 
 
 class PathError(WayscoreError, ValueError):
@@ -25,7 +62,7 @@ class UnknownNodeError(PathError):
 class UnknownSceneError(WayscoreError, KeyError):
     """There is no graph of that scene."""
 
-    __str__ = Exception.__str__  # a KeyError would print its message in quotes
+    __str__ = WayscoreError.__str__  # a KeyError would print its message in quotes
 
 
 class DistanceError(WayscoreError, ValueError):
@@ -60,6 +97,28 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     close = [item for item in names if item.lower() == str(name).lower()]
     close = close or difflib.get_close_matches(str(name), names, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+class _Shortened(reprlib.Repr):
+    """`repr` that looks at no more of a value than it shows."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = self.maxdeque = 20
+        self.maxstring = self.maxother = self.maxlong = limit
+
+
+def shortened(value: object, limit: int = 200) -> str:
+    """Return what errors quote of a value that someone gave: its `repr`, in one line of at most `limit` characters.
+
+    >>> shortened("nDTV")
+    "'nDTV'"
+    >>> len(shortened(list(range(10**6)))), len(shortened("x" * 10**6))
+    (75, 200)
+    """
+    text = re.sub(r"\s*\n\s*", " ", _Shortened(limit).repr(value))
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def first_line(error: BaseException) -> str:

@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore import kernels
-from wayscore.errors import PathError
+from wayscore.errors import PathError, shortened
 
 Offsets: TypeAlias = NDArray[np.int64]
 Role: TypeAlias = str | Callable[[int], str]
 """What errors call path number i: "query" (it becomes "query i"), or a function of i."""
+LARGEST = 1e150
+"""The largest coordinate: squares of larger ones, or of their differences, overflow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,9 +26,10 @@ class PathBatch:
     """Paths end to end in `places`; path i is `places[offsets[i]:offsets[i + 1]]`.
 
     Attributes:
-        places: int32 codes (n,), float64 points (n, k), or labels (an object array or an Arrow array).
+        places: the nodes or points of all paths: int32 codes (n,), float64 points (n, k), or labels (an object array
+            or an Arrow array).
         offsets: int64, one more than there are paths.
-        moved: how far each place was moved to fit its space (metres), where a distance does that.
+        moved: how far each point was moved to a free one, metres, where a distance does that.
 
     >>> batch = PathBatch.from_points([[[0, 0], [1, 0]], [[2, 2]]])
     >>> len(batch), batch.lengths.tolist(), batch[1].tolist()
@@ -67,7 +69,7 @@ class PathBatch:
 
     @classmethod
     def from_arrow(cls, column: Any) -> PathBatch:
-        """Wrap an Arrow list column without copying its places.
+        """Wrap an Arrow list column without copying its values.
 
         Lists of strings or integers become labels, lists of fixed-size lists of doubles become points.
         (A plain `list` has 32-bit offsets, which are widened; a `large_list` is used as it is.)
@@ -107,11 +109,15 @@ class PathBatch:
             raise _empty("path", int(empty[0]))
         return batch
 
+    def __repr__(self) -> str:
+        kind = {1: "nodes", 2: "points"}[getattr(self.places, "ndim", 1)]
+        return f"<PathBatch of {len(self)} paths, {int(self.offsets[-1] - self.offsets[0])} {kind}>"
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, number: int) -> Any:
-        """Return the places of one path, without copying."""
+        """Return the nodes or points of one path, without copying."""
         if not -len(self) <= number < len(self):
             raise IndexError(f"path {number} of {len(self)}")
         number %= len(self)
@@ -122,11 +128,11 @@ class PathBatch:
 
     @property
     def lengths(self) -> Offsets:
-        """How many places each path has."""
+        """How many nodes or points each path has."""
         return np.diff(self.offsets)
 
     def part(self, start: int, stop: int) -> PathBatch:
-        """Return paths start to stop as a batch of their own, sharing the places."""
+        """Return paths start to stop as a batch of their own, sharing the memory."""
         first, last = int(self.offsets[start]), int(self.offsets[stop])
         moved = None if self.moved is None else self.moved[first:last]
         return PathBatch(self.places[first:last], self.offsets[start : stop + 1] - first, moved)
@@ -145,18 +151,36 @@ class PathBatch:
         return PathBatch(self.places[where], offsets, None if self.moved is None else self.moved[where])
 
     def check_finite(self, *, role: Role) -> None:
-        """Raise a PathError that names the first place with a NaN or infinite coordinate."""
-        if kernels.all_finite(self.places):
+        """Raise a PathError that names the first point with a coordinate that is NaN, infinite or too large."""
+        if not self.places.size or (self.places.min() >= -LARGEST and self.places.max() <= LARGEST):
             return
-        place = int(np.flatnonzero(~np.isfinite(self.places).all(axis=1))[0])
-        number = int(np.searchsorted(self.offsets, place, side="right")) - 1
+        point = int(np.flatnonzero(~(np.abs(self.places) <= LARGEST).all(axis=1))[0])
+        number = int(np.searchsorted(self.offsets, point, side="right")) - 1
         raise PathError(
-            f"{path_name(role, number)}, step {place - int(self.offsets[number])}: coordinates must be finite, "
-            f"got {self.places[place].tolist()}"
+            f"{path_name(role, number)}, step {point - int(self.offsets[number])}: coordinates must be finite, and "
+            f"below {LARGEST:g} so that their squares are too, got {shortened(self.places[point].tolist())}"
         )
 
 
 Paths: TypeAlias = PathBatch | Sequence[Any]
+
+
+def concatenated(batches: Sequence[PathBatch]) -> PathBatch:
+    """Return several batches as one.
+
+    >>> concatenated([PathBatch.from_points([[[0.0], [1.0]]]), PathBatch.from_points([[[2.0]]])]).offsets.tolist()
+    [0, 2, 3]
+    """
+    if len(batches) == 1:
+        return batches[0]
+    lengths = np.concatenate([batch.lengths for batch in batches])
+    used = [slice(batch.offsets[0], batch.offsets[-1]) for batch in batches]
+    moved = [batch.moved[part] for batch, part in zip(batches, used, strict=True) if batch.moved is not None]
+    return PathBatch(
+        np.concatenate([batch.places[part] for batch, part in zip(batches, used, strict=True)]),
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.concatenate(moved) if moved else None,
+    )
 
 
 def as_lists(paths: Paths) -> Sequence[Any]:
@@ -175,7 +199,7 @@ def as_lists(paths: Paths) -> Sequence[Any]:
 
 
 def without_repeats(paths: Paths) -> Paths:
-    """Return paths without the places that repeat the one before them.
+    """Return paths without the nodes or points that repeat the one before them.
 
     >>> without_repeats([["a", "a", "b", "a"], ["a"]])
     [['a', 'b', 'a'], ['a']]
@@ -192,7 +216,7 @@ def without_repeats(paths: Paths) -> Paths:
 def _changing(path: Any) -> Any:
     if isinstance(path, np.ndarray) and path.ndim == 2:
         return path[np.append(True, _differ(path[1:], path[:-1]))] if len(path) else path
-    return [place for step, place in enumerate(path) if step == 0 or not np.all(place == path[step - 1])]
+    return [node for step, node in enumerate(path) if step == 0 or not np.all(node == path[step - 1])]
 
 
 def _differ(a: Any, b: Any) -> Any:
@@ -214,7 +238,10 @@ def offsets_of(paths: Sequence[Any], *, role: Role) -> Offsets:
         lengths = np.fromiter(map(len, paths), dtype=np.int64, count=len(paths))
     except TypeError:
         number, path = next((n, p) for n, p in enumerate(paths) if not hasattr(p, "__len__"))
-        raise PathError(f"{path_name(role, number)} must be a sequence of places, got {path!r}") from None
+        raise PathError(
+            f"{path_name(role, number)} must be a sequence of nodes or points, got {shortened(path)}; a single path is "
+            "wrapped in a list: [path]"
+        ) from None
     if not lengths.all():
         raise _empty(role, int(np.flatnonzero(lengths == 0)[0]))
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
@@ -224,7 +251,8 @@ def offsets_of(paths: Sequence[Any], *, role: Role) -> Offsets:
 
 def _empty(role: Role, number: int) -> PathError:
     return PathError(
-        f"{path_name(role, number)} is empty; a path has at least one place (an agent that never moves has its start)"
+        f"{path_name(role, number)} is empty; a path has at least one node or point (an agent that never moves has its "
+        "start)"
     )
 
 
@@ -241,16 +269,10 @@ def _points(path: Any, role: Role, number: int) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise PathError(
             f"{path_name(role, number)} must hold coordinates of one dimension (an (n, k) array of numbers), "
-            f"got {_short(path)}; "
-            "for node labels give a distance such as Graph"
+            f"got {shortened(path)}; for node labels give a distance such as Graph"
         ) from None
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2 or array.shape[1] == 0:
         raise PathError(f"{path_name(role, number)} must be an (n, k) array of coordinates, got shape {array.shape}")
     return array
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,6 +1,6 @@
 """Many raters at once, and a server that is killed amid their answers; what was said to be saved must be there.
 
-python benchmarks/study_load.py --raters 200 --sets 50 --kills 10
+python -m tests.study_web.load --raters 200 --sets 50 --kills 10
 """
 
 from __future__ import annotations
@@ -160,3 +160,7 @@ def main() -> None:
                 bad += outcome.lost + outcome.doubled + outcome.expected - outcome.saved
     if bad:
         raise SystemExit("answers were lost or doubled")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """Many raters at once, and a server that dies amid their answers.
 
-Set WAYSCORE_FULL_LOAD=1 for 200 raters and 50 sets; benchmarks/study_load.py prints the times too.
+Set WAYSCORE_FULL_LOAD=1 for 200 raters and 50 sets; python -m tests.study_web.load prints the times too.
 """
 
 from __future__ import annotations

@@ -3,122 +3,92 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
-from wayscore.cli.score import (
-    ConventionOption,
-    GraphsOption,
-    ReaderOption,
-    ReferencesOption,
-    ResampleOption,
-    ThresholdOption,
-    reader_settings,
-    sampled,
-    show,
-)
+from wayscore.cli import options
+from wayscore.cli.inputs import load, with_path_step
+from wayscore.cli.output import show
+from wayscore.cli.verb import argument, verb
 
 if TYPE_CHECKING:
     from wayscore.figures import WarpedEpisode
 
-UpOption = Annotated[
-    str | None, typer.Option(help="The axis of coordinates that leads up, z or y; y in VLN-CE's files, else z.")
-]
-DpiOption = Annotated[int, typer.Option(min=1, help="Dots an inch of .png files.")]
 
-
+@verb("wayscore align results.json 4332_1 --references R2R_val_unseen.json --graphs connectivity/ -o align.pdf")
+@argument("run", help="Result file.")
+@argument("episode", help="Name of the episode, such as 4332_1.")
+@options.references()
+@options.data
+@options.run_format
+@options.convention
+@options.threshold
+@options.path_step
+@options.out("Also draw the warping: a .pdf, .svg or .png file.")
+@options.up
+@options.dpi
 def align(
-    run: Annotated[Path, typer.Argument(help="A result file.", show_default=False)],
-    episode: Annotated[str, typer.Argument(help="The episode's name, such as 4332_1.", show_default=False)],
-    references: ReferencesOption,
-    graphs: GraphsOption = None,
-    reader: ReaderOption = None,
-    convention: ConventionOption = "paper",
-    threshold: ThresholdOption = None,
-    resample: ResampleOption = None,
-    out: Annotated[Path | None, typer.Option(help="Draw it too: a .pdf, .svg or .png file.")] = None,
-    up: UpOption = None,
-    dpi: DpiOption = 300,
+    run: str,
+    episode: str,
+    references: str,
+    graphs: str | None,
+    reader: dict[str, str],
+    run_format: str | None,
+    convention: str,
+    threshold: float | None,
+    path_step: float | None,
+    out: Path | None,
+    up: Any,
+    dpi: int,
 ) -> None:
-    """Show how one episode's query is warped to its reference: pair by pair, with distances and accumulated costs.
+    """Show how one episode's query (your agent's trajectory) is warped to its reference, pair by pair.
 
-    With --out, the matrix of accumulated costs and the warping through it are drawn beside a map of both paths.
-
-    Example: wayscore align results.json 4332_1 --references R2R_val_unseen.json --graphs connectivity/ --out align.pdf
-
-    Args:
-        run: a result file.
-        episode: the episode's name.
-        references: what was asked for.
-        graphs: connectivity files; not needed for paths of coordinates.
-        reader: settings of the references' reader, each as name=value; can be given several times.
-        convention: the set of choices to warp by; `wayscore conventions` lists them.
-        threshold: success threshold, in the units of the distance.
-        resample: warp paths of coordinates sampled anew at this step.
-        out: where to draw it; needs matplotlib.
-        up: the axis of coordinates that leads up, which maps look along.
-        dpi: dots an inch, of .png files.
+    Each row has a pair, its distance and the accumulated cost. --out draws the matrix of accumulated costs and the
+    warping through it beside a map of both paths.
     """
     from wayscore.figures.episode import drawable, find_episode, unit_in, up_in, warp_episode
-    from wayscore.formats import load_references, load_run
-    from wayscore.formats.graphs import distances_for
+    from wayscore.formats import load_run
 
     if out is not None:
         from wayscore.figures.style import check_format, need_matplotlib
 
         check_format(out.suffix.removeprefix("."))
         need_matplotlib()
-    axis = check_up(up)
-    asked, done = load_references(references, **reader_settings(reader)), load_run(run)
-    pair = find_episode(episode, done, asked)
-    rules = sampled(convention, resample)
-    scenes = drawable(distances_for(asked, graphs, rules), asked)
-    one = warp_episode(*pair, scenes, convention=rules, threshold=threshold, unit=unit_in(asked))
+    rules = with_path_step(convention, path_step)
+    truth, distances = load(references, graphs, reader, rules)
+    pair = find_episode(episode, load_run(run, run_format), truth)
+    one = warp_episode(*pair, drawable(distances, truth), convention=rules, threshold=threshold, unit=unit_in(truth))
     show(lambda width, color: as_text(one, width=width, color=color))
     if out is not None:
         from wayscore.figures.runs import figure_alignment
         from wayscore.figures.style import save
 
-        save(figure_alignment(one, up=axis or up_in(asked)), out, dpi=dpi)
-        typer.echo(f"\n{out}")
+        save(figure_alignment(one, up=up or up_in(truth)), out, dpi=dpi)
+        click.echo(f"\n{out}")
 
 
-def as_text(one: WarpedEpisode, *, width: int | None = None, color: bool = False) -> str:
-    """Return a warping as a table, a row a pair, with its DTW and nDTW below."""
-    from wayscore.report.layout import console_for, plain_table, printed
+def as_text(one: WarpedEpisode, *, width: int, color: bool = False) -> str:
+    """Return a warping as a table, one row per pair, with its DTW and nDTW below."""
+    from wayscore.report.terminal import TextPage, TextTable
 
-    console = console_for(width, color)
-    console.print(f"Episode {one.episode} in {one.scene}", markup=False)
+    page = TextPage(width, color)
+    page.add(f"Episode {one.episode} in {one.scene}", style="bold")
     if one.instruction:
-        console.print(f"“{' '.join(one.instruction.split())}”", markup=False)
-    console.print()
-    table = plain_table()
-    for head in ("pair", "i", "reference", "j", "query", f"d ({one.unit})", f"sum ({one.unit})"):
-        table.add_column(head, justify="left" if head in ("reference", "query") else "right", no_wrap=True)
+        page.add(f"“{' '.join(one.instruction.split())}”")
+    heads = ("pair", "i", "reference", "j", "query", f"d ({one.unit})", f"sum ({one.unit})")
+    table = TextTable(heads, left=(2, 4), space=2)
     for number, (i, j, distance, total) in enumerate(one.steps(), start=1):
-        row = (number, i, _place(one.reference[i - 1]), j, _place(one.query[j - 1]), f"{distance:.2f}", f"{total:.2f}")
-        table.add_row(*map(str, row))
-    console.print(table)
-    console.print()
+        row = (number, i, _node(one.reference[i - 1]), j, _node(one.query[j - 1]), f"{distance:.2f}", f"{total:.2f}")
+        table.rows.append([*map(str, row)])
+    page.add("", table, "")
     numbers = f"DTW {one.alignment.cost:.4f} {one.unit}, nDTW {one.ndtw:.4f}"
     size = f"|R| = {len(one.reference)}, |Q| = {len(one.query)}"
-    settings = f"threshold {one.threshold:g} {one.unit}, convention {one.convention}"
-    console.print(f"{numbers} ({size}, {settings})", markup=False, soft_wrap=True)
-    return printed(console)
+    page.add(f"{numbers} ({size}, threshold {one.threshold:g} {one.unit}, convention {one.convention})")
+    return str(page)
 
 
-def check_up(up: str | None) -> Any:
-    """Return an axis that leads up, or None for that of the files."""
-    from wayscore.errors import OptionError
-
-    if up not in (None, "y", "z"):
-        raise OptionError(f"--up must be z (Matterport3D) or y (Habitat), got {up!r}")
-    return up
-
-
-def _place(place: Any) -> str:
-    if isinstance(place, str):
-        return place
-    coordinates = place.tolist() if hasattr(place, "tolist") else place
+def _node(node: Any) -> str:
+    """Return a node's name, or a point's coordinates."""
+    coordinates = node.tolist() if hasattr(node, "tolist") else node
     return f"({', '.join(f'{x:.2f}' for x in coordinates)})" if isinstance(coordinates, list) else str(coordinates)

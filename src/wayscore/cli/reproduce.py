@@ -2,100 +2,110 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
+from wayscore.cli import options
+from wayscore.cli.options import FILE, OneOf
+from wayscore.cli.verb import argument, option, verb
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
     from wayscore.navigation.table2 import Plan
 
+note = partial(click.echo, err=True)
+"""How trainings report, also from processes of their own."""
 
+
+@verb(
+    "wayscore reproduce table2 --r2r data/r2r --graphs connectivity/ --views views.tar.gz -o table2",
+    "wayscore reproduce table2 --worlds -o table2-worlds",
+)
+@argument("what", type=OneOf(["table2", "ablations"]), metavar="table2|ablations", help="Experiment.")
+@option(
+    "--r2r",
+    type=FILE,
+    metavar="DIR",
+    section="Data",
+    help="Folder of R2R_train.json and R2R_val_unseen.json, gzipped or not.",
+)
+@options.graphs
+@options.views
+@options.worlds
+@option("--seeds", type=int, section="Training", help="Agents of each kind; by default 3 on R2R, 5 in worlds.")
+@option("--workers", type=int, default=2, section="Training", help="Trainings at a time, one core each.")
+@option(
+    "--scale",
+    type=float,
+    default=1.0,
+    section="Training",
+    help="Multiplies all numbers of updates; less for a quick look.",
+)
+@options.form("text", "latex")
+@options.out("Folder of all files; by default the name of the experiment.")
 def reproduce(
-    what: Annotated[str, typer.Argument(help="table2, or ablations.", show_default=False)],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The folder of everything that is made; named after WHAT.")
-    ] = None,
-    r2r: Annotated[Path | None, typer.Option(help="The folder of R2R's files.")] = None,
-    graphs: Annotated[Path | None, typer.Option("--graphs", "-g", help="Connectivity files, or a tar of them.")] = None,
-    views: Annotated[Path | None, typer.Option(help="Captions and detections of the views, a tar.")] = None,
-    worlds: Annotated[bool, typer.Option("--worlds", help="Generated worlds and words; no data needed.")] = False,
-    seeds: Annotated[int | None, typer.Option(help="Agents of each kind; 3 on files, 5 in worlds.")] = None,
-    workers: Annotated[int, typer.Option(help="Trainings at a time.")] = 2,
-    scale: Annotated[float, typer.Option(help="Multiplies all numbers of updates; less for a quick look.")] = 1.0,
-    form: Annotated[str, typer.Option("--format", "-f", help="text or latex.")] = "text",
+    what: str,
+    r2r: Path | None,
+    graphs: str | None,
+    views: Path | None,
+    worlds: bool,
+    seeds: int | None,
+    workers: int,
+    scale: float,
+    form: str,
+    out: Path | None,
 ) -> None:
     """Train and test the random, goal-oriented and fidelity-oriented agents of the paper's Table 2.
 
-    `ablations` trains by imitation with one ingredient left out at a time, and looks at held-out houses.
-
-    Interrupted work goes on where it stopped: the same command again.
-
-    Example: wayscore reproduce table2 --r2r data/r2r --graphs connectivity/ --views views.tar.gz --out table2
-
-    Example without data: wayscore reproduce table2 --worlds --out table2-worlds
-
-    Args:
-        what: table2, or ablations.
-        out: the folder of everything that is made.
-        r2r: the folder of R2R_train.json and R2R_val_unseen.json, gzipped or not.
-        graphs: connectivity files.
-        views: captions and detections of the views, which the instruction's words are matched with.
-        worlds: the same experiment in generated worlds.
-        seeds: agents of each kind.
-        workers: trainings at a time, a core each.
-        scale: multiplies all numbers of updates.
-        form: text or latex.
+    `ablations` trains by imitation with one ingredient left out at a time, and evaluates in held-out houses. To
+    continue interrupted work, run the same command again.
     """
     from wayscore.navigation.need import need_torch
 
-    if what not in ("table2", "ablations"):
-        raise OptionError(f"there is no recipe for {what!r}; known: table2, ablations")
     if worlds == (r2r is not None):
         raise OptionError("give either --r2r FOLDER (and --graphs) or --worlds")
-    if form not in ("text", "latex"):
-        raise OptionError(f"--format is text or latex, got {form!r}")
     need_torch()
     out = Path(what) if out is None else out
+    connectivity = None if graphs is None else Path(graphs)
     if what == "ablations":
         if r2r is None:
             raise OptionError("ablations need R2R; give --r2r FOLDER and --graphs")
-        _ablate(out, r2r, graphs, views, seeds or 1, workers, scale)
+        _ablate(out, r2r, connectivity, views, seeds or 1, workers, scale)
         return
     from wayscore.navigation.table2 import Plan, gather, prepare
     from wayscore.navigation.table2_text import latex, text
 
-    plan = Plan(out, r2r, graphs, views, (5 if worlds else 3) if seeds is None else seeds, scale)
+    plan = Plan(out, r2r, connectivity, views, (5 if worlds else 3) if seeds is None else seeds, scale)
     out.mkdir(parents=True, exist_ok=True)
     prepare(plan)
     work_off(plan, workers)
     table = gather(plan)
     (out / "table2.tex").write_text(latex(table))
     _draw(plan)
-    typer.echo(latex(table) if form == "latex" else text(table), nl=False)
+    click.echo(latex(table) if form == "latex" else text(table), nl=False)
 
 
 def work_off(plan: Plan, workers: int) -> None:
     """Do all jobs, several at a time, each when the one it begins with is done."""
     from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-    from functools import partial
     from multiprocessing import get_context
 
-    from wayscore.navigation.table2 import do, jobs
+    from wayscore.navigation.table2 import jobs, run_job
 
     waiting = jobs(plan)
     if workers <= 1:
         for job in waiting:
-            do(job, plan, partial(typer.echo, err=True))
+            run_job(job, plan, note)
         return
     done: set[str] = set()
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         running: dict[Any, Any] = {}
         while waiting or running:
             for job in [job for job in waiting if job.after is None or job.after in done]:
-                running[pool.submit(do, job, plan, partial(typer.echo, err=True))] = job
+                running[pool.submit(run_job, job, plan, note)] = job
                 waiting.remove(job)
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
@@ -107,7 +117,6 @@ def _ablate(
     out: Path, r2r: Path, graphs: Path | None, views: Path | None, seeds: int, workers: int, scale: float
 ) -> None:
     from concurrent.futures import ProcessPoolExecutor
-    from functools import partial
     from multiprocessing import get_context
 
     from wayscore.navigation.ablations import VARIANTS, ablate, table
@@ -121,13 +130,13 @@ def _ablate(
         graphs=graphs,
         views=views,
         updates=max(1, round(1_500 * scale)),
-        progress=partial(typer.echo, err=True),
+        progress=note,
     )
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         wanted = [(name, seed) for seed in range(seeds) for name in VARIANTS if views is not None or name != "no views"]
         for done in [pool.submit(one, name, seed=seed) for name, seed in wanted]:
             done.result()
-    typer.echo(table(out, seeds), nl=False)
+    click.echo(table(out, seeds), nl=False)
 
 
 def _draw(plan: Plan) -> None:

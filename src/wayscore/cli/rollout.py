@@ -3,47 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-from wayscore.cli.score import GraphsOption, ReferencesOption
+from wayscore.cli import options
+from wayscore.cli.inputs import load
+from wayscore.cli.options import FILE
+from wayscore.cli.output import write
+from wayscore.cli.verb import argument, option, verb
 from wayscore.errors import OptionError
 
 
+@verb("wayscore rollout runs/fidelity --references R2R_val_unseen.json --graphs connectivity/ -o run.json")
+@argument("agent", type=FILE, help="Folder of an agent that `wayscore train` wrote.")
+@options.references()
+@options.data
+@options.views
+@options.instruction_words
+@option("--most-steps", type=int, help="Moves of an episode at most; as in training by default.")
+@options.out("Result file to write.", required=True)
 def rollout(
-    agent: Annotated[Path, typer.Argument(help="A folder that `wayscore train` left.", show_default=False)],
-    references: ReferencesOption,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The result file to write.")],
-    graphs: GraphsOption = None,
-    views: Annotated[Path | None, typer.Option(help="Captions and detections of the views, a tar.")] = None,
-    words: Annotated[int, typer.Option(help="Words of an instruction that are read.")] = 80,
-    most_steps: Annotated[int | None, typer.Option(help="Moves at most; as in training by default.")] = None,
+    agent: Path,
+    references: str,
+    graphs: str | None,
+    reader: dict[str, str],
+    views: Path | None,
+    words: int,
+    most_steps: int | None,
+    out: Path,
 ) -> None:
-    """Let a trained agent walk every episode and write its walks in the R2R result format.
-
-    Example: wayscore rollout runs/fidelity --references R2R_val_unseen.json --graphs connectivity/ -o run.json
-
-    Args:
-        agent: a folder that `wayscore train` left.
-        references: what is asked for.
-        out: the result file to write.
-        graphs: connectivity files.
-        views: captions and detections of the views, for agents that were trained with them.
-        words: words of an instruction that are read.
-        most_steps: moves that an episode has at most.
-    """
+    """Let a trained agent walk every episode, and write its walks in the R2R result format."""
     from dataclasses import replace
 
     import msgspec
 
-    from wayscore.formats import load_references
-    from wayscore.formats.graphs import distances_for
     from wayscore.navigation.need import need_torch
 
     need_torch()
     from wayscore.navigation.houses import tasks_for
-    from wayscore.navigation.training import load_policy, walk_all
+    from wayscore.navigation.rollout import load_policy, walk_all
 
     policy, recipe, vocabulary = load_policy(agent)
     if policy.shape.seen != (views is not None):
@@ -51,16 +49,12 @@ def rollout(
             f"{agent}: was trained {'with' if policy.shape.seen else 'without'} views; "
             f"{'give them with --views TAR' if policy.shape.seen else 'leave --views out'}"
         )
-    asked = load_references(references)
-    tasks, sight = tasks_for(asked, distances_for(asked, graphs), vocabulary, words=words, views=views)
-    recipe = recipe if most_steps is None else replace(recipe, most_steps=most_steps)
+    tasks, sight = tasks_for(*load(references, graphs, reader), vocabulary, words=words, views=views)
+    recipe = recipe if most_steps is None else replace(recipe, max_episode_steps=most_steps)
     paths = walk_all(policy, tasks, recipe, sight)
     run = [
-        {"instr_id": name, "trajectory": [[place, 0.0, 0.0] for place in path]}
+        {"instr_id": name, "trajectory": [[node, 0.0, 0.0] for node in path]}
         for name, path in zip(tasks.names, paths, strict=True)
     ]
-    try:
-        out.write_bytes(msgspec.json.encode(run))
-    except OSError as error:
-        raise OptionError(f"cannot write {out}: {error.strerror or error}; choose another place") from None
-    typer.echo(f"{out}: {len(run)} walks")
+    write(out, msgspec.json.encode(run))
+    click.echo(f"{out}: {len(run)} walks")

@@ -1,71 +1,56 @@
-"""`wayscore study serve` and `wayscore study export`: the questionnaire as web pages, and the answers to it."""
+"""`wayscore study serve` and `wayscore study export`: the questionnaire as web pages, and its answers."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
-DatabaseOption = Annotated[
-    str,
-    typer.Option(help="A file for SQLite, or postgresql://...; <study>.sqlite beside the study by default."),
-]
+from wayscore.cli import options
+from wayscore.cli.options import FILE
+from wayscore.cli.verb import argument, option, verb
+
+study_file = argument("file", type=FILE, metavar="STUDY", help="File of a study.")
+database_option = option(
+    "--database",
+    default="",
+    metavar="FILE|URL",
+    help="File of SQLite, or postgresql://...; <study>.sqlite beside the study by default.",
+)
 
 
-def serve(
-    file: Annotated[Path, typer.Argument(help="A study's file.", show_default=False)],
-    database: DatabaseOption = "",
-    port: Annotated[int, typer.Option(help="The port to listen at; 0 for any that is free.")] = 8000,
-    host: Annotated[str, typer.Option(help="The address to listen at; by default only this machine reaches it.")] = (
-        "127.0.0.1"
-    ),
-    url: Annotated[str, typer.Option(help="The https:// address of a proxy before the server, for links.")] = "",
-    links: Annotated[Path | None, typer.Option(help="A new CSV file for raters' links; else they are printed.")] = None,
-    consent: Annotated[Path | None, typer.Option(help="A text file with what raters agree to.")] = None,
-) -> None:
-    """Serve a study's questionnaire; raters' links are shown once, when they are made.
+@verb(
+    "wayscore study serve uc.json",
+    "wayscore study serve uc.json --url https://study.example.org --links links.csv \\\n"
+    "    --database postgresql://study@localhost/study",
+)
+@study_file
+@database_option
+@option("--port", type=int, default=8000, help="Port to listen at; 0 for any that is free.")
+@option("--host", default="127.0.0.1", help="Address to listen at; by default only this machine can reach it.")
+@option("--url", default="", help="The https:// address of a proxy in front of the server, for links.")
+@option("--links", type=FILE, metavar="FILE", help="New CSV file for the raters' links; printed by default.")
+@option(
+    "--consent", type=FILE, metavar="FILE", help="Text file of what raters agree to; empty lines separate paragraphs."
+)
+def serve(file: Path, database: str, port: int, host: str, url: str, links: Path | None, consent: Path | None) -> None:
+    """Serve the questionnaire of a study; the raters' links are shown once, when they are created.
 
-    Answers are kept from the moment that a page says so. The administrator's page tells how far raters have come; its
-    secret is printed at the start, or is that of WAYSCORE_STUDY_SECRET.
-
-    Example: wayscore study serve uc.json
-
-    Example for the world: wayscore study serve uc.json --url https://study.example.org --links links.csv --database
-    postgresql://study@localhost/study
-
-    Args:
-        file: the study.
-        database: where answers are kept.
-        port: the port to listen at.
-        host: the address to listen at.
-        url: the address that raters reach the server by.
-        links: a file for raters' links.
-        consent: what raters agree to, in paragraphs that empty lines part.
+    Answers are stored before a page says so. The administrator's page shows the progress of the raters; its secret is
+    printed at the start, or is the value of WAYSCORE_STUDY_SECRET.
     """
     from wayscore.study.serve import serve as serve_study
 
-    serve_study(file, database=database, host=host, port=port, url=url, links=links, consent=consent, say=typer.echo)
+    serve_study(file, database=database, host=host, port=port, url=url, links=links, consent=consent, say=click.echo)
 
 
-def export(
-    file: Annotated[Path, typer.Argument(help="A study's file.", show_default=False)],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write; <study>-answers.jsonl by default.")
-    ] = None,
-    database: DatabaseOption = "",
-    history: Annotated[
-        bool, typer.Option("--history", help="Also answers that were changed later; not for analysis.")
-    ] = False,
-) -> None:
-    """Write the answers to a study as JSON Lines, which wayscore study analyze reads; the server may be running.
-
-    Args:
-        file: the study.
-        out: the file to write.
-        database: where answers are kept.
-        history: write all answers in the order they came, not only the last to each set.
-    """
+@verb("wayscore study export uc.json -o answers.jsonl")
+@study_file
+@database_option
+@option("--history", is_flag=True, help="Also answers that were changed later; not for analysis.")
+@options.out("File to write; <study>-answers.jsonl by default.")
+def export(file: Path, database: str, history: bool, out: Path | None) -> None:
+    """Write the answers to a study as JSON lines, which `wayscore study analyze` reads; the server may be running."""
     from wayscore.errors import OptionError
     from wayscore.study.files import read_study
     from wayscore.study.rankings import write_rankings
@@ -82,6 +67,15 @@ def export(
         rankings = store.rankings(history=history)
     finally:
         store.close()
-    out = out or file.with_name(f"{file.name.removesuffix('.gz').removesuffix('.json')}-answers.jsonl")
+    out = out or beside(file, "-answers.jsonl")
     write_rankings(out, rankings)
-    typer.echo(f"{out}: {len(rankings):,} answers")
+    click.echo(f"{out}: {len(rankings):,} answers")
+
+
+def beside(study: Path, ending: str) -> Path:
+    """Return the file beside a study that has its name and another ending.
+
+    >>> beside(Path("a/uc.json.gz"), "-answers.jsonl").as_posix()
+    'a/uc-answers.jsonl'
+    """
+    return study.with_name(f"{study.name.removesuffix('.gz').removesuffix('.json')}{ending}")

@@ -3,72 +3,84 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from wayscore.cli.score import progress_bar
+from wayscore.cli import options
+from wayscore.cli.options import FILE, OneOf
+from wayscore.cli.output import progress
+from wayscore.cli.verb import argument, option, verb
 from wayscore.errors import MissingPackageError, OptionError
 
 
+@verb(
+    "wayscore train runs/fidelity --references R2R_train.json --graphs connectivity/ --reward fidelity",
+    "wayscore train runs/worlds --worlds --imitation 500 --reinforcement 500",
+)
+@argument("out", type=FILE, help="Folder to write checkpoint and learning curve to.")
+@options.references(required=False, note=" A training split.")
+@options.graphs
+@options.views
+@options.worlds
+@option(
+    "--reward",
+    default="fidelity",
+    section="Training",
+    help="Reward of the second stage: goal, fidelity, or another by name.",
+)
+@option(
+    "--teacher",
+    type=OneOf(["faithful", "shortest"]),
+    default="shortest",
+    section="Training",
+    help="Paths that the first stage imitates.",
+)
+@option("--imitation", type=int, default=4_000, section="Training", help="Updates of the first stage, imitation.")
+@option(
+    "--reinforcement", type=int, default=4_000, section="Training", help="Updates of the second stage, with the reward."
+)
+@option("--start", type=FILE, metavar="DIR", section="Training", help="Folder whose policy to begin with.")
+@option("--held-out", type=int, default=8, section="Training", help="Houses that are kept for evaluation.")
+@option("--most-steps", type=int, default=10, section="Training", help="Moves of an episode at most.")
+@options.instruction_words
+@option("--every", type=int, default=250, section="Training", help="Updates between evaluations and checkpoints.")
+@option("--seed", type=int, default=0, section="Training", help="Random seed of the training.")
+@option("--resume", is_flag=True, help="Continue from the folder's checkpoint.")
+@option("--tensorboard", is_flag=True, help="Also write the curve for TensorBoard, to OUT/tensorboard.")
 def train(
-    out: Annotated[Path, typer.Argument(help="The folder to leave checkpoint and curve in.", show_default=False)],
-    references: Annotated[
-        Path | None, typer.Option("--references", "-r", help="A training split of R2R or R4R.")
-    ] = None,
-    graphs: Annotated[Path | None, typer.Option("--graphs", "-g", help="Connectivity files, or a tar of them.")] = None,
-    views: Annotated[Path | None, typer.Option(help="Captions and detections of the views, a tar.")] = None,
-    worlds: Annotated[bool, typer.Option("--worlds", help="Generated worlds and words; no data needed.")] = False,
-    reward: Annotated[str, typer.Option(help="goal, fidelity, or another by name.")] = "fidelity",
-    teacher: Annotated[str, typer.Option(help="Whom to imitate: faithful or shortest.")] = "shortest",
-    imitation: Annotated[int, typer.Option(help="Updates of imitation.")] = 4_000,
-    reinforcement: Annotated[int, typer.Option(help="Updates with the reward.")] = 4_000,
-    start: Annotated[Path | None, typer.Option(help="A folder whose policy to begin with.")] = None,
-    held_out: Annotated[int, typer.Option(help="Houses that are only looked at.")] = 8,
-    most_steps: Annotated[int, typer.Option(help="Moves of an episode at most.")] = 10,
-    words: Annotated[int, typer.Option(help="Words of an instruction that are read.")] = 80,
-    every: Annotated[int, typer.Option(help="Updates between evaluations and checkpoints.")] = 250,
-    seed: Annotated[int, typer.Option(help="Of everything that is drawn.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the folder's checkpoint.")] = False,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Write the curve for TensorBoard too.")] = False,
+    out: Path,
+    references: str | None,
+    graphs: str | None,
+    views: Path | None,
+    worlds: bool,
+    reward: str,
+    teacher: Any,
+    imitation: int,
+    reinforcement: int,
+    start: Path | None,
+    held_out: int,
+    most_steps: int,
+    words: int,
+    every: int,
+    seed: int,
+    resume: bool,
+    tensorboard: bool,
 ) -> None:
-    """Train an agent; progress is written to OUT/curve.csv and everything needed to go on to OUT/checkpoint.pt.
-
-    Example: wayscore train runs/fidelity --references R2R_train.json --graphs connectivity/ --reward fidelity
-
-    Example without data: wayscore train runs/worlds --worlds --imitation 500 --reinforcement 500
-
-    Args:
-        out: the folder to leave checkpoint and curve in.
-        references: a training split of R2R or R4R.
-        graphs: connectivity files.
-        views: captions and detections of the views, which the instruction's words are matched with.
-        worlds: train in generated worlds, with generated instructions.
-        reward: the rule of the second stage.
-        teacher: whom the first stage imitates.
-        imitation: updates of the first stage.
-        reinforcement: updates of the second stage.
-        start: a folder whose policy to begin with, of the same words and sizes.
-        held_out: houses that are only looked at.
-        most_steps: moves that an episode has at most.
-        words: words of an instruction that are read.
-        every: updates between evaluations and checkpoints.
-        seed: of everything that is drawn.
-        resume: go on from the folder's checkpoint.
-        tensorboard: write the curve for TensorBoard too, to OUT/tensorboard.
-    """
+    """Train an agent; the curve is written to OUT/curve.csv, and OUT/checkpoint.pt has all that --resume needs."""
     from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
     from wayscore.navigation.need import need_torch
 
     need_torch()
     from wayscore.navigation.recipe import Recipe
+    from wayscore.navigation.rollout import load_checkpoint
     from wayscore.navigation.tasks import WORLD_THRESHOLD
-    from wayscore.navigation.training import Trainer, load_checkpoint
+    from wayscore.navigation.training import Trainer
 
     if worlds == (references is not None):
         raise OptionError("give either --references FILE (and --graphs) or --worlds")
     if not resume and (out / "checkpoint.pt").exists():
-        raise OptionError(f"{out}: has a checkpoint already; go on with --resume, or choose another folder")
+        raise OptionError(f"{out}: has a checkpoint already; continue with --resume, or choose another folder")
     lessons = (
         lessons_from_worlds(seed=0)
         if references is None
@@ -76,11 +88,11 @@ def train(
     )
     recipe = Recipe(
         reward=reward,
-        teacher=teacher,  # type: ignore[arg-type]
+        teacher=teacher,
         imitation=imitation,
         reinforcement=reinforcement,
         threshold=WORLD_THRESHOLD if worlds else 3.0,
-        most_steps=most_steps,
+        max_episode_steps=most_steps,
         every=every,
         seed=seed,
     )
@@ -89,19 +101,19 @@ def train(
     if resume:
         trainer.resume(out)
     log = _tensorboard(out) if tensorboard else None
-    with progress_bar(trainer.total - trainer.updates) as progress:
+    with progress(trainer.total - trainer.updates) as tell:
 
-        def told(update: int, row: dict[str, float | int | str] | None) -> None:
-            progress(f"update {update}")
+        def report(update: int, row: dict[str, float | int | str] | None) -> None:
+            tell(f"update {update}")
             if row is None:
                 return
             numbers = {name: value for name, value in row.items() if not isinstance(value, str)}
-            typer.echo(f"{row['stage']}  " + "  ".join(f"{name} {value:.4g}" for name, value in numbers.items()))
+            click.echo(f"{row['stage']}  " + "  ".join(f"{name} {value:.4g}" for name, value in numbers.items()))
             for name, value in numbers.items():
                 if log is not None:
                     log.add_scalar(name, value, update)
 
-        trainer.run(out, told)
+        trainer.run(out, report)
     if log is not None:
         log.close()
     _draw(out)
@@ -124,4 +136,4 @@ def _draw(out: Path) -> None:
     from wayscore.figures import save
     from wayscore.navigation.curves import figure_curves
 
-    typer.echo(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the curve")
+    click.echo(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the curve")

@@ -1,40 +1,36 @@
-"""Paths of coordinates, sampled anew: nDTW depends on how densely a path is sampled, so some compare at one density."""
+"""Paths of coordinates at a chosen step length: nDTW depends on how densely a path is sampled."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from wayscore.distances.base import Floats
-from wayscore.errors import OptionError
+from wayscore.errors import OptionError, shortened
 from wayscore.paths import PathBatch, Paths
 
 
-def resample(paths: Paths, step: float, *, moves: bool = False) -> PathBatch:
-    """Sample paths of coordinates anew.
+def apply_path_step(paths: Paths, step: float, by: Literal["even", "moves"] = "even") -> PathBatch:
+    """Resample paths of coordinates.
 
     Args:
         paths: (n, k) coordinates each, metres.
-        step: how far apart the new places lie along the path, metres; the last may be nearer.
-        moves: keep every place and add new ones within each move instead, every step of its horizontal length
-            (the first and the third coordinate of three), none nearer to its end than one step.
+        step: how far apart the new points lie along the path, metres; the last may be nearer.
+        by: "even" lays points every step along the whole path. "moves" keeps every point and adds new ones within each
+            move, every step of its horizontal length (the first and the third coordinate of three), none nearer to the
+            move's end than one step.
 
-    >>> resample([[[0.0, 0.0], [1.0, 0.0], [1.0, 0.7]]], 0.5)[0].tolist()
+    >>> apply_path_step([[[0.0, 0.0], [1.0, 0.0], [1.0, 0.7]]], 0.5)[0].tolist()
     [[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [1.0, 0.5], [1.0, 0.7]]
     """
     if not (np.isfinite(step) and step > 0):
-        raise OptionError(f"the step of resampling must be a length above 0, in metres, got {step!r}")
+        raise OptionError(f"the path step must be a length above 0, in metres, got {shortened(step)}")
     batch = paths if isinstance(paths, PathBatch) else PathBatch.from_points(paths)
     if getattr(batch.places, "ndim", 1) != 2:
-        raise OptionError("only paths of coordinates can be sampled anew; nodes of a graph are where they are")
-    return PathBatch.from_points([_within_moves(path, step) if moves else _even(path, step) for path in batch])
-
-
-def flatten(paths: Paths) -> PathBatch:
-    """Return paths of coordinates without all but the first two."""
-    batch = paths if isinstance(paths, PathBatch) else PathBatch.from_points(paths)
-    return PathBatch(np.ascontiguousarray(batch.places[:, :2]), batch.offsets)
+        raise OptionError("a path step needs paths of coordinates; the nodes of a graph cannot be resampled")
+    resampled = _even if by == "even" else _within_moves
+    return PathBatch.from_points([resampled(path, step) for path in batch])
 
 
 def _even(path: Floats, step: float) -> Floats:

@@ -1,20 +1,16 @@
-"""The conventions that come with wayscore, by name, and those that users write as TOML.
-
-base = "duet"          # what it starts from; "paper" by default
-comparison = "<="
-threshold = 2.0
-"""
+"""The conventions that come with wayscore, by name, and how signatures name them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from wayscore.convention import CHOICES, PAPER, Convention
-from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.convention.choices import CHOICES, PAPER, Convention
+from wayscore.convention.files import read_convention
+from wayscore.errors import OptionError, did_you_mean, shortened
 
 R2R_METRICS = ("PL", "NE", "ONE", "SR", "OSR", "SPL")
 R4R_METRICS = ("CLS", "DTW", "nDTW", "SDTW")
@@ -27,7 +23,7 @@ _ENVDROP = Convention(
 )
 _VLNCE = Convention(
     name="vlnce",
-    about="VLN-CE, NaVILA, JanusVLN: FastDTW to the dense walk; NE by the distance given, not by a navmesh",
+    about="VLN-CE, NaVILA, JanusVLN: FastDTW to the dense path; NE by the distance given, not by a navmesh",
     comparison="<",
     stop="required",
     reference="dense",
@@ -39,7 +35,7 @@ _VLNCE = Convention(
 _ETPNAV = replace(
     _VLNCE,
     name="etpnav",
-    about="ETPNav and BEVBert in VLN-CE: the threshold itself is a success, and no stop is asked for",
+    about="ETPNav and BEVBert in VLN-CE: the threshold itself is a success, and no stop is required",
     comparison="<=",
     stop="any",
 )
@@ -66,7 +62,7 @@ _PRESETS = (
     ),
     Convention(
         name="r2r",
-        about="the official R2R evaluator: three instructions a path, every step must be an edge",
+        about="the official R2R evaluator: three instructions per path, every step must be an edge",
         comparison="<",
         instructions=3,
         unknown="skip",
@@ -77,7 +73,7 @@ _PRESETS = (
     replace(
         _ENVDROP,
         name="duet",
-        about="HAMT, DUET, BEVBert, NaviLLM: SPL compares with the reference's length, absent answers are left out",
+        about="HAMT, DUET, BEVBert, NaviLLM: SPL compares with the reference's length, missing answers are left out",
         spl_length="reference",
         missing="skip",
     ),
@@ -101,7 +97,7 @@ _PRESETS = (
     replace(
         _REVERIE,
         name="reverie-duet",
-        about="HAMT and DUET on REVERIE: SPL compares with the reference's length, absent answers are left out",
+        about="HAMT and DUET on REVERIE: SPL compares with the reference's length, missing answers are left out",
         spl_length="reference",
         spl_floor=0.01,
         spl_at_goal="zero",
@@ -113,29 +109,29 @@ _PRESETS = (
     replace(
         _ETPNAV,
         name="cwp",
-        about="Discrete-Continuous-VLN: as etpnav, but a stop is asked for and both walks are sampled every 0.25 m",
+        about="Discrete-Continuous-VLN: as etpnav, but a stop is required and both paths are resampled every 0.25 m",
         stop="required",
         repeats="keep",
-        resample=0.25,
-        resampling="moves",
+        path_step=0.25,
+        path_step_by="moves",
     ),
     replace(
         _VLNCE,
         name="navid",
-        about="NaVid and NAVIDA: as vlnce, and what no way exists for counts as 0, even in NE",
+        about="NaVid and NAVIDA: as vlnce, and unreachable episodes count as 0, even in NE",
         undefined="zero",
     ),
     replace(
         _VLNCE,
         name="streamvln",
-        about="StreamVLN: as vlnce without nDTW; where no way exists its means are NaN, which is an error here",
+        about="StreamVLN: as vlnce without nDTW; unreachable episodes make its means NaN, which is an error here",
         undefined="error",
         metrics=("SR", "SPL", "OSR", "NE"),
     ),
     replace(
         _VLNCE,
         name="internnav-h",
-        about="InternNav in Habitat: exact warping; what no way exists for leaves the mean of NE",
+        about="InternNav in Habitat: exact warping; unreachable episodes are left out of the mean NE",
         warping="exact",
         metrics=("SR", "SPL", "OSR", "NE", "nDTW"),
     ),
@@ -186,18 +182,18 @@ _PRESETS = (
     ),
     Convention(
         name="touchdown-vlnt",
-        about="VLN-Transformer on Touchdown and map2seq: hops, nDTW by the square root of |R|, edits of places",
+        about="VLN-Transformer on Touchdown and map2seq: hops, nDTW by the square root of |R|, edits of nodes",
         threshold=2.0,
         comparison="<",
         distance="hops",
         normalizer="sqrt R",
-        sed="places",
-        cls="places",
+        sed="nodes",
+        cls="nodes",
         metrics=("SR", "NE", "SED", *R4R_METRICS),
     ),
     Convention(
         name="touchdown-valan",
-        about="VALAN on Touchdown: hops along the links as they lead, edits of places by |R| |Q|",
+        about="VALAN on Touchdown: hops along directed links, edits of nodes by |R| |Q|",
         threshold=2.0,
         comparison="<",
         distance="directed hops",
@@ -220,50 +216,61 @@ def conventions() -> Mapping[str, Convention]:
 
 
 def find_convention(wanted: str | Path | Convention) -> Convention:
-    """Return a convention by name, from a TOML file, or as it is.
+    """Return a convention by name (in any case), from a TOML file, or as it is.
 
-    >>> find_convention("duet").spl_length
+    >>> find_convention("DUET").spl_length
     'reference'
     """
     if isinstance(wanted, Convention):
         return wanted
+    if not isinstance(wanted, str | Path):
+        raise OptionError(f"convention must be a name, a .toml file or a Convention, got {shortened(wanted)}")
     if str(wanted).endswith(".toml"):
-        return _read(Path(wanted))
-    if wanted not in CONVENTIONS:
+        return read_convention(Path(wanted), find_convention)
+    name = str(wanted).lower()
+    if name not in CONVENTIONS:
         raise OptionError(
-            f"there is no convention {str(wanted)!r}{did_you_mean(wanted, CONVENTIONS)} "
+            f"there is no convention {shortened(str(wanted))}{did_you_mean(wanted, CONVENTIONS) or '.'} "
             f"Known: {', '.join(CONVENTIONS)}, or a .toml file of your own"
         )
-    return CONVENTIONS[str(wanted)]
+    return CONVENTIONS[name]
 
 
-def _read(path: Path) -> Convention:
-    import tomllib
+def signed(convention: Convention) -> str:
+    """Return what signatures call a convention: its name, and every choice of a changed one that is not the paper's.
 
-    try:
-        given = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path}: cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"{path}: not TOML: {error}") from None
-    base = find_convention(given.pop("base", "paper"))
-    changes = {name: _checked(path, name, value) for name, value in given.items()}
-    return replace(base, **{"name": path.stem, "about": f"{base.name}, changed by {path.name}", **changes})
+    >>> signed(PAPER)
+    'paper'
+    >>> signed(replace(PAPER, name="mine", comparison="<", repeats="drop"))
+    'mine(comparison=<,repeats=drop)'
+    """
+    if convention == CONVENTIONS.get(convention.name):
+        return convention.name
+    changes = convention.differences(PAPER)
+    changes.pop("metrics", None)  # which numbers are printed changes none of them
+    return f"{convention.name}({','.join(f'{choice}={mine}' for choice, (mine, _) in changes.items())})"
 
 
-def _checked(path: Path, name: str, value: Any) -> Any:
-    """Return one field of a TOML file, if it is one and has a value that it can have."""
-    kinds = {field.name: type(getattr(PAPER, field.name)) for field in fields(Convention)}
-    if name not in kinds:
-        raise FormatError(f"{path}: there is no choice {name!r}{did_you_mean(name, kinds)} Known: {', '.join(kinds)}")
-    if name in CHOICES and value not in CHOICES[name]:
-        raise FormatError(f"{path}: {name} must be one of {', '.join(CHOICES[name])}, got {value!r}")
-    if kinds[name] is tuple:
-        if not isinstance(value, list):
-            raise FormatError(f'{path}: {name} must be a list such as ["SR", "nDTW"], got {value!r}')
-        return tuple(value)
-    if kinds[name] is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if type(value) is not kinds[name]:
-        raise FormatError(f"{path}: {name} must be a {kinds[name].__name__}, got {value!r}")
-    return value
+def read_signed(text: str) -> Convention:
+    """Return the convention that `signed` named.
+
+    >>> read_signed("vlnce").reference
+    'dense'
+    >>> read_signed("mine(comparison=<,path_step=0.5)").path_step
+    0.5
+    """
+    if text in CONVENTIONS:
+        return CONVENTIONS[text]
+    name, _, changes = text.removesuffix(")").partition("(")
+    found: dict[str, Any] = {}
+    for change in changes.split(","):
+        choice, _, value = change.partition("=")
+        kind = type(getattr(PAPER, choice, None))
+        if value in CHOICES.get(choice, ()):
+            found[choice] = value
+        elif kind in (int, float):
+            try:
+                found[choice] = kind(value)
+            except ValueError:
+                continue  # written by another version, or by hand
+    return replace(PAPER, name=name, about="", **found)

@@ -1,10 +1,10 @@
-"""Distances: the metric on places that every score stands on."""
+"""Distances between nodes or points, which every score stands on."""
 
-from wayscore.distances.base import Distance
+from wayscore.distances.base import Distance, as_distance
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.function import Function
 from wayscore.distances.graph import Graph
 from wayscore.distances.grid import Grid
 from wayscore.distances.table import Table
 
-__all__ = ["Distance", "Euclidean", "Function", "Graph", "Grid", "Table"]
+__all__ = ["Distance", "Euclidean", "Function", "Graph", "Grid", "Table", "as_distance"]

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from wayscore import kernels
-from wayscore.distances.base import Floats, Places
+from wayscore.distances.base import Distance, Floats, Places
 from wayscore.errors import PathError
 from wayscore.paths import PathBatch, Paths, Role
 
 
-@dataclass(frozen=True, slots=True)
-class Euclidean:
+@dataclass(frozen=True)
+class Euclidean(Distance):
     """The straight line, d(a, b) = sqrt(sum_c (a_c - b_c)^2), in the units of the coordinates.
 
     >>> Euclidean().between(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([[5., 1.]])
     """
 
-    @property
-    def fingerprint(self) -> str:
-        """Always `euclidean`."""
-        return "euclidean"
+    fingerprint: ClassVar[str] = "euclidean"  # type: ignore[misc]
+    name: ClassVar[str] = "space"  # type: ignore[misc]
+    is_straight: ClassVar[bool] = True  # type: ignore[misc]
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
         """Check coordinates and lay them end to end."""
@@ -46,3 +46,7 @@ class Euclidean:
             difference = a[:, axis] - b[:, axis]
             squares += difference * difference
         return np.sqrt(squares)
+
+
+EUCLIDEAN = Euclidean()
+"""What `distance=None` means."""

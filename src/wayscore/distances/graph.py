@@ -6,19 +6,22 @@ import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Floats, Places
+from wayscore.distances.base import Distance, Floats, Places
 from wayscore.distances.labels import encode_labels, unknown_node
-from wayscore.errors import DistanceError, PathError
+from wayscore.errors import DistanceError, PathError, shortened
 from wayscore.paths import PathBatch, Paths, Role
 
+if TYPE_CHECKING:
+    from wayscore.distances.matterport import Connectivity
+
 TABLE_NODES = 4096
-"""Up to this many nodes all pairs are kept (128 MiB); above, ways are searched for as they are asked for."""
+"""Up to this many nodes all pairs are kept (128 MiB); above, shortest paths are searched for one by one."""
 DENSE_NODES = 1024
 """Up to this many nodes all pairs come from Floyd and Warshall, whose loop is the fastest; above, from Dijkstra."""
 
@@ -26,8 +29,8 @@ HOPS = "hops"
 """The unit of distances that count edges."""
 
 
-class Graph:
-    """Nodes (any hashable labels) and weighted edges; d(a, b) is the shortest way, infinite where there is none.
+class Graph(Distance):
+    """Nodes (any hashable labels) and weighted edges; d(a, b) is the shortest path, infinite where there is none.
 
     Build one with `from_edges`, `from_networkx` or `from_matterport`.
 
@@ -52,7 +55,7 @@ class Graph:
     ) -> None:
         """Take edges as node numbers; users call `from_edges`."""
         self.nodes = tuple(nodes)
-        self.index: dict[Hashable, int] = {node: code for code, node in enumerate(self.nodes)}
+        self.index: dict[Any, int] = {node: code for code, node in enumerate(self.nodes)}
         self.name = name
         self.directed = directed
         self.positions = positions
@@ -83,14 +86,14 @@ class Graph:
 
         Args:
             edges: pairs of labels; each joins both ways unless `directed`.
-            weights: one length >= 0 an edge; without them every edge has length 1.
+            weights: one length >= 0 per edge; without them every edge has length 1.
             nodes: labels in the order wanted, and those that no edge names.
             directed: edges lead from the first label to the second only.
             positions: coordinates of every node, for drawing.
             name: what errors call the graph.
         """
         if not isinstance(edges, Iterable):
-            raise DistanceError(f"the edges of the {name} must be pairs of node labels, got {edges!r}")
+            raise DistanceError(f"the edges of the {name} must be pairs of node labels, got {shortened(edges)}")
         pairs = [_pair(edge, number, name) for number, edge in enumerate(edges)]
         index: dict[Hashable, int] = {}
         for label in nodes or ():
@@ -98,13 +101,13 @@ class Graph:
         ends = [(index.setdefault(a, len(index)), index.setdefault(b, len(index))) for a, b in pairs]
         codes = np.array(ends, dtype=np.int32).reshape(-1, 2)
         lengths = _lengths(weights, pairs, name)
-        places = None
+        where = None
         if positions is not None:
-            missing = [label for label in index if label not in positions]
-            if missing:
-                raise DistanceError(f"the {name} has no position for node {missing[0]!r}; give one for every node")
-            places = np.array([positions[label] for label in index], dtype=np.float64)
-        return cls(tuple(index), codes[:, 0], codes[:, 1], lengths, directed=directed, positions=places, name=name)
+            missing = next((label for label in index if label not in positions), None)
+            if missing is not None:
+                raise DistanceError(f"the {name} has no position for node {shortened(missing)}; give every node one")
+            where = np.array([positions[label] for label in index], dtype=np.float64)
+        return cls(tuple(index), codes[:, 0], codes[:, 1], lengths, directed=directed, positions=where, name=name)
 
     @classmethod
     def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
@@ -117,22 +120,34 @@ class Graph:
         2.0
         """
         weights = [data.get(weight) for _, _, data in graph.edges(data=True)]
-        lacking = [edge for edge, length in zip(graph.edges(), weights, strict=True) if length is None]
-        if lacking and len(lacking) < len(weights):
-            a, b = lacking[0]
+        missing = [edge for edge, length in zip(graph.edges(), weights, strict=True) if length is None]
+        if missing and len(missing) < len(weights):
+            a, b = missing[0]
             raise DistanceError(
-                f"edge {a!r} - {b!r} has no attribute {weight!r}, which others have; give every edge a length, or say "
-                "weight=None to count hops"
+                f"edge {shortened(a)} - {shortened(b)} has no attribute {weight!r}, which others have; give every edge "
+                "a length, or say weight=None to count hops"
             )
-        lengths = None if lacking else weights
+        lengths = None if missing else weights
         return cls.from_edges(graph.edges(), lengths, nodes=graph.nodes(), directed=graph.is_directed())
 
     @classmethod
     def from_matterport(cls, path: str | Path, scan: str | None = None) -> Graph:
         """Read one scan's connectivity: a JSON file, or `scan` out of a directory or tar of them."""
-        from wayscore.distances.matterport import load_graph
+        from wayscore.distances.matterport import read_scan  # few graphs come from files, and msgspec takes time
 
-        return load_graph(path, scan)
+        return cls.from_connectivity(read_scan(path, scan))
+
+    @classmethod
+    def from_connectivity(cls, scan: Connectivity) -> Graph:
+        """Build the graph of one scan that was read."""
+        return cls(
+            scan.nodes,
+            scan.sources,
+            scan.targets,
+            scan.lengths,
+            positions=scan.positions,
+            name=f"scan {scan.scan}",
+        )
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -209,14 +224,14 @@ class Graph:
         return float(self.between(np.array([self._code(a)]), np.array([self._code(b)]))[0, 0])
 
     def shortest_path(self, a: Hashable, b: Hashable) -> list[Hashable]:
-        """Return the labels of a shortest way from `a` to `b`, both ends included.
+        """Return the labels of a shortest path from `a` to `b`, both ends included.
 
         >>> Graph.from_edges([("hall", "stairs"), ("stairs", "attic")]).shortest_path("hall", "attic")
         ['hall', 'stairs', 'attic']
         """
         here, goal = self._code(a), self._code(b)
         if not np.isfinite(self.distance(a, b)):
-            raise PathError(f"no way leads from {a!r} to {b!r} in the {self.name}")
+            raise PathError(f"{shortened(b)} cannot be reached from {shortened(a)} in the {self.name}")
         path = [here]
         while here != goal:
             edges = slice(self._starts[here], self._starts[here + 1])
@@ -232,7 +247,7 @@ class Graph:
         return frozenset((self.nodes[a], self.nodes[b]) for a, b in zip(sources, self._targets.tolist(), strict=True))
 
     @cached_property
-    def table(self) -> Floats | None:
+    def table(self) -> Floats | None:  # type: ignore[override]
         """All pairs, or None in a graph too large to keep them."""
         if len(self) > TABLE_NODES:
             return None
@@ -249,7 +264,7 @@ class Graph:
         return matrix
 
     @cached_property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """`graph#` and eight digits that change with any node, edge or length."""
         digest = hashlib.sha256(repr(self.nodes).encode())
         for part in (self._starts, self._targets, self._weights):
@@ -260,8 +275,12 @@ class Graph:
         """Turn labels into node numbers."""
         return encode_labels(paths, self.index, role=role, scene=self.name)
 
+    def decode(self, places: Places) -> list[Any]:
+        """Turn node numbers into labels."""
+        return [self.nodes[code] for code in places.tolist()]
+
     def between(self, a: Places, b: Places) -> Floats:
-        """Return the shortest ways from each node of `a` to each of `b`."""
+        """Return the lengths of the shortest paths from each node of `a` to each of `b`."""
         if self.table is not None:
             return np.ascontiguousarray(self.table[a[:, None], b[None, :]])
         found: dict[int, Floats] = {}
@@ -269,11 +288,11 @@ class Graph:
         for code in a.tolist():
             if code not in found:
                 found[code] = self._search(code, b, far)
-                far = int(b[np.argmax(found[code])])  # farthest from here, and so probably from the next place too
+                far = int(b[np.argmax(found[code])])  # farthest from here, and so probably from the next node too
         return np.array([found[code] for code in a.tolist()])
 
     def pairs(self, a: Places, b: Places) -> Floats:
-        """Return the shortest way from each node of `a` to its partner in `b`."""
+        """Return the length of the shortest path from each node of `a` to its partner in `b`."""
         if self.table is not None:
             return self.table[a, b]
         return np.array([self._search(x, np.array([y]), y)[0] for x, y in zip(a.tolist(), b.tolist(), strict=True)])
@@ -299,7 +318,9 @@ def _pair(edge: Any, number: int, name: str) -> tuple[Hashable, Hashable]:
         a, b = edge
         hash((a, b))
     except (TypeError, ValueError):
-        raise DistanceError(f"edge {number} of the {name} must be a pair of node labels, got {edge!r}") from None
+        raise DistanceError(
+            f"edge {number} of the {name} must be a pair of node labels, got {shortened(edge)}"
+        ) from None
     return a, b
 
 
@@ -316,6 +337,7 @@ def _lengths(weights: Iterable[float] | None, pairs: list[tuple[Hashable, Hashab
     if wrong.size:
         a, b = pairs[wrong[0]]
         raise DistanceError(
-            f"edge {a!r} - {b!r} of the {name} has length {lengths[wrong[0]]}; lengths are finite and not negative"
+            f"edge {shortened(a)} - {shortened(b)} of the {name} has length {lengths[wrong[0]]}; lengths are finite "
+            "and not negative"
         )
     return lengths

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Floats, Places
-from wayscore.errors import DistanceError, OptionError, PathError, did_you_mean
+from wayscore.distances.base import Distance, Floats, Places
+from wayscore.errors import DistanceError, OptionError, PathError, did_you_mean, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
 
 METRICS = ("octile", "eikonal")
@@ -24,8 +24,8 @@ METRICS = ("octile", "eikonal")
 _STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
 
-class Grid:
-    """The shortest way over the free cells of a grid, in metres; infinite where there is none.
+class Grid(Distance):
+    """The shortest path over the free cells of a grid, in metres; infinite where there is none.
 
     Axis 0 of the array is the first coordinate: the centre of cell [i, j] is at
     (origin[0] + i * cell, origin[1] + j * cell). An image, whose rows are y and columns x, is passed
@@ -58,6 +58,8 @@ class Grid:
     array([3.])
     """
 
+    name = "grid"
+
     def __init__(
         self,
         free: ArrayLike,
@@ -71,10 +73,10 @@ class Grid:
         self.origin = _origin(origin)
         if metric not in METRICS:
             raise OptionError(
-                f"metric must be one of {', '.join(METRICS)}, got {metric!r}{did_you_mean(metric, METRICS)}"
+                f"metric must be one of {', '.join(METRICS)}, got {shortened(metric)}{did_you_mean(metric, METRICS)}"
             )
         if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, (int, np.integer)) or cache_bytes < 0:
-            raise OptionError(f"cache_bytes must be a whole number of bytes, 0 or more, got {cache_bytes!r}")
+            raise OptionError(f"cache_bytes must be a whole number of bytes, 0 or more, got {shortened(cache_bytes)}")
         self.metric = metric
         self.cache_bytes = int(cache_bytes)
         # Fields hold free cells only; a node is a free cell's place among them.
@@ -93,7 +95,7 @@ class Grid:
         return Grid, (self.free, self.cell, self.origin, self.metric, self.cache_bytes)
 
     @cached_property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """The metric and a hash of the free cells, their size and their origin: `grid-octile#1a2b3c4d`."""
         digest = hashlib.sha256(np.array(self.free.shape, dtype="<i8").tobytes())
         digest.update(np.packbits(self.free).tobytes())
@@ -152,6 +154,10 @@ class Grid:
         """
         (start, goal), _ = self.snap([a, b])
         return float(self.pairs(np.array([start]), np.array([goal]))[0])
+
+    def decode(self, places: Places) -> Floats:
+        """Return the (n, 2) centres of the cells that points were moved to, metres."""
+        return self.centres(places)
 
     def centres(self, codes: Places) -> Floats:
         """Return the (n, 2) coordinates of cells' centres, metres."""
@@ -280,7 +286,7 @@ def _occupancy(free: ArrayLike) -> NDArray[np.bool_]:
     if (array.shape[0] + 2) * (array.shape[1] + 2) >= 2**31:
         raise DistanceError(f"free must have less than 2**31 cells, got shape {array.shape}; use larger ones")
     if np.isnan(array).any():
-        raise DistanceError("free must not hold NaN; say of every cell whether it is free, as by free == 1")
+        raise DistanceError("free must not hold NaN; mark every cell as free or not, for example with free == 1")
     cells = np.array(array != 0, order="C")
     if not cells.any():
         raise DistanceError(f"free has no free cell (shape {array.shape}); nonzero means free, not occupied")
@@ -291,14 +297,16 @@ def _occupancy(free: ArrayLike) -> NDArray[np.bool_]:
 def _cell(cell: float) -> float:
     side = _numbers([cell])
     if len(side) != 1 or side[0] <= 0.0:
-        raise DistanceError(f"cell must be the side of a cell, a finite number of metres above 0, got {cell!r}")
+        raise DistanceError(
+            f"cell must be the side of a cell, a finite length above 0 in metres, got {shortened(cell)}"
+        )
     return side[0]
 
 
 def _origin(origin: Sequence[float]) -> tuple[float, float]:
     point = _numbers(origin)
     if len(point) != 2:
-        raise DistanceError(f"origin must be two finite numbers, the centre of cell [0, 0], got {origin!r}")
+        raise DistanceError(f"origin must be two finite numbers, the centre of cell [0, 0], got {shortened(origin)}")
     return point[0], point[1]
 
 

@@ -1,4 +1,4 @@
-"""Labels become int32 codes, once for each scene."""
+"""Labels of nodes become int32 codes, once for each scene."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from wayscore import kernels
-from wayscore.errors import PathError, UnknownNodeError, did_you_mean
+from wayscore.distances.base import Distance
+from wayscore.errors import PathError, UnknownNodeError, did_you_mean, shortened
 from wayscore.paths import PathBatch, Paths, Role, offsets_of, path_name
 
 
 def encode_labels(paths: Paths, index: dict[Any, int], *, role: Role, scene: str) -> PathBatch:
-    """Return paths of labels as codes by `index`; a label it lacks is an error that names path, step and label.
+    """Return paths of labels as codes by `index`; an unknown label is an error that names path, step and label.
 
     >>> encode_labels([["a", "b"], ["b"]], {"a": 0, "b": 1}, role="query", scene="graph").places.tolist()
     [0, 1, 1]
@@ -24,14 +25,10 @@ def encode_labels(paths: Paths, index: dict[Any, int], *, role: Role, scene: str
     return _encode_lists(paths, index, role, lambda _: (index, scene))
 
 
-def encode_in_scenes(paths: list[Any], spaces: list[Any], *, role: Role) -> PathBatch:
+def encode_in_scenes(paths: list[Any], spaces: list[Distance], *, role: Role) -> PathBatch:
     """Return paths of labels as codes, each by the index of its own graph or table."""
-    return _encode_lists(
-        paths,
-        [space.index for space in spaces],
-        role,
-        lambda number: (spaces[number].index, scene_name(spaces[number])),
-    )
+    indices: list[dict[Any, int]] = [space.index or {} for space in spaces]
+    return _encode_lists(paths, indices, role, lambda number: (indices[number], spaces[number].name))
 
 
 def _encode_lists(
@@ -53,15 +50,11 @@ def _encode_lists(
     return PathBatch(codes, offsets)
 
 
-def scene_name(space: Any) -> str:
-    """Return what errors call a distance over labels."""
-    return str(getattr(space, "name", "table"))
-
-
 def unknown_node(label: Any, where: str, index: dict[Any, int], scene: str) -> UnknownNodeError:
-    """Say that a scene has no such node, and which one it has that is spelled alike."""
+    """Return the error that a scene has no such node, with the name of a node that is spelled similarly."""
     return UnknownNodeError(
-        f"{where}: node {label!r} is not among the {len(index)} nodes of the {scene}{did_you_mean(label, index)}"
+        f"{where}: node {shortened(label)} is not among the {len(index)} nodes of the {scene}"
+        f"{did_you_mean(label, index)}"
     )
 
 
@@ -98,6 +91,6 @@ def _unhashable(paths: list[Any], role: Role) -> PathError:
             except TypeError:
                 return PathError(
                     f"{path_name(role, number)}, step {step}: a node is a hashable label such as a string or a "
-                    f"tuple, got {label!r}"
+                    f"tuple, got {shortened(label)}"
                 )
     return PathError("paths must be sequences of node labels")

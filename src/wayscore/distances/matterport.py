@@ -1,22 +1,27 @@
-"""Matterport3D connectivity: one JSON file a scan, in a directory or a tar, read when first asked for."""
+"""Matterport3D connectivity files, read into plain arrays: one JSON file per scan, in a directory or a tar.
+
+Nothing is unpacked to disk, and nothing that swells past `SIZE_LIMIT` while it is decompressed is read.
+"""
 
 from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterator, Mapping
-from importlib import import_module
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from wayscore.distances.graph import Graph
-from wayscore.errors import DistanceError, FormatError, UnknownSceneError, did_you_mean
+from wayscore.errors import DistanceError, FormatError, did_you_mean, shortened
 
 SUFFIXES = ("_connectivity.json", "_connectivity.json.gz")
-PACKERS = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ": "lzma"}
-"""How a compressed file begins -> the module that decompresses it."""
+SIZE_LIMIT = 2**30
+"""Bytes that a file may have after decompression; the 90 scans of Matterport3D have 13 million together."""
 
 
 class Viewpoint(msgspec.Struct):
@@ -28,77 +33,88 @@ class Viewpoint(msgspec.Struct):
     unobstructed: list[bool]
 
 
-class Graphs(Mapping[str, Graph]):
-    """Scan id -> Graph; each graph is built when first asked for and kept."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Connectivity:
+    """The included viewpoints of one scan, and which are joined.
 
-    def __init__(self, source: Path, files: Mapping[str, Path | slice], content: bytes = b"") -> None:
-        """Take a file for each scan, or the part of a tar's content that is its file."""
-        self._source = source
-        self._files = files
-        self._content = content
-        self._graphs: dict[str, Graph] = {}
-
-    def __getitem__(self, scan: str) -> Graph:
-        if scan not in self._graphs:
-            if scan not in self._files:
-                raise UnknownSceneError(f"{self._source}: has no scan {scan!r}{did_you_mean(scan, self._files)}")
-            file = self._files[scan]
-            where = f"{self._source}: {scan}"
-            content = _unpacked(self._content[file], where) if isinstance(file, slice) else _read(file)
-            self._graphs[scan] = parse(content, scan, where)
-        return self._graphs[scan]
-
-    def __contains__(self, scan: object) -> bool:
-        return scan in self._files
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} graphs of {self._source.name}>"
-
-
-def load_graphs(path: str | Path) -> Graphs:
-    """Find every `<scan>_connectivity.json` in a directory or a tar (compressed or not).
-
-    Returns:
-        A mapping from scan id to `Graph`, each built when first asked for; lengths in metres.
+    Attributes:
+        scan: the scan's name.
+        nodes: the viewpoints' names.
+        positions: (n, 3) cameras, metres.
+        sources: the number of one end of each edge.
+        targets: the number of the other end.
+        lengths: the straight line between the two cameras of each edge, metres.
     """
+
+    scan: str
+    nodes: list[str]
+    positions: NDArray[np.float64]
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    lengths: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScanFiles:
+    """Where the scans of a directory or tar are.
+
+    Attributes:
+        source: the directory or tar.
+        files: scan -> its file, or the part of the tar's content that is its file.
+        content: the tar's content.
+    """
+
+    source: Path
+    files: Mapping[str, Path | slice]
+    content: bytes = b""
+
+    def read(self, scan: str) -> Connectivity:
+        """Read one scan."""
+        file = self.files[scan]
+        where = f"{self.source}: {scan}"
+        content = _unpacked(self.content[file], where) if isinstance(file, slice) else _read(file)
+        return parse(content, scan, where)
+
+
+def find_scans(path: str | Path) -> ScanFiles:
+    """Find every `<scan>_connectivity.json` in a directory or a tar (compressed or not)."""
     source = Path(path)
+    found: Iterator[tuple[str, Path | slice]]
+    content = b""
     if source.is_dir():
-        found = {file.name: file for file in sorted(source.iterdir()) if file.name.endswith(SUFFIXES)}
-        files: dict[str, Path | slice] = {_scan(name): file for name, file in found.items()}
-        content = b""
+        found = ((file.name, file) for file in sorted(source.iterdir()) if file.name.endswith(SUFFIXES))
     elif source.is_file():
         content = _read(source)
-        files = dict(_members(source, content))
+        found = _members(source, content)
     else:
         raise FormatError(f"{source}: no such file or directory; expected connectivity files or a tar of them")
+    files: dict[str, Path | slice] = {}
+    for name, file in found:
+        scan = _scan(name)
+        if scan in files:
+            raise FormatError(f"{source}: holds the scan {scan!r} twice; keep one of its files")
+        files[scan] = file
     if not files:
         raise FormatError(f"{source}: holds no file named <scan>_connectivity.json")
-    return Graphs(source, files, content)
+    return ScanFiles(source, files, content)
 
 
-def load_graph(path: str | Path, scan: str | None = None) -> Graph:
-    """Read one scan's graph from its JSON file, or from a directory or tar that holds `scan`."""
+def read_scan(path: str | Path, scan: str | None = None) -> Connectivity:
+    """Read one scan from its JSON file, or from a directory or tar that holds `scan`."""
     source = Path(path)
     if source.is_file() and source.name.endswith((".json", ".json.gz")):
         return parse(_read(source), scan or _scan(source.name), str(source))
-    graphs = load_graphs(source)
+    scans = find_scans(source)
     if scan is None:
-        raise FormatError(
-            f"{source}: holds {len(graphs)} scans; say which with scan=, for example {next(iter(graphs))!r}"
-        )
-    if scan not in graphs:
-        raise FormatError(f"{source}: has no scan {scan!r}{did_you_mean(scan, graphs)}")
-    return graphs[scan]
+        first = next(iter(scans.files))
+        raise FormatError(f"{source}: holds {len(scans.files)} scans; say which with scan=, for example {first!r}")
+    if scan not in scans.files:
+        raise FormatError(f"{source}: has no scan {shortened(scan)}{did_you_mean(scan, scans.files)}")
+    return scans.read(scan)
 
 
-def parse(content: bytes, scan: str, where: str) -> Graph:
-    """Build the graph of one scan: included viewpoints, joined where both see an unobstructed way.
+def parse(content: bytes, scan: str, where: str) -> Connectivity:
+    """Read the content of one file: included viewpoints, joined where either sees an unobstructed way to the other.
 
     An edge is as long as the straight line between the two cameras (pose entries 3, 7 and 11).
     """
@@ -110,7 +126,7 @@ def parse(content: bytes, scan: str, where: str) -> Graph:
     for viewpoint in viewpoints:
         if len(viewpoint.pose) != 16 or len(viewpoint.unobstructed) != count:
             raise FormatError(
-                f"{where}: viewpoint {viewpoint.image_id!r} has {len(viewpoint.pose)} pose values and "
+                f"{where}: viewpoint {shortened(viewpoint.image_id)} has {len(viewpoint.pose)} pose values and "
                 f"{len(viewpoint.unobstructed)} unobstructed flags; expected 16 and {count}"
             )
     included = np.array([viewpoint.included for viewpoint in viewpoints], dtype=bool)
@@ -122,16 +138,9 @@ def parse(content: bytes, scan: str, where: str) -> Graph:
     if not np.isfinite(positions).all():
         raise FormatError(f"{where}: a camera position is not finite")
     sources, targets = (ends.astype(np.int32) for ends in np.nonzero(np.triu(walkable | walkable.T, k=1)))
-    difference = positions[sources] - positions[targets]
-    x, y, z = difference.T
-    return Graph(
-        [viewpoint.image_id for viewpoint in viewpoints if viewpoint.included],
-        sources,
-        targets,
-        np.sqrt(x * x + y * y + z * z),
-        positions=positions,
-        name=f"scan {scan}",
-    )
+    x, y, z = (positions[sources] - positions[targets]).T
+    names = [viewpoint.image_id for viewpoint in viewpoints if viewpoint.included]
+    return Connectivity(scan, names, positions, sources, targets, np.sqrt(x * x + y * y + z * z))
 
 
 def _members(source: Path, content: bytes) -> Iterator[tuple[str, slice]]:
@@ -141,7 +150,7 @@ def _members(source: Path, content: bytes) -> Iterator[tuple[str, slice]]:
             for member in archive:
                 name = PurePosixPath(member.name).name
                 if member.isfile() and name.endswith(SUFFIXES):
-                    yield _scan(name), slice(member.offset_data, member.offset_data + member.size)
+                    yield name, slice(member.offset_data, member.offset_data + member.size)
     except tarfile.TarError as error:
         raise FormatError(f"{source}: not a readable tar of connectivity files: {error}") from None
 
@@ -153,16 +162,46 @@ def _read(file: Path) -> bytes:
         raise FormatError(f"{file}: cannot be read: {error}") from None
 
 
+def _bz2() -> Any:
+    import bz2  # few files need it
+
+    return bz2.BZ2Decompressor()
+
+
+def _lzma() -> Any:
+    import lzma
+
+    return lzma.LZMADecompressor()
+
+
+UNPACKERS: Mapping[bytes, tuple[str, Callable[[], Any]]] = {
+    b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
+    b"BZh": ("bz2", _bz2),
+    b"\xfd7zXZ": ("lzma", _lzma),
+}
+"""How a compressed file begins -> what it is, and what decompresses one stream of it."""
+
+
 def _unpacked(content: bytes, where: str) -> bytes:
-    """Decompress what is compressed, at once: as a stream it would take longer."""
-    packer = next((name for magic, name in PACKERS.items() if content.startswith(magic)), None)
-    if packer is None:
+    """Decompress what is compressed, in one call per stream: a file object would take longer."""
+    kind, start = next((found for magic, found in UNPACKERS.items() if content.startswith(magic)), ("", None))
+    if start is None:
         return content
+    parts: list[bytes] = []
+    room = SIZE_LIMIT + 1
     try:
-        unpacked: bytes = import_module(packer).decompress(content)
-    except Exception as error:  # each has its own
-        raise FormatError(f"{where}: is damaged {packer} ({error}); copy or download it again") from None
-    return unpacked
+        while content and room > 0:
+            unpacker = start()
+            parts.append(unpacker.decompress(content, room))
+            room -= len(parts[-1])
+            if not unpacker.eof and room > 0:
+                raise EOFError("it ends too early")  # noqa: TRY301
+            content = unpacker.unused_data.lstrip(b"\0")  # padding, as tape archives have it
+    except Exception as error:  # each library has its own
+        raise FormatError(f"{where}: is damaged {kind} ({error}); copy or download it again") from None
+    if room <= 0:
+        raise FormatError(f"{where}: has more than {SIZE_LIMIT >> 20} MiB when decompressed, which no real file has")
+    return b"".join(parts)
 
 
 def _scan(name: str) -> str:

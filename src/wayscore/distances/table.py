@@ -9,22 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.distances.base import Floats, Places
+from wayscore.distances.base import Distance, Floats, Places
 from wayscore.distances.labels import encode_labels
-from wayscore.errors import DistanceError
+from wayscore.errors import DistanceError, shortened
 from wayscore.paths import PathBatch, Paths, Role
 
 
-class Table:
-    """A square matrix of distances between named places.
+class Table(Distance):
+    """A square matrix of distances between named nodes.
 
-    Entries are non-negative, infinity for "no way", 0 on the diagonal; the matrix is symmetric unless
+    Entries are not negative, infinity for "unreachable", 0 on the diagonal; the matrix is symmetric unless
     `symmetric=False` says that it need not be.
 
     >>> table = Table([[0, 1], [1, 0]], ["a", "b"])
     >>> table.between(np.array([0]), np.array([0, 1]))
     array([[0., 1.]])
     """
+
+    name = "table"
+    table: Floats
 
     def __init__(self, matrix: Any, nodes: Iterable[Hashable], *, symmetric: bool = True) -> None:
         try:
@@ -38,14 +41,12 @@ class Table:
             raise DistanceError("a table must be a square matrix of numbers") from None
         count = len(self.nodes)
         if len(self.index) != count:
-            raise DistanceError("two places of the table have the same name; names must differ")
+            raise DistanceError("two nodes of the table have the same name; names must differ")
         if table.shape != (count, count) or not count:
-            raise DistanceError(
-                f"a table of {count} places must be a {count} x {count} matrix, got shape {table.shape}"
-            )
-        self._refuse(table, np.isnan(table), "is not a number; use infinity where there is no way")
+            raise DistanceError(f"a table of {count} nodes must be a {count} x {count} matrix, got shape {table.shape}")
+        self._refuse(table, np.isnan(table), "is not a number; use infinity for unreachable nodes")
         self._refuse(table, table < 0, "is negative; distances are not")
-        self._refuse(table, np.eye(count, dtype=bool) & (table != 0), "should be 0, from a place to itself")
+        self._refuse(table, np.eye(count, dtype=bool) & (table != 0), "should be 0, from a node to itself")
         if symmetric:
             self._refuse(
                 table,
@@ -53,22 +54,30 @@ class Table:
                 "differs from the way back; pass symmetric=False if that is meant",
             )
         table.flags.writeable = False
-        self.table: Floats = table
+        self.table = table
 
     def _refuse(self, table: Floats, wrong: Any, why: str) -> None:
         if wrong.any():
             i, j = np.argwhere(wrong)[0]
-            raise DistanceError(f"the distance from {self.nodes[i]!r} to {self.nodes[j]!r}, {table[i, j]}, {why}")
+            a, b = shortened(self.nodes[i]), shortened(self.nodes[j])
+            raise DistanceError(f"the distance from {a} to {b}, {table[i, j]}, {why}")
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self.nodes)} nodes>"
 
     @cached_property
-    def fingerprint(self) -> str:
+    def fingerprint(self) -> str:  # type: ignore[override]
         """`table#` and eight digits that change with any name or entry."""
         digest = hashlib.sha256(repr(self.nodes).encode() + self.table.tobytes())
         return f"table#{digest.hexdigest()[:8]}"
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
         """Turn labels into row numbers."""
-        return encode_labels(paths, self.index, role=role, scene="table")
+        return encode_labels(paths, self.index, role=role, scene=self.name)
+
+    def decode(self, places: Places) -> list[Any]:
+        """Turn row numbers into labels."""
+        return [self.nodes[code] for code in places.tolist()]
 
     def between(self, a: Places, b: Places) -> Floats:
         """Look every distance up."""

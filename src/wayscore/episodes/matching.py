@@ -1,6 +1,6 @@
-"""Rows put in their places: scene by scene, labels looked up, each beside its reference, and what is wrong with them.
+"""Answers beside their references: scene by scene, labels looked up, and what is wrong with each marked.
 
-Rows of one scene go together from here on; `order` tells where they came from.
+Rows of one scene go together from here on; `order` says where they came from.
 """
 
 from __future__ import annotations
@@ -14,82 +14,130 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.episodes.batch import Coded, Rows, Walks, Where
-from wayscore.episodes.problems import START_TOLERANCE
-from wayscore.episodes.targets import Course
+from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
+from wayscore.episodes.problems import Problem, describe_move, describe_node, describe_start, describe_unknown
+from wayscore.episodes.targets import Targets
 from wayscore.errors import FormatError, did_you_mean
-from wayscore.kernels.plain.place import ASTRAY, LEAPING
-from wayscore.paths import Offsets, PathBatch, offsets_of
+from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
 
 UNKNOWN = -1
-"""The number of a reference that there is none of, and the code of a place that its scene does not have, or less."""
+"""The number of a reference that does not exist; the code of a node that its scene does not have is this or less."""
+START_TOLERANCE = 0.1
+"""How far apart two starts given as coordinates may be, metres: simulators round."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
-    """Rows by scene; those that answer no reference are left out.
+class Matched:
+    """Answers by scene; those to unknown episodes are left out.
 
     Attributes:
-        order: the row that each is.
+        order: the row of the batch that each is.
         scenes: the number of each one's scene, rising.
-        walks: encoded, with a negative code for each place that the scene does not have.
+        queries: encoded, with a negative code for each node that the scene does not have.
         pairs: the number of each one's reference; None where rows carry their references.
-        references: those that rows carry, in step with the walks.
+        references: those that rows carry, in step with the queries.
         unknown: the rows that answer no reference.
-        problems: by kind, which of the walks have it.
+        problems: by kind, which of the queries have it.
     """
 
     order: Offsets
     scenes: NDArray[np.int32]
-    walks: PathBatch
+    queries: PathBatch
     pairs: Offsets | None
     references: PathBatch | None
     unknown: Offsets
     problems: dict[str, NDArray[np.bool_]]
 
+    def take(self, kept: NDArray[Any]) -> Matched:
+        """Return some of the answers."""
+        if len(kept) == len(self.order):
+            return self
+        return Matched(
+            self.order[kept],
+            self.scenes[kept],
+            self.queries.take(kept),
+            None if self.pairs is None else self.pairs[kept],
+            None if self.references is None else self.references.take(kept),
+            self.unknown,
+            {kind: mask[kept] for kind, mask in self.problems.items()},
+        )
 
-class Placer:
-    """Looks rows up in a course; what was looked up once is kept."""
 
-    def __init__(self, course: Course) -> None:
-        self.course = course
-        self._scenes = {scene: number for number, scene in enumerate(course.scenes)}
+class Matcher:
+    """Looks answers up in targets; what was looked up once is kept."""
+
+    def __init__(self, targets: Targets) -> None:
+        self.targets = targets
+        self._scenes = {scene: number for number, scene in enumerate(targets.scenes)}
         self._codes: dict[int, tuple[Any, dict[int, NDArray[np.int32]]]] = {}
         self._edges: dict[int, NDArray[np.uint8]] = {}
         self._names: tuple[Any, Any] | None = None
 
-    def place(self, rows: Rows) -> Placed:
-        """Put rows in their places."""
-        asked = self.course.asked
-        if rows.references is None:
-            if asked is None:
-                raise FormatError(f"{rows.where(0)}: rows carry no reference; give the references with --references")
-            pairs = self._looked_up(rows.episodes, asked.numbers)
+    def match(self, batch: EpisodeBatch) -> Matched:
+        """Find the reference of every answer."""
+        known = self.targets.references
+        if known is not None and batch.episodes is not None:
+            pairs = self._looked_up(batch.episodes, known.numbers)
             unknown = np.flatnonzero(pairs < 0)
-            # References of a scene are side by side; walks of one reference make the kernels' branches foreseeable.
-            order = _sorted(pairs, len(asked.episodes))[len(unknown) :]
+            # References of a scene are side by side; queries of one reference make the kernels' branches predictable.
+            order = _sorted(pairs, len(known))[len(unknown) :]
             pairs = pairs[order]
-            scenes = asked.scenes[pairs]
-        else:
+            scenes = known.scenes[pairs]
+        elif batch.references is not None:
             pairs, unknown = None, np.empty(0, dtype=np.int64)
-            numbers = self._scenes_of(rows)
-            order = _sorted(numbers, len(self.course.scenes))
+            numbers = self._scenes_of(batch)
+            order = _sorted(numbers, len(self.targets.scenes))
             scenes = numbers[order].astype(np.int32)
-        walks, flags = self._encode(rows.walks, order, scenes, rows.where)
-        references = None
-        if rows.references is not None:
-            references, wrong = self._encode(rows.references, order, scenes, rows.where)
-            if wrong is not None and len(bad := np.flatnonzero(wrong & ASTRAY)):
+        else:
+            lacking = "no reference; give the references with <<references=FILE>>" if known is None else "no episode"
+            raise FormatError(f"{batch.where(0)}: rows carry {lacking}")
+        queries, flags = self._encode(batch.queries, order, scenes, batch)
+        own = None
+        if pairs is None:
+            assert batch.references is not None
+            own, wrong = self._encode(batch.references, order, scenes, batch)
+            if wrong is not None and len(bad := np.flatnonzero(wrong & kernels.ASTRAY)):
                 row = int(order[bad[0]])
-                raise FormatError(f"{rows.where(row)}: its reference visits a place that its scene does not have")
-        others = references if asked is None or references is not None else asked.paths
-        if self.course.is_flat and others is not None and walks.places.shape[1] != others.places.shape[1]:
+                raise FormatError(f"{batch.named(row)}: its reference visits a node that its scene does not have")
+        starts = self._starts(pairs, own)
+        if len(order) and queries.places.ndim == 2 and queries.places.shape[1] != starts.shape[1]:
             raise FormatError(
-                f"{rows.where(0)}: paths have points of {walks.places.shape[1]} coordinates, but references of "
-                f"{others.places.shape[1]}; both need the same"
+                f"{batch.named(int(order[0]))}: its path has points of {queries.places.shape[1]} coordinates, but "
+                f"references have {starts.shape[1]}; both need the same"
             )
-        problems = self._problems(walks, flags, pairs, references)
-        return Placed(order, scenes, walks, pairs, references, unknown, problems)
+        return Matched(order, scenes, queries, pairs, own, unknown, _problems(queries, flags, starts))
+
+    def describe(self, kind: str, batch: EpisodeBatch, matched: Matched, which: Any) -> Iterator[Problem]:
+        """Describe one kind of problem of some answers, given as places in `matched` (unknown ones: as rows)."""
+        known = self.targets.references
+        for place in which.tolist():
+            row = place if kind == "unknown" else int(matched.order[place])
+            name = batch.episode(row)
+            what = ""
+            if kind == "unknown":
+                assert known is not None
+                what = describe_unknown(name, known.numbers)
+            else:
+                scene = int(matched.scenes[place])
+                path = batch.path(row, self.targets.scenes[scene])
+                graph, space = self.targets.graphs[scene], self.targets.spaces[scene]
+                if kind == "start":
+                    pairs = None if matched.pairs is None else matched.pairs[place : place + 1]
+                    own = None if matched.references is None else matched.references.part(place, place + 1)
+                    what = describe_start(path[0], space.decode(self._starts(pairs, own))[0])
+                elif kind == "move" and graph is not None:
+                    what = describe_move(path, graph)
+                elif kind == "node" and space.index is not None:
+                    what = describe_node(path, space.index)
+            yield Problem(batch.first + row, name, what)
+
+    def _starts(self, pairs: Offsets | None, own: PathBatch | None) -> Any:
+        """Return where references begin."""
+        if own is not None:
+            return own.places[own.offsets[:-1]]
+        assert self.targets.references is not None
+        paths = self.targets.references.paths
+        return paths.places[paths.offsets[:-1]][pairs]
 
     def _looked_up(self, names: Any, numbers: Any) -> NDArray[np.int64]:
         """Return the number of each name, -1 where there is none; each different name is looked up once."""
@@ -103,9 +151,8 @@ class Placer:
         if not pa.types.is_dictionary(names.type):
             names = names.dictionary_encode()
         found = pc.index_in(names.dictionary.cast(pa.string()), value_set=self._listed(numbers)).fill_null(UNKNOWN)
-        return (
-            np.asarray(found, dtype=np.int64)[names.indices.to_numpy()] if len(found) else np.empty(0, dtype=np.int64)
-        )
+        indices = names.indices.to_numpy()
+        return np.asarray(found, dtype=np.int64)[indices] if len(found) else np.full(len(indices), UNKNOWN)
 
     def _listed(self, numbers: Any) -> Any:
         """Return names in the order of their numbers, as an Arrow array."""
@@ -115,131 +162,166 @@ class Placer:
             self._names = (numbers, pa.array(list(numbers), pa.string()))
         return self._names[1]
 
-    def _scenes_of(self, rows: Rows) -> NDArray[np.int64]:
-        if self.course.is_flat:
-            return np.zeros(len(rows), dtype=np.int64)
-        if rows.scenes is None:
-            raise FormatError(f"{rows.where(0)}: has no scene, which rows need that carry their reference")
-        numbers = self._looked_up(rows.scenes, self._scenes)
+    def _scenes_of(self, batch: EpisodeBatch) -> NDArray[np.int64]:
+        if self.targets.scenes == ("",):
+            return np.zeros(len(batch), dtype=np.int64)
+        if batch.scenes is None:
+            raise FormatError(f"{batch.where(0)}: has no scene, which rows need that carry their reference")
+        numbers = self._looked_up(batch.scenes, self._scenes)
         if len(bad := np.flatnonzero(numbers < 0)):
             row = int(bad[0])
-            scene = str(rows.scenes[row])
+            scene = str(batch.scenes[row])
             raise FormatError(
-                f"{rows.where(row)}: there is no scene {scene!r} among the {len(self._scenes)} of the graphs"
+                f"{batch.named(row)}: there is no scene {scene!r} among the {len(self._scenes)} of the graphs"
                 f"{did_you_mean(scene, self._scenes)}"
             )
         return numbers
 
-    def _encode(self, walks: Walks, order: Offsets, scenes: NDArray[np.int32], where: Where) -> tuple[PathBatch, Any]:
-        """Return walks in this order, encoded, and of labels their flags."""
-        if isinstance(walks, PathBatch):
-            if not self.course.is_flat:
-                raise FormatError(f"{where(0)}: paths hold points, but scenes know nodes by their labels")
-            in_order = len(order) == len(walks) and bool((order[1:] >= order[:-1]).all())
-            return walks if in_order else walks.take(order), None
-        if self.course.is_flat:
-            raise FormatError(f"{where(0)}: paths hold labels, so distances need the graphs; give them with --graphs")
+    def _encode(
+        self, paths: BatchPaths, order: Offsets, scenes: NDArray[np.int32], batch: EpisodeBatch
+    ) -> tuple[PathBatch, NDArray[np.uint8] | None]:
+        """Return paths in this order, encoded, and where distances have an index of labels their flags."""
+        indexed = self.targets.spaces[0].index is not None
+        if indexed and isinstance(paths, PathBatch):
+            raise FormatError(f"{batch.where(0)}: paths hold points, but scenes know nodes by their labels")
+        if not indexed:
+            return self._encode_freely(paths, order, scenes, batch), None
         rows = order
-        if isinstance(walks, list):
-            walks = self._encode_lists([walks[row] for row in order.tolist()], order, scenes, where)
+        if not isinstance(paths, CodedPaths):
+            paths = self._encode_lists([paths[row] for row in order.tolist()], order, scenes, batch)
             rows = np.arange(len(order))
-        out = np.empty(len(walks.codes), dtype=np.int32)
+        out = np.empty(len(paths.codes), dtype=np.int32)
         offsets = np.zeros(len(order) + 1, dtype=np.int64)
         flags = np.empty(len(order), dtype=np.uint8)
         for scene, start, stop in _stretches(scenes):
             first = int(offsets[start])
             ends = offsets[start + 1 : stop + 1]
-            known = self._codes_of(walks, scene, where) if walks.labels else None
-            table = self._edge_table(scene)
+            codes = self._codes_of(paths, scene, batch) if paths.labels else None
+            edges = self._edge_table(scene)
             bad = kernels.place(
-                walks.codes, walks.offsets, rows[start:stop], known, table, out[first:], ends, flags[start:stop]
+                paths.codes, paths.offsets, rows[start:stop], codes, edges, out[first:], ends, flags[start:stop]
             )
             if bad >= 0:
-                row = int(np.searchsorted(walks.offsets, bad, side="right")) - 1
+                row = int(np.searchsorted(paths.offsets, bad, side="right")) - 1
                 raise FormatError(
-                    f"{where(row)}: code {walks.codes[bad]} stands for no label; the file lists "
-                    f"{0 if known is None else len(known)} of the scene {self.course.scenes[scene]}"
+                    f"{batch.named(row)}: code {paths.codes[bad]} stands for no label; the file lists "
+                    f"{0 if codes is None else len(codes)} of the scene {self.targets.scenes[scene]}"
                 )
             ends += first
-            if table is None:
+            if edges is None:
                 flags[start:stop] |= self._leaps(scene, out[first : int(ends[-1])], offsets[start : stop + 1] - first)
         return PathBatch(out[: int(offsets[-1])], offsets), flags
 
-    def _codes_of(self, walks: Coded, scene: int, where: Where) -> NDArray[np.int32]:
-        """Return the graph's code of each of the file's, a negative one of its own where the graph lacks it."""
-        key = id(walks.labels)
+    def _encode_freely(
+        self, paths: BatchPaths, order: Offsets, scenes: NDArray[np.int32], batch: EpisodeBatch
+    ) -> PathBatch:
+        """Let distances encode paths by themselves: coordinates, or labels of functions."""
+        straight = self.targets.spaces[0].is_straight
+        if straight and isinstance(paths, PathBatch):
+            in_order = len(order) == len(paths) and bool((order[1:] >= order[:-1]).all())
+            return paths if in_order else paths.take(order)
+        rows = order.tolist()
+        listed = [paths.path(row) if isinstance(paths, CodedPaths) else paths[row] for row in rows]
+        if straight and (bad := [row for row, path in zip(rows, listed, strict=True) if _is_labels(path)]):
+            raise FormatError(
+                f"{batch.named(bad[0])}: its path holds labels, so distances need the graphs; give them with "
+                "<<graphs=FOLDER>>"
+            )
+        if not rows:
+            return PathBatch(np.empty((0, self._dimension())), np.zeros(1, dtype=np.int64))
+        return concatenated(
+            [
+                self.targets.spaces[scene].encode(
+                    listed[start:stop], role=lambda number, start=start: f"{batch.named(rows[start + number])}, query"
+                )
+                for scene, start, stop in _stretches(scenes)
+            ]
+        )
+
+    def _dimension(self) -> int:
+        known = self.targets.references
+        return known.paths.places.shape[1] if known is not None and known.paths.places.ndim == 2 else 0
+
+    def _codes_of(self, paths: CodedPaths, scene: int, batch: EpisodeBatch) -> NDArray[np.int32]:
+        """Return the scene's code of each of the file's, a negative one of its own where the scene has no such node."""
+        key = id(paths.labels)
         if key not in self._codes:
             if len(self._codes) > 8:  # dictionaries of single batches
                 self._codes.clear()
-            self._codes[key] = (walks.labels, {})  # kept alive, so that no other gets its id
+            self._codes[key] = (paths.labels, {})  # kept alive, so that no other gets its id
         found = self._codes[key][1]
         if scene not in found:
-            labels = walks.labels.get(self.course.scenes[scene], walks.labels.get("", ()))
-            index = self.course.graphs[scene].index
+            labels = paths.labels_of(self.targets.scenes[scene])
+            index = self.targets.spaces[scene].index
+            assert index is not None
             if labels and index.keys().isdisjoint(labels) and isinstance(labels[0], int):
                 raise FormatError(
-                    f"{where(0)}: paths hold numbers, and no node of the scene {self.course.scenes[scene]} is one; a "
-                    "converted file says in its metadata what its numbers stand for, and other programs may drop that"
+                    f"{batch.where(0)}: paths hold numbers, and no node of the scene {self.targets.scenes[scene]} is "
+                    "one; a converted file says in its metadata what its numbers stand for, and other programs may "
+                    "drop that"
                 )
             codes = [index.get(label, UNKNOWN - number) for number, label in enumerate(labels)]
             found[scene] = np.array(codes, dtype=np.int32)
         return found[scene]
 
-    def _encode_lists(self, paths: list[Any], order: Offsets, scenes: NDArray[np.int32], where: Where) -> Coded:
+    def _encode_lists(
+        self, paths: list[Any], order: Offsets, scenes: NDArray[np.int32], batch: EpisodeBatch
+    ) -> CodedPaths:
         rows = order.tolist()
-        offsets = offsets_of(paths, role=lambda number: where(rows[number]))
+        offsets = offsets_of(paths, role=lambda number: batch.named(rows[number]))
         codes = np.empty(int(offsets[-1]), dtype=np.int32)
-        indexes = [self.course.graphs[scene].index for scene in scenes.tolist()]
+        indexes: list[Any] = [self.targets.spaces[scene].index for scene in scenes.tolist()]
         try:
             known = kernels.encode(indexes, paths, codes) < 0
         except TypeError:
-            bad = next((row for row, path in zip(rows, paths, strict=True) if list in map(type, path)), rows[0])
-            raise FormatError(f"{where(bad)}: a path holds points, but scenes know nodes by their labels") from None
+            bad = next((row for row, path in zip(rows, paths, strict=True) if not _is_labels(path)), rows[0])
+            raise FormatError(
+                f"{batch.named(bad)}: its path holds points, but scenes know nodes by their labels"
+            ) from None
         if not known:
             strange: dict[Any, int] = {}
             labels = ((label, index) for path, index in zip(paths, indexes, strict=True) for label in path)
             found = [index.get(label, strange.setdefault(label, UNKNOWN - len(strange))) for label, index in labels]
             codes = np.array(found, dtype=np.int32)
-        return Coded(codes, offsets, {})
-
-    def _problems(
-        self, walks: PathBatch, flags: Any, pairs: Offsets | None, references: PathBatch | None
-    ) -> dict[str, NDArray[np.bool_]]:
-        starts = walks.places[walks.offsets[:-1]]
-        if references is not None:
-            asked = references.places[references.offsets[:-1]]
-        else:
-            assert self.course.asked is not None
-            assert pairs is not None
-            paths = self.course.asked.paths
-            asked = paths.places[paths.offsets[:-1]][pairs]
-        if flags is not None:
-            return {"start": starts != asked, "move": (flags & LEAPING) > 0, "node": (flags & ASTRAY) > 0}
-        none = np.zeros(len(walks), dtype=bool)
-        same = starts.shape == asked.shape
-        apart = np.linalg.norm(starts - asked, axis=1) > START_TOLERANCE if same else none
-        return {"start": apart, "move": none, "node": none}
+        return CodedPaths(codes, offsets, {})
 
     def _edge_table(self, scene: int) -> NDArray[np.uint8] | None:
         """Return which moves of a scene follow an edge; None where it is too large for a table of them."""
-        graph = self.course.graphs[scene]
-        if getattr(graph, "table", None) is None:
+        graph = self.targets.graphs[scene]
+        if graph is None or graph.table is None:
             return None
         if scene not in self._edges:
             edges = np.zeros((len(graph), len(graph)), dtype=np.uint8)
-            starts, targets = graph.adjacency
-            edges[np.repeat(np.arange(len(graph)), np.diff(starts)), targets] = 1
+            starts, ends = graph.adjacency
+            edges[np.repeat(np.arange(len(graph)), np.diff(starts)), ends] = 1
             self._edges[scene] = edges
         return self._edges[scene]
 
     def _leaps(self, scene: int, steps: NDArray[np.int32], offsets: Offsets) -> NDArray[np.uint8]:
-        """Flag walks with a step that is no edge."""
-        a, b = steps[:-1], steps[1:]
-        wrong = (a != b) & ~self.course.graphs[scene].has_edges(a, b)
-        wrong[offsets[1:-1] - 1] = False  # from one walk to the next
+        """Flag queries with a step that is no edge."""
         flags = np.zeros(len(offsets) - 1, dtype=np.uint8)
-        flags[np.searchsorted(offsets, np.flatnonzero(wrong), side="right") - 1] = LEAPING
+        graph = self.targets.graphs[scene]
+        if graph is not None:
+            a, b = steps[:-1], steps[1:]
+            wrong = (a != b) & ~graph.has_edges(a, b)
+            wrong[offsets[1:-1] - 1] = False  # from one query to the next
+            flags[np.searchsorted(offsets, np.flatnonzero(wrong), side="right") - 1] = kernels.LEAPING
         return flags
+
+
+def _problems(queries: PathBatch, flags: Any, starts: Any) -> dict[str, NDArray[np.bool_]]:
+    begins = queries.places[queries.offsets[:-1]]
+    if flags is not None:
+        astray, leaping = (flags & kernels.ASTRAY) > 0, (flags & kernels.LEAPING) > 0
+        return {"start": begins != starts, "move": leaping, "node": astray}
+    none = np.zeros(len(queries), dtype=bool)
+    if begins.ndim == 2:
+        return {"start": np.linalg.norm(begins - starts, axis=1) > START_TOLERANCE, "move": none, "node": none}
+    return {"start": begins != starts, "move": none, "node": none}
+
+
+def _is_labels(path: Any) -> bool:
+    return not (isinstance(path, np.ndarray) and path.ndim == 2) and not any(isinstance(step, list) for step in path)
 
 
 def _sorted(numbers: NDArray[np.int64], limit: int) -> Offsets:

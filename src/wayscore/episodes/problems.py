@@ -1,160 +1,168 @@
-"""What can be wrong between a run and its references: found, and told in words."""
+"""What can be wrong between a run and its references: the kinds, what may be done about each, and the sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wayscore import kernels
-from wayscore.errors import FormatError, did_you_mean
+from wayscore.convention.choices import Convention
+from wayscore.distances.graph import Graph
+from wayscore.errors import FormatError, OptionError, did_you_mean
 
-if TYPE_CHECKING:
-    from wayscore.distances.graph import Graph
-    from wayscore.episodes import Reference, References, Run
+POLICIES: dict[str, tuple[str, ...]] = {
+    "missing": ("error", "skip", "zero"),
+    "unknown": ("error", "skip"),
+    "duplicate": ("error", "keep", "all"),
+    "start": ("error", "keep", "skip", "zero"),
+    "move": ("keep", "error", "skip", "zero"),
+    "node": ("error", "skip", "zero"),
+}
+"""The kinds of problems, and what may be done about each; the first is the default.
 
-START_TOLERANCE = 0.1
-"""How far apart two starts given as coordinates may be, metres: simulators round."""
+- missing: a reference that the run does not answer.
+- unknown: an answer to an episode that the references do not have.
+- duplicate: an episode answered twice; "keep" scores the first answer, "all" scores every one.
+- start: a query that does not begin where its reference begins.
+- move: a query with a step that is not an edge of its graph; kept ones are charged the shortest path.
+- node: a query that visits a node which its scene does not have.
+
+"error" refuses the run, "keep" scores what is there, "skip" leaves the episode out, "zero" gives it the worst scores.
+"""
+HINTED = 10_000
+"""References up to which the nearest name is looked for."""
+SHOWN = 3
+"""Episodes that a sentence names."""
 
 
-def find_problems(
-    run: Run, references: References, graphs: Mapping[str, Graph] | None = None
-) -> dict[str, tuple[str, ...]]:
-    """Return the episodes that each kind of problem concerns."""
-    known = references.episodes
-    answered = [name for name in run.queries if name in known]
-    leaping, astray = ({}, {}) if graphs is None else _off_the_graph(run, references, graphs, answered)
-    return {
-        "missing": tuple(name for name in known if name not in run.queries),
-        "unknown": tuple(name for name in run.queries if name not in known),
-        "duplicate": run.duplicates,
-        "start": tuple(name for name in answered if not _same_place(known[name].path[0], run.queries[name].path[0])),
-        "move": tuple(name for name in answered if name in leaping),
-        "node": tuple(name for name in answered if name in astray),
-    }
+class Problem(NamedTuple):
+    """One episode with a problem.
 
-
-def describe(
-    kind: str,
-    names: Sequence[str],
-    references: References,
-    show: int = 3,
-    *,
-    run: Run | None = None,
-    graphs: Mapping[str, Graph] | None = None,
-) -> str:
-    """Say in words how many episodes a kind of problem concerns, and name the first of them.
-
-    With the run (and the graphs), the first is told in detail too.
+    Attributes:
+        row: where it stands in the run, or in the references if it is missing.
+        episode: its name.
+        what: the details; "" where the name says all.
     """
-    count = len(names)
-    what = summary(kind, count, references)
-    more = detail(kind, names[0], run, references, graphs) if run is not None and count else ""
-    named = [f"{names[0]} ({more})" if more else names[0], *names[1:show]] if count else []
-    return f"{what}: {', '.join(named)}" + (f" and {count - show} more" if count > show else "")
+
+    row: int
+    episode: str
+    what: str
 
 
-def summary(kind: str, count: int, references: References) -> str:
-    """Say in words how many episodes a kind of problem concerns."""
+@dataclass(slots=True)
+class Problems:
+    """How many episodes have each kind of problem, and the first of them; two merge into one.
+
+    Attributes:
+        most: how many of each kind are kept; None for all.
+        counts: by kind.
+        first: by kind, those that come first in the run.
+    """
+
+    most: int | None = SHOWN
+    counts: dict[str, int] = field(default_factory=dict)
+    first: dict[str, list[Problem]] = field(default_factory=dict)
+
+    def add(self, kind: str, count: int, found: Iterable[Problem]) -> None:
+        """Add episodes with one kind of problem: how many, and at least the first of them."""
+        if count:
+            self.counts[kind] = self.counts.get(kind, 0) + count
+            known = [*self.first.get(kind, ()), *found]
+            self.first[kind] = sorted(known) if self.most is None else nsmallest(self.most, known)
+
+    def merge(self, other: Problems) -> None:
+        """Add the problems of another part of the run."""
+        for kind, count in other.counts.items():
+            self.add(kind, count, other.first.get(kind, ()))
+
+    def __bool__(self) -> bool:
+        return bool(self.counts)
+
+    def sentence(self, kind: str, references: str, episodes: int, shown: int = SHOWN) -> str:
+        """Say how many episodes have a kind of problem, and name the first of them.
+
+        Args:
+            kind: one of `POLICIES`.
+            references: their name.
+            episodes: how many references there are.
+            shown: how many episodes to name; the first is described in detail.
+        """
+        count, found = self.counts.get(kind, 0), self.first.get(kind, [])
+        named = [problem.episode for problem in found[:shown]]
+        if found and found[0].what:
+            named[0] = f"{named[0]} ({found[0].what})"
+        more = f" and {count - shown:,} more" if count > shown else ""
+        return f"{summary(kind, count, references, episodes)}: {', '.join(named)}{more}"
+
+    def refuse(self, policies: Mapping[str, str], run: str, references: str, episodes: int, answers: int) -> None:
+        """Raise an error for the first kind of problem that the policies do not allow."""
+        if answers and self.counts.get("unknown") == answers:
+            name = self.first["unknown"][0].episode
+            raise FormatError(
+                f"{run}: no episode of this run is in {references}: wrong split? Its first is {name!r}; give the "
+                "references that it answers with <<references=FILE>>"
+            )
+        for kind, allowed in POLICIES.items():
+            if self.counts.get(kind) and policies[kind] == "error":
+                others = " or ".join(f"<<{kind}={policy}>>" for policy in allowed if policy != "error")
+                raise FormatError(f"{run}: {self.sentence(kind, references, episodes)}; use {others}")
+
+
+def summary(kind: str, count: int, references: str, episodes: int) -> str:
+    """Say how many episodes have a kind of problem.
+
+    >>> summary("missing", 2, "R2R_val_seen.json", 1021)
+    '2 of the 1,021 episodes of R2R_val_seen.json have no answer'
+    """
     one = count == 1
-    is_, its = ("is", "its") if one else ("are", "their")
-    query = "query" if one else "queries"
-    return (
-        f"{count} "
-        + {
-            "missing": f"of the {len(references.episodes)} episodes of {references.name} {is_} not answered",
-            "unknown": f"answer{'' if one else 's'} {is_} to episodes that {references.name} does not have",
-            "duplicate": f"episode{'' if one else 's'} {is_} answered more than once",
-            "start": f"{query} do{'es' if one else ''} not begin where {its} reference does",
-            "move": f"{query} take{'s' if one else ''} a step that is not an edge",
-            "node": f"{query} visit{'s' if one else ''} a place that {its} scene does not have",
-        }[kind]
-    )
+    its, query = ("its", "query") if one else ("their", "queries")
+    sentences = {
+        "missing": f"of the {episodes:,} episodes of {references} {'has' if one else 'have'} no answer",
+        "unknown": f"{'answer is' if one else 'answers are'} to episodes that {references} does not have",
+        "duplicate": f"{'episode is' if one else 'episodes are'} answered more than once",
+        "start": f"{query} {'does' if one else 'do'} not begin where {its} reference does",
+        "move": f"{query} {'takes' if one else 'take'} a step that is not an edge",
+        "node": f"{query} {'visits' if one else 'visit'} a node that {its} scene does not have",
+    }
+    return f"{count:,} {sentences[kind]}"
 
 
-def detail(kind: str, name: str, run: Run, references: References, graphs: Mapping[str, Graph] | None = None) -> str:
-    """Say where in an episode a problem lies; "" where its name says all. Steps count from 0."""
-    if kind == "unknown":
-        return did_you_mean(name, references.episodes).removeprefix("; ") if len(references.episodes) < 10_000 else ""
-    if kind not in ("start", "move", "node"):
-        return ""
-    reference, path = references.episodes[name], run.queries[name].path
-    if kind == "start":
-        return f"begins at {_shown(path[0])}, its reference at {_shown(reference.path[0])}"
-    assert graphs is not None  # the problem was found with them
-    graph = _graph_of(reference, graphs)
-    if kind == "move":
-        step = _leaps(path, graph)[0]
-        return f"step {step}, from {_shown(path[step - 1])} to {_shown(path[step])}"
-    step = _unknown(path, graph)[0]
-    return f"step {step}, {_shown(path[step])}{did_you_mean(path[step], graph.index)}"
+def choose_policies(given: Mapping[str, str | None], convention: Convention) -> dict[str, str]:
+    """Return what is done about each kind of problem: as given, else as the convention does, else the default."""
+    chosen = {}
+    for kind, allowed in POLICIES.items():
+        wanted = given.get(kind)
+        chosen[kind] = getattr(convention, kind, allowed[0]) if wanted is None else wanted
+        if chosen[kind] not in allowed:
+            listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+            raise OptionError(f"<<{kind}>> must be {listed}, not {chosen[kind]!r}")
+    return chosen
 
 
-def _off_the_graph(
-    run: Run, references: References, graphs: Mapping[str, Graph], names: Sequence[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the episodes that take a step which is no edge, and those that visit unknown places."""
-    leaping: dict[str, Any] = {}
-    astray: dict[str, Any] = {}
-    scenes: dict[str, list[str]] = {}
-    for name in names:
-        scenes.setdefault(references.episodes[name].scene, []).append(name)
-    for some in scenes.values():
-        graph = _graph_of(references.episodes[some[0]], graphs)
-        paths = [run.queries[name].path for name in some]
-        ends = np.cumsum([len(path) for path in paths])
-        codes = np.empty(int(ends[-1]), dtype=np.int32)
-        if _encoded(graph, paths, codes):
-            wrong = (codes[:-1] != codes[1:]) & ~graph.has_edges(codes[:-1], codes[1:])
-            wrong[ends[:-1] - 1] = False  # from one path to the next
-            numbers = np.searchsorted(ends, np.flatnonzero(wrong), side="right")
-            leaping |= dict.fromkeys(some[number] for number in numbers.tolist())
-        else:
-            leaping |= dict.fromkeys(name for name, path in zip(some, paths, strict=True) if _leaps(path, graph))
-            astray |= dict.fromkeys(name for name, path in zip(some, paths, strict=True) if _unknown(path, graph))
-    return leaping, astray
+def describe_unknown(episode: str, known: Mapping[str, Any]) -> str:
+    """Name the reference whose name is most like that of an unknown episode."""
+    return did_you_mean(episode, known).removeprefix("; ") if len(known) < HINTED else ""
 
 
-def _encoded(graph: Graph, paths: list[Any], codes: Any) -> bool:
-    try:
-        return kernels.encode(graph.index, paths, codes) < 0
-    except TypeError:  # what cannot be looked up, such as coordinates
-        return False
+def describe_start(query: Any, reference: Any) -> str:
+    """Say where a query and its reference begin."""
+    return f"begins at {_shown(query)}, its reference at {_shown(reference)}"
 
 
-def _leaps(path: Any, graph: Graph) -> list[int]:
-    """Return the steps that no edge leads to."""
-    codes = np.array(_codes(path, graph), dtype=np.int32)
-    return (1 + np.flatnonzero((codes[:-1] != codes[1:]) & ~graph.has_edges(codes[:-1], codes[1:]))).tolist()
+def describe_move(path: Sequence[Any], graph: Graph) -> str:
+    """Say which step of a path is not an edge; steps count from 0."""
+    step = next(step for step, (a, b) in enumerate(pairwise(path), 1) if a != b and not graph.has_edge(a, b))
+    return f"step {step}, from {_shown(path[step - 1])} to {_shown(path[step])}"
 
 
-def _unknown(path: Any, graph: Graph) -> list[int]:
-    """Return the steps at places that the graph does not have."""
-    return [step for step, code in enumerate(_codes(path, graph)) if code < 0]
-
-
-def _codes(path: Any, graph: Graph) -> list[int]:
-    """Number the places as the graph does, and those that it does not have from -1 downwards."""
-    strange: dict[Any, int] = {}
-    labels = (place if isinstance(place, Hashable) else str(place) for place in path)  # such as coordinates
-    return [graph.index.get(label, strange.setdefault(label, -1 - len(strange))) for label in labels]
-
-
-def _same_place(a: Any, b: Any) -> bool:
-    if isinstance(a, str) or isinstance(b, str):
-        return isinstance(a, str) and isinstance(b, str) and a == b
-    a, b = np.asarray(a), np.asarray(b)
-    return bool(a.shape == b.shape and np.linalg.norm(a - b) <= START_TOLERANCE)
-
-
-def _graph_of(reference: Reference, graphs: Mapping[str, Graph]) -> Graph:
-    if reference.scene not in graphs:
-        raise FormatError(
-            f"episode {reference.episode}: there is no graph of scene {reference.scene!r}"
-            f"{did_you_mean(reference.scene, graphs)}"
-        )
-    return graphs[reference.scene]
+def describe_node(path: Sequence[Any], index: Mapping[Any, int]) -> str:
+    """Say which node of a path its scene does not have, and which it has that is spelled alike."""
+    step = next(step for step, node in enumerate(path) if node not in index)
+    return f"step {step}, {_shown(path[step])}{did_you_mean(path[step], index)}"
 
 
 def _shown(place: Any) -> str:

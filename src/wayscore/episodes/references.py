@@ -1,32 +1,17 @@
-"""Episodes as files tell them: references (what was asked for), runs (what an agent did), and the two joined."""
+"""References (the ground-truth paths) and runs (the paths of an agent), as people use them in Python."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from functools import cached_property
+from typing import Any
 
-from wayscore.convention import Convention
-from wayscore.convention.presets import find_convention
-from wayscore.episodes.problems import describe, find_problems
-from wayscore.errors import FormatError, OptionError, did_you_mean
+import msgspec
+import numpy as np
 
-if TYPE_CHECKING:
-    from wayscore.distances.graph import Graph
-
-__all__ = [
-    "POLICIES",
-    "Joined",
-    "Policy",
-    "Query",
-    "Reference",
-    "References",
-    "Run",
-    "describe",
-    "find_problems",
-    "join",
-]
+from wayscore.errors import OptionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +22,12 @@ class Reference:
         episode: its name, by which a run's query is found ("4332_1": the second instruction of path 4332).
         scene: the scan, building or map that it lies in.
         path: node labels, or an (n, k) float64 array of coordinates in metres.
-        path_id: shared by the episodes that instruct one path in several words.
+        path_id: shared by the episodes that describe one path in different words.
         instruction: the words.
-        goals: nodes any of which ends the walk rightly, where the dataset names more than the last one.
+        goals: nodes any of which is a right end, where the dataset names more than the last one.
         start_distance: the dataset's own distance from start to goal, metres, where it gives one.
         dense: a finely sampled version of the path, (n, 3), where the dataset has one.
-        heading: where the agent looks at the start, radians clockwise from +y; 0 where the dataset does not tell.
+        heading: where the agent looks at the start, radians clockwise from +y; 0 where the dataset has none.
     """
 
     episode: str
@@ -58,12 +43,12 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What an agent did in one episode.
+    """The path of an agent in one episode.
 
     Attributes:
         episode: the name of the reference that it answers.
         path: node labels, or an (n, k) float64 array of coordinates in metres.
-        stopped: whether the agent said that it stopped; None where the file does not tell.
+        stopped: whether the agent said that it stopped; None where the file does not record it.
     """
 
     episode: str
@@ -71,7 +56,7 @@ class Query:
     stopped: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class References:
     """The references of one file.
 
@@ -84,11 +69,18 @@ class References:
 
     name: str
     format: str
-    episodes: Mapping[str, Reference]
+    episodes: Mapping[str, Reference] = field(repr=False)
     withheld: bool = False
 
+    def __len__(self) -> int:
+        return len(self.episodes)
+
+    def __repr__(self) -> str:
+        scenes = len({reference.scene for reference in self.episodes.values()})
+        return f"<References {self.name} ({self.format}): {len(self):,} episodes in {scenes:,} scenes>"
+
     def first_instructions(self, count: int) -> References:
-        """Return the same with at most `count` episodes a path, the first of each; 0 for all of them."""
+        """Return the same with at most `count` episodes per path, the first of each; 0 for all of them."""
         if not count:
             return self
         seen: dict[tuple[str, str], int] = {}
@@ -100,130 +92,71 @@ class References:
                 kept[name] = reference
         return replace(self, episodes=kept)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Eight digits that change with any path, goal, dense walk or start distance, and with nothing else.
 
-@dataclass(frozen=True, slots=True)
+        >>> one = References("a.json", "r2r", {"1": Reference("1", "s", ["a", "b"], "1")})
+        >>> other = References("b.json.gz", "table", {"1": Reference("1", "s", ["a", "b"], "1", "Go to b.")})
+        >>> one.fingerprint == other.fingerprint
+        True
+        """
+        digest = hashlib.sha256()
+        encode = msgspec.msgpack.Encoder().encode
+        for name, one in self.episodes.items():
+            digest.update(encode((name, one.scene, _plain(one.path), one.goals, one.start_distance, _plain(one.dense))))
+        return digest.hexdigest()[:8]
+
+
 class Run:
-    """The queries of one agent.
+    """The answers of one agent.
 
     Attributes:
-        name: the file's name without its endings, for tables.
+        name: what tables call it: the file's name without its endings.
         format: which reader read it.
-        queries: by episode name, in the file's order; of several for one episode, the first.
-        duplicates: names of episodes that the file answers more than once.
+        answers: every query, in the file's order.
+        queries: by episode; of several answers to one episode, the first.
+
+    >>> run = Run("agent", "r2r", [Query("1_0", ["a", "b"]), Query("1_0", ["a"])])
+    >>> run.queries["1_0"].path, run.duplicates
+    (['a', 'b'], ('1_0',))
     """
 
-    name: str
-    format: str
-    queries: Mapping[str, Query]
-    duplicates: tuple[str, ...] = field(default=())
+    def __init__(self, name: str, format: str, answers: Iterable[Query] | Mapping[str, Query]) -> None:  # noqa: A002
+        self.name = name
+        self.format = format
+        self.answers = tuple(answers.values() if isinstance(answers, Mapping) else answers)
+        self.queries: dict[str, Query] = {}
+        for query in self.answers:
+            self.queries.setdefault(query.episode, query)
+
+    @classmethod
+    def from_paths(cls, paths: Mapping[Any, Any], name: str = "run") -> Run:
+        """Take paths by episode: lists of labels, or coordinates."""
+        for episode, path in paths.items():
+            if isinstance(path, str) or not hasattr(path, "__len__"):
+                raise OptionError(f"episode {episode!r}: its path must be a list of labels or points, got {path!r:.80}")
+        return cls(name, "table", [Query(str(episode), path) for episode, path in paths.items()])
+
+    @property
+    def duplicates(self) -> tuple[str, ...]:
+        """The episodes that are answered more than once."""
+        if len(self.answers) == len(self.queries):
+            return ()
+        further = (query.episode for query in self.answers if self.queries[query.episode] is not query)
+        return tuple(dict.fromkeys(further))
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name} ({self.format}): {len(self.answers):,} answers to {len(self):,} episodes>"
 
 
-Policy: TypeAlias = Literal["error", "keep", "skip", "zero"]
-
-POLICIES: dict[str, tuple[Policy, ...]] = {
-    "missing": ("error", "skip", "zero"),
-    "unknown": ("error", "skip"),
-    "duplicate": ("error", "keep"),
-    "start": ("error", "keep", "skip", "zero"),
-    "move": ("keep", "error", "skip", "zero"),
-    "node": ("error", "skip", "zero"),
-}
-"""What can be wrong between a run and its references, and what may be done about it; the first is the default.
-
-- missing: a reference that the run does not answer.
-- unknown: an answer to an episode that the references do not have.
-- duplicate: an episode answered twice; "keep" scores the first answer.
-- start: a query that begins elsewhere than its reference.
-- move: a query with a step that is not an edge of its graph; kept ones are charged the shortest way.
-- node: a query that visits a place which its scene does not have.
-
-"error" refuses the run, "keep" scores what is there, "skip" leaves the episode out, "zero" gives it the worst scores.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """A run beside its references, ready to be scored.
-
-    Attributes:
-        run: the run's name.
-        references: the references' name.
-        episodes: names of the episodes to score, in the references' order.
-        pairs: reference and query of each.
-        worst: names of the episodes that get the worst scores instead.
-        problems: names of the episodes that each kind of problem concerns.
-        policies: what was done about each kind.
-        order: where each reference stands in its file.
-    """
-
-    run: str
-    references: str
-    episodes: tuple[str, ...]
-    pairs: tuple[tuple[Reference, Query], ...]
-    worst: tuple[Reference, ...]
-    problems: Mapping[str, tuple[str, ...]]
-    policies: Mapping[str, Policy]
-    order: Mapping[str, int]
-
-
-def join(
-    run: Run,
-    references: References,
-    *,
-    graphs: Mapping[str, Graph] | None = None,
-    convention: str | Path | Convention = "paper",
-    **policies: Policy | None,
-) -> Joined:
-    """Find the query of every reference, and deal with what does not fit as the policies say.
-
-    Args:
-        run: what the agent did.
-        references: what was asked for.
-        graphs: scene -> graph; with them moves that are not edges are found.
-        convention: says how many instructions of a path count, and what is done where no policy is given.
-        **policies: by kind of problem (see `POLICIES`), for example `missing="zero"`.
-    """
-    rules = find_convention(convention)
-    references = references.first_instructions(rules.instructions)
-    chosen = _policies(policies, rules)
-    if references.withheld:
-        raise FormatError(
-            f"{references.name}: this split holds starts only (its ground truth is withheld), so nothing can be "
-            "scored; `wayscore validate` checks a run against it"
-        )
-    problems = find_problems(run, references, graphs)
-    for kind, concerned in problems.items():
-        if concerned and chosen[kind] == "error":
-            others = " or ".join(policy for policy in POLICIES[kind] if policy != "error")
-            raise FormatError(
-                f"{run.name}: {describe(kind, concerned, references, run=run, graphs=graphs)}; see {kind}={others}"
-                + ("; `wayscore score --duplicate all` scores every answer" if kind == "duplicate" else "")
-            )
-    left_out = {name for kind, some in problems.items() if chosen[kind] in ("skip", "zero") for name in some}
-    worst = {name for kind, some in problems.items() if chosen[kind] == "zero" for name in some}
-    names = [name for name in references.episodes if name in run.queries and name not in left_out]
-    return Joined(
-        run.name,
-        references.name,
-        tuple(names),
-        tuple((references.episodes[name], run.queries[name]) for name in names),
-        tuple(reference for name, reference in references.episodes.items() if name in worst),
-        problems,
-        chosen,
-        {name: place for place, name in enumerate(references.episodes)},
-    )
-
-
-def _policies(given: Mapping[str, Policy | None], rules: Convention) -> dict[str, Policy]:
-    chosen: dict[str, Policy] = {kind: getattr(rules, kind, allowed[0]) for kind, allowed in POLICIES.items()}
-    for kind, policy in given.items():
-        if kind not in POLICIES:
-            raise OptionError(
-                f"there is no policy for {kind!r}{did_you_mean(kind, POLICIES)} Known: {', '.join(POLICIES)}"
-            )
-        if policy is None:
-            continue
-        if policy not in POLICIES[kind]:
-            raise OptionError(f"{kind} episodes may be {', '.join(POLICIES[kind])}; got {policy!r}")
-        chosen[kind] = policy
-    return chosen
+def _plain(path: Any) -> Any:
+    """Return a path as what can be packed: labels as they are, numbers as the bytes of doubles."""
+    if path is None:
+        return None
+    if isinstance(path, np.ndarray):
+        return (path.shape, np.ascontiguousarray(path, dtype="<f8").tobytes())
+    return list(path)

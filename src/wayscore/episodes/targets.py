@@ -1,7 +1,7 @@
-"""A course: what the walks of a stream are scored against. Distances and references, encoded once, shared by workers.
+"""Targets: what the queries of a run are scored against. Distances and references, encoded once, shared by workers.
 
-Its arrays stand side by side in one block of bytes. Processes of one machine map the same file, so that they share one
-copy; a cluster sends the block once to every worker.
+Their arrays stand side by side in one block of bytes. Processes of one machine map the same file, so that they share
+one copy; a cluster sends the block once to every worker.
 """
 
 from __future__ import annotations
@@ -10,207 +10,201 @@ import mmap
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.convention import Convention
 from wayscore.convention.applied import distance_by
+from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance
 from wayscore.distances.euclidean import Euclidean
-from wayscore.distances.graph import HOPS, Graph
-from wayscore.episodes import References
+from wayscore.distances.graph import Graph
+from wayscore.episodes.groups import clusters_of
+from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError, PathError, did_you_mean
-from wayscore.evaluation.groups import clusters_of
-from wayscore.paths import PathBatch
+from wayscore.paths import Offsets, PathBatch, concatenated
 
 ALIGNED = 64
 """Arrays begin at multiples of so many bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """References, those of a scene side by side.
+class EncodedReferences:
+    """References, those of one scene side by side.
 
     Attributes:
         name: of the file, for signatures.
+        fingerprint: of their content.
         paths: encoded each in its scene.
         scenes: the number of each one's scene.
         episodes: their names.
         numbers: name -> number.
-        goals: places any of which ends a walk rightly; None where no reference names any.
-        start_distances: as the dataset has them.
+        order: where each stands in the file.
+        path_ids: shared by episodes that describe one path.
+        goals: nodes any of which is a right end; None where no reference names any.
+        start_distances: from start to goal, as the dataset has them.
         dense: finely sampled paths, where all have one.
-        units: the number of what is resampled with each one's walks: its cluster, or its place in the references' file,
-            where each is answered once; None where every walk is resampled by itself.
+        clusters: the number of the cluster that the bootstrap draws each one with; each its own by default.
     """
 
     name: str
+    fingerprint: str
     paths: PathBatch
     scenes: NDArray[np.int32]
     episodes: tuple[str, ...]
     numbers: Mapping[str, int]
+    order: Offsets
+    path_ids: tuple[str, ...]
     goals: list[tuple[str, ...]] | None
     start_distances: list[float | None]
     dense: PathBatch | None
-    units: NDArray[np.int64] | None
+    clusters: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.episodes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Course:
-    """What walks are scored against.
+class Targets:
+    """What queries are scored against.
 
     Attributes:
-        scenes: names of the scenes; one without a name for coordinates.
+        scenes: names of the scenes; one without a name where distances do not differ by scene.
         spaces: the distance of each.
-        graphs: the graph of each, whose edges moves follow; none for coordinates.
-        asked: the references that rows name; None where rows carry their own.
+        graphs: the graph of each whose edges moves follow; None where there is none.
+        references: those that rows name; None where rows carry their own.
     """
 
     scenes: tuple[str, ...]
     spaces: list[Distance]
-    graphs: list[Graph]
-    asked: Asked | None = None
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether places are coordinates, and scenes do not matter."""
-        return isinstance(self.spaces[0], Euclidean)
+    graphs: list[Graph | None]
+    references: EncodedReferences | None = None
 
     def described(self, scenes: Iterable[int]) -> dict[str, Any]:
-        """Return what the settings of a table say of the distances of some scenes."""
+        """Return what the settings of a result say of the distances of some scenes."""
         spaces = [self.spaces[scene] for scene in scenes]
-        told: dict[str, Any] = {"distance": sorted({space.fingerprint for space in spaces})}
-        return told | ({"unit": HOPS} if {getattr(space, "unit", "m") for space in spaces} == {HOPS} else {})
+        units = {space.unit for space in spaces}
+        unit = {"unit": next(iter(units))} if len(units) == 1 and units != {"m"} else {}
+        return {"distance": sorted({space.fingerprint for space in spaces}), **unit}
 
     def to_bytes(self) -> bytes:
-        """Return the course as one block, arrays side by side after their description."""
+        """Return the targets as one block, arrays side by side after their description."""
         arrays: list[pickle.PickleBuffer] = []
         described = pickle.dumps(self, protocol=5, buffer_callback=arrays.append)
         block = bytearray()
-        places = []
+        bounds = []
         for array in arrays:
             block += bytes(-len(block) % ALIGNED)
             raw = array.raw()
-            places.append((len(block), raw.nbytes))
+            bounds.append((len(block), raw.nbytes))
             block += raw
-        head = pickle.dumps((described, places))
+        head = pickle.dumps((described, bounds))
         start = len(head).to_bytes(8, "little") + head
         return start + bytes(-len(start) % ALIGNED) + bytes(block)
 
     @classmethod
-    def from_bytes(cls, block: Any) -> Course:
+    def from_bytes(cls, block: Any) -> Targets:
         """Read a block; its arrays are not copied."""
         view = memoryview(block)
         size = int.from_bytes(view[:8], "little")
-        described, places = pickle.loads(view[8 : 8 + size])
+        described, bounds = pickle.loads(view[8 : 8 + size])
         first = 8 + size + -(8 + size) % ALIGNED
-        arrays = [view[first + start : first + start + length] for start, length in places]
-        course = pickle.loads(described, buffers=arrays)
-        assert isinstance(course, cls)
-        return course
+        arrays = [view[first + start : first + start + length] for start, length in bounds]
+        targets = pickle.loads(described, buffers=arrays)
+        assert isinstance(targets, cls)
+        return targets
+
+    @classmethod
+    def mapped(cls, path: str) -> Targets:
+        """Map targets that were written to a file."""
+        with Path(path).open("rb") as file:
+            return cls.from_bytes(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def lay_out(
+def make_targets(
     references: References | None,
-    graphs: Mapping[str, Any] | None,
-    rules: Convention,
+    distances: Distance | Mapping[str, Distance] | None,
+    convention: Convention,
     cluster: str = "none",
-    once: bool = False,
-) -> Course:
-    """Return the course of some references, or (without them) of all scenes.
+) -> Targets:
+    """Return the targets of some references, or (without them) of all scenes.
 
     Args:
-        references: what was asked for; None where rows carry their references.
-        graphs: scene -> distance; None for coordinates.
-        rules: the convention: how distances count, and how many instructions of a path.
-        cluster: what is resampled together.
-        once: whether every reference is answered once; intervals then do not depend on the order of the answers.
+        references: the ground-truth paths; None where rows carry their references.
+        distances: scene -> distance, or one for all scenes; None is Euclidean.
+        convention: how distances count, and how many instructions per path.
+        cluster: what is resampled together: "none", "path" or "scan".
     """
-    distance = distance_by(graphs, rules)
+    measured = distance_by(distances, convention)
+    by_scene = isinstance(distances, Mapping)
     if references is None:
-        if distance is None:
-            return Course(("",), [Euclidean()], [])
-        assert graphs is not None
-        return _measured(Course(tuple(graphs), [distance[scene] for scene in graphs], list(graphs.values())))
+        scenes = tuple(distances) if isinstance(distances, Mapping) else ("",)
+        return _ready(Targets(scenes, *_spaces(scenes, distances, measured)))
     if references.withheld:
-        raise FormatError(f"{references.name}: this split holds starts only, so nothing can be scored")
-    asked = list(references.first_instructions(rules.instructions).episodes.values())
-    partition = clusters_of(asked, cluster)  # in the references' order, as tables in memory number clusters
-    scenes: tuple[str, ...] = ("",)
-    spaces: list[Distance] = [Euclidean()]
-    numbers = np.zeros(len(asked), dtype=np.int32)
-    order = np.arange(len(asked), dtype=np.int64)
-    if distance is not None:
-        scenes = tuple(dict.fromkeys(reference.scene for reference in asked))
-        if lacking := [scene for scene in scenes if scene not in distance]:
-            raise PathError(f"{references.name}: there is no scene {lacking[0]!r}{did_you_mean(lacking[0], distance)}")
-        spaces = [distance[scene] for scene in scenes]
-        number_of = {scene: number for number, scene in enumerate(scenes)}
-        numbers = np.array([number_of[reference.scene] for reference in asked], dtype=np.int32)
-        order = np.argsort(numbers, kind="stable").astype(np.int64)
-        asked = [asked[place] for place in order.tolist()]
-        numbers = numbers[order]
-    units = None
-    if partition is not None:
-        number_of = {label: number for number, label in enumerate(dict.fromkeys(partition.labels.values()))}
-        units = np.array([number_of[partition.labels[reference.episode]] for reference in asked], dtype=np.int64)
-    elif once:
-        units = order
-    dense = [reference.dense for reference in asked]
-    return _measured(
-        Course(
-            scenes,
-            spaces,
-            [] if graphs is None else [graphs[scene] for scene in scenes],
-            Asked(
-                references.name,
-                _encode([reference.path for reference in asked], spaces, numbers, asked),
-                numbers,
-                tuple(reference.episode for reference in asked),
-                {reference.episode: number for number, reference in enumerate(asked)},
-                [reference.goals for reference in asked] if any(reference.goals for reference in asked) else None,
-                [reference.start_distance for reference in asked],
-                None if any(walk is None for walk in dense) else PathBatch.from_points(dense),
-                units,
-            ),
+        raise FormatError(
+            f"{references.name}: this split holds starts only (its ground truth is withheld), so nothing can be "
+            "scored; `wayscore validate` checks a run against it"
         )
+    listed = list(references.first_instructions(convention.instructions).episodes.values())
+    clusters = clusters_of(listed, cluster)
+    scenes = tuple(dict.fromkeys(reference.scene for reference in listed)) if by_scene else ("",)
+    for scene in scenes:
+        if by_scene and scene not in measured:
+            name = next(reference.episode for reference in listed if reference.scene == scene)
+            hint = did_you_mean(scene, measured)
+            raise PathError(f"{references.name}, episode {name}: there is no graph of scene {scene!r}{hint}")
+    number_of = {scene: number for number, scene in enumerate(scenes)}
+    numbers = np.array([number_of[one.scene] if by_scene else 0 for one in listed], dtype=np.int32)
+    order = np.argsort(numbers, kind="stable").astype(np.int64)
+    ordered = [listed[place] for place in order.tolist()]
+    spaces, graphs = _spaces(scenes, distances, measured)
+    dense = [reference.dense for reference in ordered]
+    encoded = EncodedReferences(
+        name=references.name,
+        fingerprint=references.fingerprint,
+        paths=_encode(ordered, spaces, numbers[order]),
+        scenes=numbers[order],
+        episodes=tuple(reference.episode for reference in ordered),
+        numbers={reference.episode: number for number, reference in enumerate(ordered)},
+        order=order,
+        path_ids=tuple(reference.path_id for reference in ordered),
+        goals=[reference.goals for reference in ordered] if any(one.goals for one in ordered) else None,
+        start_distances=[reference.start_distance for reference in ordered],
+        dense=None if any(walk is None for walk in dense) else PathBatch.from_points(dense),
+        clusters=order if clusters is None else clusters.numbers(reference.episode for reference in ordered),
     )
+    return _ready(Targets(scenes, spaces, graphs, encoded))
 
 
-def _encode(paths: Sequence[Any], spaces: Sequence[Distance], numbers: NDArray[np.int32], asked: Any) -> PathBatch:
+def _spaces(scenes: Sequence[str], distances: Any, measured: Any) -> tuple[list[Distance], list[Graph | None]]:
+    """Return the distance of each scene as the convention takes it, and the graph that moves follow."""
+    if not isinstance(distances, Mapping):
+        given = [distances]
+        spaces = [Euclidean() if measured is None else measured]
+    else:
+        given = [distances[scene] for scene in scenes]
+        spaces = [measured[scene] for scene in scenes]
+    return spaces, [one if isinstance(one, Graph) else None for one in given]
+
+
+def _encode(references: Sequence[Reference], spaces: Sequence[Distance], numbers: NDArray[np.int32]) -> PathBatch:
+    bounds = np.searchsorted(numbers, np.arange(len(spaces) + 1)).tolist()
     batches = []
     for number, space in enumerate(spaces):
-        some = np.flatnonzero(numbers == number).tolist()
+        some = references[bounds[number] : bounds[number + 1]]
         if some:
-            role = _role([asked[place].episode for place in some])
-            batches.append(space.encode([paths[place] for place in some], role=role))
-    return joined(batches)
+            batches.append(space.encode([one.path for one in some], role=_role(some)))
+    return concatenated(batches)
 
 
-def _role(names: list[str]) -> Any:
-    return lambda number: f"episode {names[number]}, reference"
+def _role(references: Sequence[Reference]) -> Any:
+    return lambda number: f"episode {references[number].episode}, reference"
 
 
-def joined(batches: Sequence[PathBatch]) -> PathBatch:
-    """Return several batches as one."""
-    lengths = np.concatenate([batch.lengths for batch in batches])
-    places = np.concatenate([batch.places[batch.offsets[0] : batch.offsets[-1]] for batch in batches])
-    return PathBatch(places, np.concatenate(([0], np.cumsum(lengths))).astype(np.int64))
-
-
-def _measured(course: Course) -> Course:
+def _ready(targets: Targets) -> Targets:
     """Compute all tables and fingerprints here, so that workers need not."""
-    for space in course.spaces:
-        _ = space.fingerprint, getattr(space, "table", None)
-    return course
-
-
-@lru_cache(maxsize=4)
-def open_course(path: str) -> Course:
-    """Map a course that was written to a file; once in a process."""
-    with Path(path).open("rb") as file:
-        return Course.from_bytes(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    for space in targets.spaces:
+        _ = space.fingerprint, space.table
+    return targets

@@ -1,49 +1,45 @@
-"""compare_runs: several runs over the episodes they share, tested against one of them."""
+"""compare: several agents over the episodes they share, tested against one of them."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from wayscore.distances.base import Floats
-from wayscore.episodes import Run
+from wayscore.convention.presets import find_convention
 from wayscore.errors import OptionError, did_you_mean
-from wayscore.evaluation.groups import CLUSTERS, check_choice, clusters_of, few_clusters
-from wayscore.evaluation.runs import Progress, ReferencesLike, RunLike, ScoredRun, score_runs
-from wayscore.evaluation.summary import Summary, differences, summarize
-from wayscore.metrics import Metric, find_metrics
-from wayscore.statistics import (
-    Interval,
-    effect_size,
-    holm,
-    paired_bootstrap_table,
-    probability_of_superiority,
-    randomization_test,
-    win_tie_loss,
-)
+from wayscore.evaluation.agents import LEVEL, pool, resample_agents
+from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.inputs import find_distances, find_references
+from wayscore.evaluation.result import Result, names_apart, signature_differences
+from wayscore.evaluation.saved import is_result, load_result
+from wayscore.evaluation.shared import per_episode, share_episodes
+from wayscore.evaluation.table import Floats
+from wayscore.metrics import Metric
+from wayscore.statistics.bootstrap import Interval, interval, paired_bootstrap_table, tail
+from wayscore.statistics.tests import effect_size, holm, probability_of_superiority, randomization_test, win_tie_loss
 
 FIRST_METRIC = "nDTW"
-"""Which episodes differ most is told by this metric, unless metrics are named."""
+"""The metric that ranks the episodes which differ most, unless metrics are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """One metric of one run against the baseline; differences are run - baseline.
+    """One metric of one agent against the baseline; differences are agent - baseline.
 
     Attributes:
-        run: the run.
+        run: the agent.
         metric: the metric's symbol.
         episodes: in how many episodes it is defined for both.
-        difference: mean difference with its 95 % interval from the paired bootstrap; fractions and metres.
-        p: two-sided p-value of the paired randomization test.
-        p_holm: the same after Holm's correction over all metrics and runs of the comparison.
-        outcomes: in how many episodes the run wins, ties and loses; None where a metric has no better direction.
-        superiority: the chance that the run does better in an episode, ties counting half; None as above.
+        difference: mean difference with its 95 % bootstrap interval; fractions and metres, None where undefined.
+        p: two-sided p-value: of the paired randomization test, or with several runs of the bootstrap.
+        p_holm: the same after Holm's correction over all metrics and agents of the comparison.
+        outcomes: in how many episodes the agent wins, ties and loses; None where a metric has no better direction.
+        superiority: the chance that the agent does better in an episode, ties counting half; None as above.
         effect_size: d_z, the mean difference in standard deviations of the differences; may be infinite.
     """
 
@@ -51,11 +47,11 @@ class Contrast:
     metric: str
     episodes: int
     difference: Interval
-    p: float
-    p_holm: float
+    p: float | None
+    p_holm: float | None
     outcomes: tuple[int, int, int] | None
     superiority: float | None
-    effect_size: float
+    effect_size: float | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, None for what is infinite or has no meaning."""
@@ -75,7 +71,7 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An episode in which a run and the baseline differ; infinite values mean that no way exists."""
+    """An episode in which an agent and the baseline differ; infinite values are undefined."""
 
     episode: str
     scene: str
@@ -88,49 +84,51 @@ class Example:
         return {"episode": self.episode, "scene": self.scene, **values}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Several runs over the same episodes.
+    """Several agents over the same episodes.
 
     Attributes:
-        references: what was asked for.
-        episodes: how many episodes all runs share.
+        references: the name of the ground-truth paths.
+        episodes: how many episodes all agents share.
         left_out: how many references are not among them.
-        baseline: the name of the run that the others are tested against.
-        summaries: of all runs over the shared episodes, in the order given.
-        contrasts: a test for each other run and metric.
+        baseline: the name of the agent that the others are tested against.
+        results: of all agents over the shared episodes, in the order given.
+        contrasts: a test for each other agent and metric.
         metric: by which `better` and `worse` are chosen.
-        better: by run, the episodes where it exceeds the baseline most (has more, if the metric has no direction).
-        worse: by run, the episodes where it falls behind most.
-        cluster: what was resampled together: none, path or scan.
-        seed: of all resampling.
-        resamples: of the bootstrap and of the randomization test.
+        better: by agent, the episodes where it exceeds the baseline most (has more, if the metric has no direction).
+        worse: by agent, the episodes where it falls behind most.
         warnings: what a reader must know before believing it.
-        scored: the runs over the shared episodes, in the order given.
     """
 
     references: str
     episodes: int
     left_out: int
     baseline: str
-    summaries: tuple[Summary, ...]
+    results: tuple[Result, ...]
     contrasts: tuple[Contrast, ...]
     metric: str
     better: Mapping[str, tuple[Example, ...]]
     worse: Mapping[str, tuple[Example, ...]]
-    cluster: str
-    seed: int
-    resamples: int
     warnings: tuple[str, ...]
-    scored: tuple[ScoredRun, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def bootstrap(self) -> dict[str, Any]:
+        """What all resampling depends on: resamples, seed and cluster."""
+        return self.results[0].bootstrap
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What is compared, as values."""
+        return self.results[0].metrics
 
     @property
     def others(self) -> list[str]:
-        """The runs that are tested against the baseline."""
-        return [summary.run for summary in self.summaries if summary.run != self.baseline]
+        """The agents that are tested against the baseline."""
+        return [result.name for result in self.results if result.name != self.baseline]
 
     def of(self, run: str) -> dict[str, Contrast]:
-        """Return the tests of one run, by metric; none for the baseline."""
+        """Return the tests of one agent, by metric; none for the baseline."""
         return {contrast.metric: contrast for contrast in self.contrasts if contrast.run == run}
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,10 +138,8 @@ class Comparison:
             "episodes": self.episodes,
             "left_out": self.left_out,
             "baseline": self.baseline,
-            "cluster": self.cluster,
-            "seed": self.seed,
-            "resamples": self.resamples,
-            "runs": [summary.to_dict() for summary in self.summaries],
+            **{fact: self.bootstrap[fact] for fact in ("cluster", "seed", "resamples")},
+            "runs": [result.to_dict() for result in self.results],
             "tests": [contrast.to_dict() for contrast in self.contrasts],
             "differ_most": {
                 "metric": self.metric,
@@ -155,115 +151,147 @@ class Comparison:
             "warnings": list(self.warnings),
         }
 
+    def __repr__(self) -> str:
+        names = ", ".join(result.name for result in self.results)
+        return f"<Comparison of {names} over {self.episodes:,} episodes; baseline {self.baseline}>"
 
-def compare_runs(
-    runs: Sequence[RunLike],
-    references: ReferencesLike,
+    def _repr_html_(self) -> str:
+        from importlib import import_module  # a comparison can show itself, though showing stands above it
+
+        text: str = import_module("wayscore.report").render_comparison(self, "html")
+        return text
+
+
+def compare(
+    runs: Sequence[Any],
+    references: Any = None,
+    graphs: Any = None,
     *,
-    graphs: Mapping[str, Any] | str | Path | None = None,
-    convention: Any = "paper",
-    threshold: float | None = None,
-    metrics: Any = None,
+    names: Sequence[str | None] | None = None,
     baseline: str | int | None = None,
-    cluster: str = "none",
     top: int = 5,
-    seed: int = 0,
-    resamples: int = 10_000,
-    progress: Progress | None = None,
-    **policies: Any,
+    metrics: Any = None,
+    reader: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Comparison:
-    """Score runs on the episodes they share and test each against the baseline.
+    """Compare agents on the episodes they share, and test each against the baseline.
 
     Every test starts from the same seed, so what it finds does not depend on which others are made beside it.
 
     Args:
-        runs: result files, or runs that were read before; two or more.
-        references: what was asked for.
-        graphs: connectivity files, or scene -> graph; not needed for paths of coordinates.
-        convention: the set of choices to score by.
-        threshold: success threshold, in the units of the distance; the convention's by default.
-        metrics: which metrics; the convention's by default.
-        baseline: the run that the others are tested against: its name, its file as given, or its number from 1 on;
+        runs: results, saved results, score files of other evaluators, or runs to evaluate; two or more.
+        references: the ground-truth paths, where there are runs to evaluate.
+        graphs: connectivity files, or scene -> distance.
+        names: what to call each; entries of one name are several runs of one agent.
+        baseline: the agent that the others are tested against: its name, its file as given, or its number from 1 on;
             the first by default.
-        cluster: what is resampled together: "none", "path" or "scan".
         top: how many episodes that differ most to keep, each way.
-        seed: of all resampling.
-        resamples: of the bootstrap and of the randomization test.
-        progress: told of every piece of work: three for each run and one for each that is tested.
-        **policies: what to do about each kind of problem (see `wayscore.episodes.POLICIES`).
+        metrics: which metrics; the first ranks the episodes that differ (nDTW by default).
+        reader: settings of the references' reader.
+        **options: further ones of `ws.evaluate`: convention, threshold, policies, cluster, seed, workers, ...
+
+    >>> a, b = ({"1": ["x", "y"], "2": ["x"]}, {"1": ["x"], "2": ["x", "y"]})
+    >>> asked = ws.References("mine", "table", {e: ws.Reference(e, "s", ["x", "y"], e) for e in "12"})
+    >>> house = {"s": ws.Graph.from_edges([("x", "y")], [4.0])}
+    >>> compare([a, b], asked, house, names=["a", "b"], metrics="SR").of("b")["SR"].outcomes
+    (1, 0, 1)
     """
-    check_comparison(runs, cluster, top, seed)
-    scored = score_runs(
-        runs,
-        references,
-        graphs=graphs,
-        convention=convention,
-        threshold=threshold,
-        metrics=metrics,
-        policies=policies,
-        shared=True,
-        progress=progress,
-    )
-    first = scored[0]
-    asked = [reference for reference, _ in first.joined.pairs] + list(first.joined.worst)
-    clusters = clusters_of(asked, cluster)
-    tell = progress or (lambda _: None)
-    summaries: list[Summary] = []
-    for one in scored:
-        tell(f"resampling {one.name}")
-        found = summarize(one.table, one.joined, rng=seed, resamples=resamples, name=one.name, clusters=clusters)
-        summaries.append(found)
-    base = scored[baseline_place(baseline, [one.name for one in scored], runs)]
-    labels = None if clusters is None else clusters.of(base.table)
-    others = [one for one in scored if one is not base]
-    contrasts: list[Contrast] = []
-    for one in others:
-        tell(f"testing {one.name}")
-        contrasts += _contrasts(one, base, labels, seed, resamples)
-    adjusted = holm([contrast.p for contrast in contrasts])
-    leading = leading_metric(metrics, base.table.metrics)
+    if len(runs) < 2:
+        raise OptionError(f"a comparison needs two runs or more, got {len(runs)}; one is scored by `wayscore score`")
+    if not isinstance(top, int) or top < 0:
+        raise OptionError(f"<<top>> must be a whole number, 0 or more, not {top!r}")
+    results = _results(runs, names, references, graphs, metrics, reader, options)
+    place = _baseline(baseline, [result.name for result in results], runs)
+    if len(results) < 2:
+        raise OptionError(f"all runs have one name, {results[0].name!r}: they are one agent, and need another one")
+    shared, left_out = share_episodes(results)
+    base = shared[place]
+    others = [result for result in shared if result is not base]
+    contrasts = [contrast for one in others for contrast in _contrasts(one, base)]
+    tested = [contrast.p for contrast in contrasts if contrast.p is not None]
+    adjusted = iter(holm(tested) if tested else [])
+    leading = next((m for m in base.metrics if m.symbol == FIRST_METRIC), base.metrics[0])
+    leading = base.metrics[0] if metrics is not None else leading
     ranked = {one.name: _examples(one, base, leading, top) for one in others}
+    warnings = [warning for result in shared for warning in result.warnings]
     return Comparison(
-        base.joined.references,
-        len(base.table),
-        len(base.joined.order) - len(base.table),
+        (base.settings.get("references") or {"name": "rows"})["name"],
+        base.episodes_scored // base.runs,
+        left_out,
         base.name,
-        tuple(summaries),
-        tuple(replace(contrast, p_holm=p) for contrast, p in zip(contrasts, adjusted, strict=True)),
+        tuple(shared),
+        tuple(contrast if contrast.p is None else replace(contrast, p_holm=next(adjusted)) for contrast in contrasts),
         leading.symbol,
         {name: better for name, (better, _) in ranked.items()},
         {name: worse for name, (_, worse) in ranked.items()},
-        cluster,
-        seed,
-        resamples,
-        (*differences(summaries), *few_clusters(cluster, labels)),
-        tuple(scored),
+        tuple(dict.fromkeys([*signature_differences(shared), *warnings])),
     )
 
 
-def check_comparison(runs: Sequence[Any], cluster: str, top: object, seed: object) -> None:
-    """Refuse what cannot be compared."""
-    if len(runs) < 2:
-        raise OptionError(f"a comparison needs two runs or more, got {len(runs)}; one is scored by `wayscore score`")
-    check_choice("cluster by", cluster, CLUSTERS)
-    for name, value in (("top", top), ("seed", seed)):
-        if not isinstance(value, int) or value < 0:
-            raise OptionError(f"{name} must be a whole number, 0 or more, got {value!r}")
+def _results(
+    runs: Sequence[Any],
+    names: Sequence[str | None] | None,
+    references: Any,
+    graphs: Any,
+    metrics: Any,
+    reader: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> list[Result]:
+    """Take results as they are, load saved ones, evaluate the rest; join the runs of one agent."""
+    given = list(names) if names is not None else [None] * len(runs)
+    if len(given) != len(runs):
+        raise OptionError(f"{len(runs)} runs but {len(given)} names; give one for each, or None")
+    ready = [one if isinstance(one, Result) else load_result(one) if is_result(one) else None for one in runs]
+    if None in ready:
+        references = find_references(references, reader)
+        graphs = find_distances(graphs, references, find_convention(options.get("convention", "paper")))
+    found = [
+        evaluate(run, references, graphs, metrics=metrics, **options) if result is None else result
+        for run, result in zip(runs, ready, strict=True)
+    ]
+    homes = [os.path.basename(os.path.dirname(os.path.abspath(run))) if _is_path(run) else "" for run in runs]
+    own = iter(
+        names_apart(
+            [r.name for r, n in zip(found, given, strict=True) if n is None],
+            (home for home, name in zip(homes, given, strict=True) if name is None),
+        )
+    )
+    agents: dict[str, list[Result]] = {}
+    for result, name in zip(found, given, strict=True):
+        agents.setdefault(next(own) if name is None else name, []).append(result)
+    return [pool(some, name) for name, some in agents.items()]
 
 
-def _contrasts(one: ScoredRun, base: ScoredRun, labels: list[str] | None, seed: int, resamples: int) -> list[Contrast]:
-    a, b = one.table.columns, base.table.columns
-    means = paired_bootstrap_table(a, b, rng=np.random.default_rng(seed), resamples=resamples, clusters=labels)
-    found = []
-    for metric in find_metrics(list(a)):
-        x, y = a[metric.symbol], b[metric.symbol]
+def _is_path(run: Any) -> bool:
+    return isinstance(run, str | os.PathLike)
+
+
+def _contrasts(one: Result, base: Result) -> list[Contrast]:
+    a, b = per_episode(one), per_episode(base)
+    seed, resamples = base.bootstrap["seed"], base.bootstrap["resamples"]
+    symbols = [symbol for symbol in one.symbols if symbol in base.symbols]
+    clusters = base.cluster_labels()[: len(a.episodes)] if base.bootstrap["cluster"] != "none" else None
+    several = one.runs > 1 or base.runs > 1
+    if several:
+        intervals, ps = _over_runs(one, base, symbols)
+    else:
+        columns = ({symbol: table[symbol] for symbol in symbols} for table in (a, b))
         rng = np.random.default_rng(seed)
-        p = randomization_test(x, y, rng=rng, resamples=resamples, clusters=labels)
+        means = paired_bootstrap_table(*columns, rng=rng, resamples=resamples, clusters=clusters)
+        intervals = {symbol: Interval(*means[symbol][:3]) for symbol in symbols}
+    found = []
+    for metric in (metric for metric in base.metrics if metric.symbol in symbols):
+        x, y = a[metric.symbol], b[metric.symbol]
+        if several:
+            p = ps[metric.symbol]
+        else:
+            rng = np.random.default_rng(seed)
+            p = randomization_test(x, y, rng=rng, resamples=resamples, clusters=clusters)
         contrast = Contrast(
             run=one.name,
             metric=metric.symbol,
             episodes=int(np.count_nonzero(np.isfinite(x) & np.isfinite(y))),
-            difference=Interval(*means[metric.symbol][:3]),
+            difference=intervals[metric.symbol],
             p=p,
             p_holm=p,
             outcomes=win_tie_loss(x, y, metric.direction) if metric.direction else None,
@@ -274,23 +302,35 @@ def _contrasts(one: ScoredRun, base: ScoredRun, labels: list[str] | None, seed: 
     return found
 
 
-def leading_metric(metrics: Any, scored: Sequence[str]) -> Metric:
-    """Return the metric that ranks episodes: the first named, else nDTW where it was scored."""
-    symbol = FIRST_METRIC if metrics is None and FIRST_METRIC in scored else scored[0]
-    return find_metrics([symbol])[0]
+def _over_runs(
+    one: Result, base: Result, symbols: Sequence[str]
+) -> tuple[dict[str, Interval], dict[str, float | None]]:
+    """Return differences of agents with several runs, and their p-values, from resampling runs and clusters."""
+    (means, drawn), (base_means, base_drawn) = resample_agents([one, base], symbols)
+    intervals, ps = {}, {}
+    for number, symbol in enumerate(symbols):
+        a, b = means[number], base_means[number]
+        if a is None or b is None:
+            intervals[symbol], ps[symbol] = Interval(None, None, None), None
+            continue
+        both = np.isfinite(drawn[number]) & np.isfinite(base_drawn[number])
+        differences = drawn[number][both] - base_drawn[number][both]
+        intervals[symbol] = interval(a - b, differences, LEVEL)
+        ps[symbol] = tail(np.array([a - b]), differences)
+    return intervals, ps
 
 
-def _examples(
-    one: ScoredRun, base: ScoredRun, metric: Metric, top: int
-) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    scenes = base.table.scenes or [""] * len(base.table)
-    return rank_examples(one.table[metric.symbol], base.table[metric.symbol], base.table.episodes, scenes, metric, top)
+def _examples(one: Result, base: Result, metric: Metric, top: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+    a, b = per_episode(one), per_episode(base)
+    if metric.symbol not in a.columns:
+        return (), ()
+    return rank_examples(a[metric.symbol], b[metric.symbol], b.episodes, b.fact("scene"), metric, top)
 
 
 def rank_examples(
     x: Floats, y: Floats, episodes: Sequence[Any], scenes: Sequence[str], metric: Metric, top: int
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """Return the episodes where a run (x) gains most on the baseline (y), and those where it loses most."""
+    """Return the episodes where an agent (x) gains most on the baseline (y), and those where it loses most."""
     sign = -1.0 if metric.direction == "down" else 1.0
     undefined = -np.inf if metric.direction else np.inf
     better, worse = (np.where(np.isfinite(values), sign * values, undefined) for values in (x, y))
@@ -306,14 +346,14 @@ def rank_examples(
     )
 
 
-def baseline_place(wanted: str | int | None, names: Sequence[str], runs: Sequence[RunLike]) -> int:
-    """Return where the baseline stands among the runs."""
+def _baseline(wanted: str | int | None, names: Sequence[str], runs: Sequence[Any]) -> int:
+    """Return where the baseline stands among the agents."""
     if wanted is None:
         return 0
-    files = [run.name if isinstance(run, Run) else str(run) for run in runs]
-    for known in (names, files):
+    files = [os.fspath(run) if _is_path(run) else "" for run in runs]
+    for known in (names, files if len(files) == len(names) else []):
         if str(wanted) in known:
-            return known.index(str(wanted))
+            return list(known).index(str(wanted))
     if str(wanted).isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     raise OptionError(
@@ -322,5 +362,5 @@ def baseline_place(wanted: str | int | None, names: Sequence[str], runs: Sequenc
     )
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,28 +1,28 @@
-"""Who does the work: this process, processes beside it, or a Dask cluster. All call `score_piece`, and order is free.
+"""Who does the work: this process, processes beside it, or a Dask cluster; what comes back comes in order.
 
 A worker that dies costs a retry of what it had, not the run.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from wayscore.episodes.targets import Course
+from wayscore.episodes.matching import Matcher
 from wayscore.errors import MissingPackageError, OptionError, WayscoreError
-from wayscore.evaluation.work import Done, Task, score_piece
-from wayscore.formats.plan import Piece
+from wayscore.evaluation.work import Task
+from wayscore.formats.pieces import Piece
 
-Engine: TypeAlias = Callable[[Sequence[Piece], Course, Task], Iterator[tuple[Piece, Done]]]
+T = TypeVar("T")
+Work: TypeAlias = Callable[[Piece, Any, Task], T]
+"""What is done with a piece: `score_piece` or `scan_piece`."""
 ENGINES = ("local", "dask")
 AHEAD = 2
 """Pieces that wait for every worker, so that none waits for a piece."""
@@ -32,81 +32,128 @@ RETRIES = 3
 """How often a piece is tried again whose worker died."""
 
 
-def engine_of(name: str, workers: int, scheduler: str | None) -> Engine:
-    """Return who does the work.
+class Engine:
+    """Maps a function over the pieces of a run.
 
     Args:
         name: "local" or "dask".
         workers: how many processes; with one and no cluster, this process does it all.
         scheduler: the address of a Dask scheduler; without it, a cluster is started on this machine.
     """
-    if name not in ENGINES:
-        raise OptionError(f"there is no engine {name!r}; known: {', '.join(ENGINES)}")
-    if workers < 1:
-        raise OptionError(f"the number of workers must be 1 or more, got {workers}")
-    if scheduler is not None and name != "dask":
-        raise OptionError("--scheduler is the address of a Dask scheduler; it needs --engine dask")
-    if name == "dask":
-        return lambda pieces, course, task: _on_dask(pieces, course, task, workers, scheduler)
-    if workers == 1:
-        return _here
-    return lambda pieces, course, task: _beside(pieces, course, task, workers)
+
+    def __init__(self, name: str = "local", workers: int = 1, scheduler: str | None = None) -> None:
+        if name not in ENGINES:
+            raise OptionError(f"<<engine>> must be {' or '.join(ENGINES)}, not {name!r}")
+        if not isinstance(workers, int) or workers < 1:
+            raise OptionError(f"<<workers>> must be a whole number, 1 or more, not {workers!r}")
+        if scheduler is not None and name != "dask":
+            raise OptionError("<<scheduler>> is the address of a Dask scheduler; it needs <<engine=dask>>")
+        self.name = name
+        self.workers = workers
+        self.scheduler = scheduler
+
+    def map(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+        """Go through what the work returns for each piece, in their order."""
+        if self.name == "dask":
+            yield from self._on_dask(work, pieces, matcher, task)
+        elif min(self.workers, len(pieces)) <= 1:
+            yield from (work(piece, matcher, task) for piece in pieces)
+        else:
+            yield from self._beside(work, pieces, matcher, task)
+
+    def _beside(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+        import multiprocessing  # what small runs do without is not loaded
+        from concurrent.futures import ProcessPoolExecutor
+        from concurrent.futures.process import BrokenProcessPool
+
+        spawn = multiprocessing.get_context("spawn")
+        with tempfile.TemporaryDirectory(prefix="wayscore-") as folder:
+            mapped = str(Path(folder) / "targets")
+            Path(mapped).write_bytes(matcher.targets.to_bytes())
+
+            def attempt(left: Sequence[Piece]) -> Iterator[T]:
+                pool = ProcessPoolExecutor(min(self.workers, len(left)), mp_context=spawn, initializer=_end_with_parent)
+                try:
+                    yield from _in_order(
+                        left, lambda piece: pool.submit(work, piece, mapped, task), self.workers * AHEAD
+                    )
+                finally:
+                    pool.shutdown(wait=True, cancel_futures=True)
+
+            yield from _until_done(pieces, attempt, (BrokenProcessPool,))
+
+    def _on_dask(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+        from concurrent.futures import CancelledError
+
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError:
+            raise MissingPackageError("<<engine=dask>> needs Dask: pip install 'wayscore[cluster]'") from None
+        cluster: Any = None
+        if self.scheduler is None:
+            os.environ.setdefault("DASK_DISTRIBUTED__LOGGING__DISTRIBUTED", "error")
+            cluster = distributed.LocalCluster(
+                n_workers=self.workers, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1", silence_logs=50
+            )
+        try:
+            client = distributed.Client(self.scheduler or cluster, set_as_default=False)
+        except OSError as error:
+            raise OptionError(f"no Dask scheduler answers at {self.scheduler}: {error}") from None
+
+        def attempt(left: Sequence[Piece]) -> Iterator[T]:
+            try:
+                client.wait_for_workers(1, timeout=WAIT)
+            except TimeoutError:
+                where = client.scheduler.address
+                raise OptionError(f"the Dask scheduler at {where} has no workers; start some") from None
+            shared = client.scatter(matcher.targets.to_bytes(), broadcast=True, hash=False)
+
+            def submit(piece: Piece) -> Any:
+                return client.submit(work, piece, shared, task, pure=False, retries=RETRIES)
+
+            yield from _in_order(left, submit, AHEAD * sum(client.ncores().values()))
+
+        try:  # the targets go with the last worker that had them
+            yield from _until_done(pieces, attempt, (distributed.KilledWorker, CancelledError))
+        finally:
+            client.close()
+            if cluster is not None:
+                cluster.close()
 
 
-def _here(pieces: Sequence[Piece], course: Course, task: Task) -> Iterator[tuple[Piece, Done]]:
-    for piece in pieces:
-        yield piece, score_piece(piece, course, task)
+def _in_order(pieces: Sequence[Piece], submit: Callable[[Piece], Any], ahead: int) -> Iterator[Any]:
+    """Keep so many pieces under way, and go through their results in order."""
+    coming = iter(pieces)
+    running = deque(map(submit, islice(coming, ahead)))
+    while running:
+        yield running.popleft().result()
+        running.extend(map(submit, islice(coming, 1)))
 
 
 def _until_done(
-    pieces: Sequence[Piece],
-    attempt: Callable[[Sequence[Piece]], Iterator[tuple[Piece, Done]]],
-    lost: tuple[type[Exception], ...],
-) -> Iterator[tuple[Piece, Done]]:
-    """Go through pieces as an attempt does; those that are lost with their workers are tried again."""
-    left = {piece.number: piece for piece in pieces}
+    pieces: Sequence[Piece], attempt: Callable[[Sequence[Piece]], Iterator[T]], lost: tuple[type[Exception], ...]
+) -> Iterator[T]:
+    """Go through results as an attempt does; pieces that are lost with their workers are tried again."""
+    done = 0
     for _ in range(1 + RETRIES):
         try:
-            for piece, done in attempt(list(left.values())):
-                del left[piece.number]
-                yield piece, done
+            for result in attempt(pieces[done:]):
+                done += 1
+                yield result
         except lost:
             continue
         return
     raise WayscoreError(
-        f"workers died {1 + RETRIES} times, most likely for want of memory; use fewer --workers or a smaller --chunk "
-        "(a script of your own must call this under `if __name__ == '__main__':`, since workers import it)"
+        f"workers died {1 + RETRIES} times, most likely for want of memory; use fewer <<workers>> (a script of your "
+        "own must call this under `if __name__ == '__main__':`, since workers import it)"
     )
-
-
-def _beside(pieces: Sequence[Piece], course: Course, task: Task, workers: int) -> Iterator[tuple[Piece, Done]]:
-    with tempfile.TemporaryDirectory(prefix="wayscore-") as folder:
-        mapped = str(Path(folder) / "course")
-        Path(mapped).write_bytes(course.to_bytes())
-        yield from _until_done(pieces, lambda left: _pooled(left, mapped, task, workers), (BrokenProcessPool,))
-
-
-def _pooled(pieces: Sequence[Piece], mapped: str, task: Task, workers: int) -> Iterator[tuple[Piece, Done]]:
-    coming = iter(pieces)
-    spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(pieces)), mp_context=spawn, initializer=_end_with_parent)
-    try:
-        running: dict[Future[Done], Piece] = {}
-        while True:
-            for piece in islice(coming, workers * AHEAD - len(running)):
-                running[pool.submit(score_piece, piece, mapped, task)] = piece
-            if not running:
-                return
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                yield running.pop(future), future.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _end_with_parent() -> None:
     """Let this process end when the one that started it does, even by a signal that cannot be caught."""
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     assert parent is not None
 
     def watch() -> None:
@@ -114,53 +161,3 @@ def _end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _on_dask(
-    pieces: Sequence[Piece], course: Course, task: Task, workers: int, scheduler: str | None
-) -> Iterator[tuple[Piece, Done]]:
-    try:
-        distributed: Any = import_module("distributed")
-    except ImportError:
-        raise MissingPackageError("--engine dask needs Dask: pip install 'wayscore[cluster]'") from None
-    cluster: Any = None
-    if scheduler is None:
-        os.environ.setdefault("DASK_DISTRIBUTED__LOGGING__DISTRIBUTED", "error")
-        cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=":0", host="127.0.0.1", silence_logs=50
-        )
-    try:
-        client = distributed.Client(scheduler or cluster, set_as_default=False)
-    except OSError as error:
-        raise OptionError(f"no Dask scheduler answers at {scheduler}: {error}") from None
-    try:
-        lost = (distributed.KilledWorker, CancelledError)  # the course goes with the last worker that had it
-        yield from _until_done(pieces, lambda left: _clustered(left, course, task, client), lost)
-    finally:
-        client.close()
-        if cluster is not None:
-            cluster.close()
-
-
-def _clustered(pieces: Sequence[Piece], course: Course, task: Task, client: Any) -> Iterator[tuple[Piece, Done]]:
-    distributed: Any = import_module("distributed")
-    try:
-        client.wait_for_workers(1, timeout=WAIT)
-    except TimeoutError:
-        raise OptionError(f"the Dask scheduler at {client.scheduler.address} has no workers; start some") from None
-    shared = client.scatter(course.to_bytes(), broadcast=True, hash=False)
-    coming = iter(pieces)
-    running: dict[Any, Piece] = {}
-    done = distributed.as_completed(loop=client.loop)
-
-    def submit(count: int) -> None:
-        for piece in islice(coming, count):
-            future = client.submit(score_piece, piece, shared, task, pure=False, retries=RETRIES)
-            running[future] = piece
-            done.add(future)
-
-    submit(AHEAD * sum(client.ncores().values()))
-    for future in done:
-        piece = running.pop(future)
-        yield piece, future.result()
-        submit(1)

@@ -1,163 +1,194 @@
-"""Long work in parts: each is a Parquet file that appears when it is finished; put together, they are the result.
+"""A table of episodes in parts: each is a Parquet file that appears when it is finished.
 
-A part says what it was made from and how. Whoever goes on later keeps the parts that say what is wanted now, and makes
-the others again.
+`pyarrow.dataset` writes folders too, but does not say which parts are finished, and of what. Ours do: a part says what
+it was made from and what its rows come to, so that an interrupted evaluation goes on where it stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from wayscore.errors import FormatError, OutputError
+import msgspec
+import numpy as np
+
+from wayscore.episodes.problems import Problem, Problems
+from wayscore.errors import FormatError, OptionError, OutputError
+from wayscore.evaluation.table import EpisodeTable
+from wayscore.evaluation.work import Partial, Task
 from wayscore.formats import storage
+from wayscore.formats.pieces import Piece
+from wayscore.statistics.tally import Tally
 
 MADE_FROM = b"wayscore.made_from"
-"""The key under which a part says what it was made from."""
+"""The key under which a part says what it was made from ..."""
+PARTIAL = b"wayscore.partial"
+"""... and what its rows come to."""
+ENDINGS = (".parquet", ".csv", ".jsonl")
+"""What a file of episodes may be."""
 
-ROWS_AT_ONCE = 65_536
-"""Rows in memory while a part is read."""
+
+def folder_of(target: str) -> str:
+    """Return where the parts are until the table is complete."""
+    return target.rstrip("/") + storage.PARTS
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of one result.
+def path_of(target: str, number: int) -> str:
+    """Return where a part is."""
+    return f"{folder_of(target)}/part-{number:06d}.parquet"
 
-    Attributes:
-        target: the result: a file where it ends in .parquet, otherwise a folder of the parts.
-    """
 
-    target: str
+def write_part(target: str, number: int, made_from: str, tables: Iterable[EpisodeTable], done: Partial) -> None:
+    """Write a part from tables; `done` is what they come to when all are written."""
+    coming = iter(tables)
+    first = next(coming, None)
+    import pyarrow as pa
 
-    @property
-    def folder(self) -> str:
-        """Where the parts are until the result is complete."""
-        return self.target.rstrip("/") + storage.PARTS
+    table = pa.table({"episode": pa.array([], pa.string())}) if first is None else first.to_arrow()
+    with storage.writing_parquet(path_of(target, number), table.schema) as out:
+        out.add(table)
+        for more in coming:
+            out.add(more.to_arrow().cast(table.schema))
+        out.describe({MADE_FROM: made_from.encode(), PARTIAL: _to_bytes(done)})
 
-    def path(self, number: int) -> str:
-        """Return where a part is."""
-        return f"{self.folder}/part-{number:06d}.parquet"
 
-    def is_finished(self, number: int, made_from: str) -> bool:
-        """Say whether a part is there and was made from this."""
-        import pyarrow as pa
-
-        if not storage.exists(self.path(number)):
-            return False
+def finished(pieces: Sequence[Piece], task: Task, into: Partial) -> set[int]:
+    """Return the pieces whose parts are there, and merge what they come to."""
+    found = set()
+    for piece in pieces:
+        path = path_of(task.target, piece.number)
+        if not storage.exists(path):
+            continue
         try:
-            schema, _ = _opened(self.path(number))
-        except (FormatError, pa.ArrowException, OSError):  # torn by a machine that stopped
-            return False
-        return bool((schema.metadata or {}).get(MADE_FROM) == made_from.encode())
-
-    @contextmanager
-    def writing(self, number: int, schema: Any, made_from: str) -> Iterator[Callable[[Any], None]]:
-        """Give a function that adds a table to a part; the part is there when all of them are."""
-        metadata = {**(schema.metadata or {}), MADE_FROM: made_from}
-        with written(self.path(number), schema.with_metadata(metadata)) as add:
-            yield add
-
-    def keep(self, number: int, note: bytes) -> None:
-        """Write a note beside a part, before the part itself is there."""
-        with storage.replacing(self._note(number)) as stream:
-            stream.write(note)
-
-    def note(self, number: int) -> bytes | None:
-        """Return the note beside a part, None if there is none."""
-        if not storage.exists(self._note(number)):
-            return None
-        with storage.open_file(self._note(number)) as stream:
-            return bytes(stream.read())
-
-    def _note(self, number: int) -> str:
-        return self.path(number).removesuffix(".parquet") + ".note"
-
-    def rows(self, number: int) -> Iterator[Any]:
-        """Go through the record batches of a part."""
-        yield from read_batches(self.path(number))
-
-    def schema(self, number: int) -> Any:
-        """Return the columns of a part."""
-        return _opened(self.path(number))[0]
-
-    def assemble(self, count: int, metadata: dict[bytes, bytes] | None = None) -> None:
-        """Put the first parts together under the result's name, and remove the folder.
-
-        Args:
-            count: how many parts there are.
-            metadata: what the file says of itself beside what the parts say.
-        """
-        if not self.target.endswith(".parquet"):
-            kept = {self.path(number).rpartition("/")[2] for number in range(count)}
-            for name in storage.names_in(self.folder):
-                if name not in kept:  # notes, and what others left who were interrupted
-                    storage.remove(f"{self.folder}/{name}")
-            storage.move(self.folder, self.target.rstrip("/"))
-            return
-        schema, _ = _opened(self.path(0))
-        own = {key: value for key, value in (schema.metadata or {}).items() if key != MADE_FROM}
-        with written(self.target, schema.with_metadata({**own, **(metadata or {})})) as add:
-            for number in range(count):
-                for table in _tables(self.path(number)):
-                    if table.schema.names != schema.names:
-                        raise FormatError(
-                            f"{self.target}: some files of the run give the columns {', '.join(schema.names)}, others "
-                            f"{', '.join(table.schema.names)}; give all of them the same"
-                        )
-                    add(table)
-        self.remove()
-
-    def remove(self) -> None:
-        """Remove the parts."""
-        storage.remove(self.folder)
+            with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
+                notes = file.schema_arrow.metadata or {}
+            if notes.get(MADE_FROM) != task.stamp(piece).encode():
+                continue
+            into.merge(_from_bytes(notes[PARTIAL]))
+        except (FormatError, KeyError, ValueError, msgspec.MsgspecError):  # torn by a machine that stopped
+            continue
+        found.add(piece.number)
+    return found
 
 
-def read_batches(address: str) -> Iterator[Any]:
-    """Go through the record batches of a Parquet file."""
-    _, file = _opened(address)
-    with file:
-        yield from file.iter_batches(batch_size=ROWS_AT_ONCE)
+def check_target(target: str, pieces: Sequence[Piece]) -> None:
+    """Refuse a place for the table where it would replace something else."""
+    whole = target.rstrip("/")
+    if any(f"{storage.absolute(piece.file)}/".startswith(f"{storage.absolute(whole)}/") for piece in pieces):
+        raise OutputError(f"{target}: is the run itself; write the scores to another file")
+    if os.path.splitext(whole)[1] not in (*ENDINGS, ""):
+        raise OptionError(f"<<episodes>> {target}: the ending must be .parquet, .csv or .jsonl, or none for a folder")
+    inside = storage.names_in(whole) if storage.is_folder(whole) else []
+    if storage.is_folder(whole) and (whole.endswith(ENDINGS) or not all(name.startswith("part-") for name in inside)):
+        raise OutputError(f"{target}: is a folder that holds other things; name another place for the scores")
 
 
-@contextmanager
-def written(address: str, schema: Any) -> Iterator[Callable[[Any], None]]:
-    """Give a function that adds a table to a Parquet file; it gets its name when it is complete.
+def assemble(target: str, count: int, metadata: Mapping[bytes, bytes]) -> list[str]:
+    """Put the parts together under the table's name; return the files that it is in."""
+    parts = [path_of(target, number) for number in range(count)]
+    kept = {path.rpartition("/")[2] for path in parts}
+    for name in storage.names_in(folder_of(target)):
+        if name not in kept:  # what others left who were interrupted
+            storage.remove(f"{folder_of(target)}/{name}")
+    if not target.endswith(ENDINGS):
+        storage.move(folder_of(target), target.rstrip("/"))
+        return [f"{target.rstrip('/')}/{path.rpartition('/')[2]}" for path in parts]
+    if target.endswith(".parquet"):
+        _as_parquet(target, parts, metadata)
+    else:
+        write_rows(target, (batch for path in parts for batch in _batches(path)))
+    storage.remove(folder_of(target))
+    return [target] if target.endswith(".parquet") else []
 
-    Numbers are stored as they are, since scores hardly repeat; pages carry checksums.
-    """
+
+def write_rows(target: str, batches: Iterable[Any]) -> None:
+    """Write record batches as CSV or JSON lines; what is infinite is empty or null."""
+    import json
+
     import pyarrow as pa
-    import pyarrow.parquet as pq
+    from pyarrow import csv
 
-    words = [field.name for field in schema if not pa.types.is_floating(field.type)]
-    words += [f"{field.name}.list.element" for field in schema if pa.types.is_list(field.type)]
+    with storage.replacing(target) as stream:
+        if target.endswith(".csv"):
+            writer = None
+            for batch in batches:
+                plain = _plain(batch)
+                writer = writer or csv.CSVWriter(stream, plain.schema)
+                writer.write(plain)
+            if writer is not None:
+                writer.close()
+        else:
+            for batch in batches:
+                rows = pa.Table.from_batches([_plain(batch)]).to_pylist()
+                stream.write("".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode())
+
+
+def _plain(batch: Any) -> Any:
+    """Return a batch without codes for names, and with nothing in place of infinity."""
+    import pyarrow as pa
+
+    columns = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            columns[name] = column.dictionary_decode()
+        elif pa.types.is_floating(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            columns[name] = pa.array(values, mask=~np.isfinite(values))
+        else:
+            columns[name] = column
+    return pa.record_batch(columns)
+
+
+def _as_parquet(target: str, parts: Sequence[str], metadata: Mapping[bytes, bytes]) -> None:
+    import pyarrow as pa
+
+    batches = (batch for path in parts for batch in _batches(path) if len(batch))
+    first = next(batches, None)
+    if first is None:
+        first = pa.record_batch({"episode": pa.array([], pa.string())})
+    schema = pa.schema([(name, _type(kind)) for name, kind in zip(first.schema.names, first.schema.types, strict=True)])
+    with storage.writing_parquet(target, schema.with_metadata(dict(metadata))) as out:
+        for batch in (first, *batches):
+            if batch.schema.names != schema.names:
+                raise FormatError(
+                    f"{target}: some files of the run give the columns {', '.join(schema.names)}, others "
+                    f"{', '.join(batch.schema.names)}; give all of them the same"
+                )
+            out.add(pa.Table.from_batches([batch.replace_schema_metadata(None)]).cast(schema))
+
+
+def _type(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.string() if pa.types.is_dictionary(kind) else kind
+
+
+def _batches(path: str) -> Iterable[Any]:
+    with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
+        yield from file.iter_batches()
+
+
+def _to_bytes(done: Partial) -> bytes:
+    answers = None if done.answers is None else done.answers.tobytes()
+    problems = (done.problems.counts, done.problems.first)
+    content = (done.tally.to_bytes(), problems, answers, done.zeroed, done.rows, sorted(done.scenes), done.snap)
+    import base64
+    import zlib
+
+    return base64.b64encode(zlib.compress(msgspec.msgpack.encode(content), 1))
+
+
+def _from_bytes(content: bytes) -> Partial:
+    import base64
+    import zlib
+
     try:
-        with (
-            storage.replacing(address) as stream,
-            pq.ParquetWriter(
-                stream,
-                schema,
-                compression="lz4",
-                use_dictionary=words,
-                write_statistics=words,
-                write_page_checksum=True,
-            ) as writer,
-        ):
-            yield writer.write_table
-    except pa.ArrowException as error:
-        raise OutputError(f"{address}: cannot be written: {error}") from None
-
-
-def _opened(address: str) -> tuple[Any, Any]:
-    file = storage.parquet_file(storage.open_file(address))
-    return file.schema_arrow, file
-
-
-def _tables(address: str) -> Iterable[Any]:
-    import pyarrow as pa
-
-    schema, file = _opened(address)
-    with file:
-        for number in range(file.num_row_groups):
-            yield file.read_row_group(number).replace_schema_metadata(None).cast(pa.schema(schema, metadata=None))
+        unpacked = zlib.decompress(base64.b64decode(content))
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    tally, (counts, first), answers, zeroed, rows, scenes, snap = msgspec.msgpack.decode(unpacked)
+    named = {kind: [Problem(*problem) for problem in some] for kind, some in first.items()}
+    numbers = None if answers is None else np.frombuffer(answers, dtype=np.int64)
+    problems = Problems(counts=counts, first=named)
+    return Partial(Tally.from_bytes(tally), problems, numbers, zeroed, rows, set(scenes), snap)

@@ -1,22 +1,32 @@
-"""Everything that is wrong with a run: records that cannot be read, and what does not fit the references."""
+"""validate: everything that is wrong with a run, at once. Records that cannot be read, and what does not fit."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from wayscore.episodes import References, Run
-from wayscore.episodes.problems import detail, find_problems, summary
+import numpy as np
+
+from wayscore.convention.presets import find_convention
+from wayscore.episodes.join import first_answers, names_only, sort_out
+from wayscore.episodes.matching import Matcher
+from wayscore.episodes.problems import POLICIES, Problem, Problems, summary
+from wayscore.episodes.references import References
+from wayscore.episodes.targets import make_targets
+from wayscore.evaluation.inputs import GivenRun, find_distances, find_references, find_run
 from wayscore.formats import Fault
-from wayscore.report.layout import counted
+
+SHOWN = 20
+"""Problems of one kind that are listed, unless all are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
-    """All that is wrong with a run.
+class Findings(Sequence[str]):
+    """All that is wrong with a run: as a list, one sentence per problem.
 
     Attributes:
         run: its name.
@@ -35,34 +45,6 @@ class Findings:
     counts: Mapping[str, int]
     summaries: Mapping[str, str]
     problems: Mapping[str, Sequence[Mapping[str, Any]]]
-
-    @classmethod
-    def of(
-        cls, run: Run, references: References, graphs: Mapping[str, Any] | None, faults: list[Fault], most: int | None
-    ) -> Findings:
-        """Find what does not fit the references, and tell at most so many problems of each kind."""
-        kinds = find_problems(run, references, graphs)
-        faults = sorted(faults, key=_number)  # readers find wrong types first, and then what they mean
-        damaged = {fault.episode for fault in faults}  # these are answered, if badly
-        kinds["missing"] = tuple(name for name in kinds["missing"] if name not in damaged)
-        counts = {"damaged": len(faults)} | {kind: len(names) for kind, names in kinds.items()}
-        summaries = {kind: summary(kind, len(names), references) for kind, names in kinds.items()}
-        summaries["damaged"] = f"{counted(len(faults), 'record')} cannot be read"
-        problems: dict[str, list[dict[str, Any]]] = {"damaged": [asdict(fault) for fault in faults[:most]]}
-        for kind, names in kinds.items():
-            problems[kind] = [
-                {"episode": name, "what": detail(kind, name, run, references, graphs)} for name in names[:most]
-            ]
-        present = [kind for kind, count in counts.items() if count]
-        return cls(
-            run.name,
-            references.name,
-            len(run.queries),
-            len(references.episodes),
-            {kind: counts[kind] for kind in present},
-            {kind: summaries[kind] for kind in present},
-            {kind: problems[kind] for kind in present},
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
@@ -97,11 +79,97 @@ class Findings:
         else:
             yield f"{self.run}: {scope}, no problem found"
 
+    def _sentences(self) -> list[str]:
+        found = [str(Fault(**problem)) for problem in self.problems.get("damaged", ())]
+        for kind, problems in self.problems.items():
+            if kind != "damaged":
+                said = _ONE[kind]
+                found += [f"episode {one['episode']}: {said}" + _detail(one["what"]) for one in problems]
+        return found
+
+    def __len__(self) -> int:
+        return sum(map(len, self.problems.values()))
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._sentences()[number]
+
+    def __repr__(self) -> str:
+        return f"<Findings: {list(self.lines())[-1]}>"
+
+
+def validate(
+    run: Any,
+    references: References | str | os.PathLike[str],
+    graphs: Any = None,
+    *,
+    most: int | None = SHOWN,
+    run_format: str | None = None,
+    reader: Mapping[str, Any] | None = None,
+) -> Findings:
+    """Check a run against its references and list every problem.
+
+    Args:
+        run: result files in any form that `ws.evaluate` takes.
+        references: the ground-truth paths; test splits too, whose paths are withheld.
+        graphs: connectivity files, or scene -> graph; with them unknown nodes and impossible moves are found.
+        most: how many problems of each kind to list; None for all.
+        run_format: how the run is written, where its beginning does not tell.
+        reader: settings of the references' reader.
+    """
+    known = find_references(references, reader)
+    assert known is not None
+    convention = find_convention("paper")
+    distances = names_only(known) if graphs is None else find_distances(graphs, known, convention)
+    given = find_run(run, run_format)
+    faults: list[Fault] = []
+    # A test split can be checked though it cannot be scored.
+    matcher = Matcher(make_targets(replace(known, withheld=False), distances, convention))
+    targets = matcher.targets.references
+    assert targets is not None
+    problems = Problems(most)
+    counts = np.zeros(len(targets), dtype=np.int64)
+    answers = 0
+    policies = {kind: allowed[0] for kind, allowed in POLICIES.items()}
+    for batch in [given.batch] if isinstance(given, GivenRun) else given.batches(faults):
+        matched = matcher.match(batch)
+        first_answers([(batch, matched)], len(targets), counts)
+        sort_out(matched, batch, matcher, policies, problems, None)
+        answers += len(batch)
+    faults.sort(key=_number)  # readers find wrong types first, and then what they mean
+    damaged = {fault.episode for fault in faults}  # these are answered, if badly
+    for kind, which in (("missing", counts == 0), ("duplicate", counts > 1)):
+        numbers = [n for n in np.flatnonzero(which).tolist() if kind != "missing" or targets.episodes[n] not in damaged]
+        named = (Problem(int(targets.order[n]), targets.episodes[n], "") for n in numbers)
+        problems.add(kind, len(numbers), named)
+    kinds = [kind for kind in POLICIES if problems.counts.get(kind)]
+    listed: dict[str, Any] = {"damaged": [asdict(fault) for fault in faults[:most]]} if faults else {}
+    listed |= {kind: [{"episode": one.episode, "what": one.what} for one in problems.first[kind]] for kind in kinds}
+    summaries = {kind: summary(kind, problems.counts[kind], known.name, len(targets)) for kind in kinds}
+    if faults:
+        summaries["damaged"] = f"{len(faults):,} record{'' if len(faults) == 1 else 's'} cannot be read"
+    totals = ({"damaged": len(faults)} if faults else {}) | {kind: problems.counts[kind] for kind in kinds}
+    return Findings(given.name, known.name, answers, len(targets), totals, summaries, listed)
+
+
+_ONE = {
+    "missing": "has no answer",
+    "unknown": "is not in the references",
+    "duplicate": "is answered more than once",
+    "start": "its query does not begin where its reference does",
+    "move": "its query takes a step that is not an edge",
+    "node": "its query visits a node that its scene does not have",
+}
+"""What is wrong with one episode, by kind."""
+
+
+def _detail(what: str) -> str:
+    return f" ({what})" if what else ""
+
 
 def _damaged(faults: Sequence[Fault]) -> Iterator[str]:
-    """Tell faults, and what most of them miss only once."""
-    told = Counter(fault.expected for fault in faults if fault.expected)
-    common = told.most_common(1)[0][0] if told else ""
+    """List faults, and what most of them should have been only once."""
+    said = Counter(fault.expected for fault in faults if fault.expected)
+    common = said.most_common(1)[0][0] if said else ""
     for fault in faults:
         yield f"  {replace(fault, expected='') if fault.expected == common else fault}"
     if common:
@@ -112,3 +180,6 @@ def _number(fault: Fault) -> int:
     """Return where a fault is, for sorting: what concerns the whole file comes first."""
     found = re.search(r"\d+", fault.where)
     return int(found[0]) if found else -1
+
+
+__all__ = ["Findings", "validate"]

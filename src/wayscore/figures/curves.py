@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from wayscore.errors import OptionError
-from wayscore.figures.style import CYCLE
+from wayscore.figures.style import CYCLE, FRAME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ def draw_learning_curves(
         ax.plot(at, mean, color=color, linewidth=1.3, zorder=3, label=name)
     ax.set(xlabel=x, ylabel=y)
     ax.margins(x=0.02)
-    ax.grid(axis="y", color="#E5E5E5", linewidth=0.5)
+    ax.grid(axis="y", color=FRAME, linewidth=0.5)
     ax.set_axisbelow(True)
     if len(curves) > 1:
         ax.legend()

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention import Convention
-from wayscore.convention.applied import distance_by
-from wayscore.convention.path_step import flatten, resample
-from wayscore.convention.presets import find_convention
+from wayscore.convention.applied import distance_by, flatten
+from wayscore.convention.path_step import apply_path_step
+from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Query, Reference, References, Run
 from wayscore.errors import FormatError, OptionError, PathError, UnknownSceneError, did_you_mean
@@ -104,8 +104,8 @@ def warp_episode(
         paths: Any = [R, *without_repeats([Q])] if rules.repeats == "drop" else [R, Q]
         if rules.plane == "all":
             paths = flatten(paths)
-        if rules.resample:
-            paths = resample(paths, rules.resample, moves=rules.resampling == "moves")
+        if rules.path_step:
+            paths = apply_path_step(paths, rules.path_step, rules.path_step_by)
         R, Q = paths
         alignment = (fast_dtw if rules.warping == "fast" else align)(reference=R, query=Q, distance=distance)
     except PathError as error:
@@ -121,7 +121,7 @@ def warp_episode(
         graph=graph,
         ndtw=math.exp(-alignment.cost / (count * d_th)),
         threshold=float(d_th),
-        convention=rules.signed,
+        convention=signed(rules),
         unit=unit if rules.distance == "given" else "hops",
     )
 

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.figures.style import INK, QUERY, REFERENCE
+from wayscore.palette import COSTS, HIGHLIGHT, UNREACHABLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from wayscore.warping.alignment import Alignment
 
-HIGHLIGHT = "#FFDF8F"
 NUMBERS = 14
 """Up to so many rows and columns each cell shows its cost."""
 TICKS = 20
@@ -54,8 +54,8 @@ def draw_cost_matrix(
     small = max(rows, columns) <= NUMBERS
     if numbers is None:
         numbers = small
-    ramp = ["#FFFFFF", "#D3DCE6", "#8FA3B8"] if numbers else ["#FFFFFF", "#B4C3D3", "#547391"]  # numbers want light
-    shades = LinearSegmentedColormap.from_list("costs", ramp).with_extremes(bad="#F3E3E3")
+    ramp = COSTS[:3] if numbers else COSTS  # numbers are read on light colours only
+    shades = LinearSegmentedColormap.from_list("costs", ramp).with_extremes(bad=UNREACHABLE)
     mesh = ax.pcolormesh(
         np.arange(1, columns + 1),
         np.arange(1, rows + 1),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.convention import Convention
 from wayscore.errors import OptionError
-from wayscore.evaluation.runs import ScoredRun
-from wayscore.figures.episode import WarpedEpisode, warp_episode
+from wayscore.figures.episode import WarpedEpisode, drawable, up_in, warp_episode
 from wayscore.figures.gallery import Panel, figure_panels
 from wayscore.figures.matrix import draw_cost_matrix
 from wayscore.figures.paths import Up, draw_pair, draw_scale, flatten, legend_handles, places
@@ -23,58 +20,55 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from wayscore.distances.graph import Graph
+    from wayscore.evaluation import Result
     from wayscore.warping.alignment import Alignment
     from wayscore.worlds import World
 
 
-def figure_run_gallery(
-    scored: ScoredRun,
-    graphs: Mapping[str, Graph] | None = None,
-    *,
-    count: int = 24,
-    convention: str | Path | Convention = "paper",
-    threshold: float | None = None,
-    up: Up = "z",
-) -> Figure:
+def figure_run_gallery(result: Result, *, count: int = 24, up: Up | None = None) -> Figure:
     """Draw episodes of a run, evenly from the highest nDTW to the lowest, with their names.
 
     Args:
-        scored: a run with its scores.
-        graphs: scene -> graph; None where paths are coordinates.
+        result: what `wayscore.evaluate` returned for the run, with nDTW among its metrics.
         count: how many episodes.
-        convention: what the run was scored by.
-        threshold: what it was scored with; the convention's by default.
-        up: the axis of three-dimensional positions that is looked along.
+        up: the axis of three-dimensional positions that is looked along; that of the references' format by default.
     """
-    pairs = {reference.episode: (reference, query) for reference, query in scored.joined.pairs}
-    values = dict(zip(scored.table.episodes, scored.table["nDTW"].tolist(), strict=True))
-    ranked = sorted(pairs, key=lambda name: -values[name])
+    inputs = result.inputs
+    if inputs is None or inputs.references is None:
+        raise OptionError(f"{result.name}: a gallery draws paths; evaluate the run and its references again")
+    references, queries = inputs.references, inputs.queries()
+    values = dict(zip(result.episodes, result["nDTW"].tolist(), strict=True))
+    ranked = sorted((name for name in values if name in queries), key=lambda name: -values[name])
     if not ranked:
-        raise OptionError(f"{scored.name} answers no episode of {scored.joined.references}, so there is none to draw")
+        raise OptionError(f"{result.name} answers no episode of {references.name}, so there is none to draw")
     ranks = np.linspace(0, len(ranked) - 1, min(count, len(ranked))).round().astype(int)
+    graphs = drawable(inputs.distances, references)
+    options: dict[str, Any] = {"convention": inputs.convention, "threshold": result.settings["threshold"]}
     panels = []
     for rank in ranks.tolist():
-        one = warp_episode(*pairs[ranked[rank]], graphs, convention=convention, threshold=threshold)
+        name = ranked[rank]
+        one = warp_episode(references.episodes[name], queries[name], graphs, **options)
         panels.append(
             Panel(f"{one.ndtw:.2f}", one.reference, one.query, one.graph, one.alignment, note=_short(one.episode))
         )
     caption = (
-        f"{counted(len(panels))} of {scored.name}'s {len(ranked):,} on {scored.joined.references}, evenly from the "
-        "highest nDTW to the lowest: reference (blue), query (orange) and the warping between them (dashed), with "
-        "nDTW and the episode's name above. Seen from above; each map has its own scale."
+        f"{counted(len(panels))} of {result.name}'s {len(ranked):,} on {references.name}, evenly from the highest nDTW "
+        "to the lowest: reference (blue), query (orange) and the warping between them (dashed), with nDTW and the "
+        "episode's name above. Seen from above; each map has its own scale."
     )
-    return figure_panels(panels, up=up, caption=caption)
+    return figure_panels(panels, up=up or up_in(references), caption=caption)
 
 
-def figure_run_metrics(scored: ScoredRun, *, x: Sequence[str] = ("SR", "NE", "CLS"), y: str = "nDTW") -> Figure:
-    """Draw one metric against others, a dot an episode of a run."""
+def figure_run_metrics(result: Result, *, x: Sequence[str] = ("SR", "NE", "CLS"), y: str = "nDTW") -> Figure:
+    """Draw one metric against others, one dot per episode of a run."""
+    references = result.settings.get("references") or {"name": "its own references"}
     caption = (
-        f"{y} against {', '.join(x)} of {scored.name} on {scored.joined.references}, a dot for each of "
-        f"{counted(len(scored.table))}. Where a metric is 0 or 1, boxes show quartiles and whiskers 5 to 95 %."
+        f"{y} against {', '.join(x)} of {result.name} on {references['name']}, one dot for each of "
+        f"{counted(len(result))}. Where a metric is 0 or 1, boxes show quartiles and whiskers 5 to 95 %."
     )
     if "NE" in x:
-        caption += f" Dashed: the success threshold, {scored.table.settings['threshold']:g}."
-    return figure_metrics(scored.table, x=x, y=y, caption=caption)
+        caption += f" Dashed: the success threshold, {result.settings['threshold']:g}."
+    return figure_metrics(result, x=x, y=y, caption=caption)
 
 
 def figure_alignment(one: WarpedEpisode, *, up: Up = "z") -> Figure:

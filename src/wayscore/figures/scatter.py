@@ -1,9 +1,9 @@
-"""One metric against another, a dot an episode."""
+"""One metric against another, one dot per episode."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,25 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from wayscore.metrics import Metric
-    from wayscore.scoring.table import ScoreTable
+
+
+class Scores(Protocol):
+    """One value per episode and metric: a `ScoreTable` or a `Result`."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What they were scored with."""
+
+    def __getitem__(self, symbol: str, /) -> NDArray[np.float64]: ...
+
+    def __len__(self) -> int: ...
+
 
 GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it fill an interval evenly: dots of one value are spread without chance."""
 
 
-def draw_metric_scatter(
-    ax: Axes, table: ScoreTable | Mapping[str, ScoreTable], *, x: str = "NE", y: str = "nDTW"
-) -> Axes:
+def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: str = "NE", y: str = "nDTW") -> Axes:
     """Draw an episode's scores by two metrics as a dot, for one table or several in colours of their own.
 
     Where `x` is either 0 or 1 (SR, OSR), dots are spread sideways and boxes show quartiles. Episodes where a metric
@@ -82,7 +92,7 @@ def draw_metric_scatter(
 
 
 def figure_metrics(
-    table: ScoreTable | Mapping[str, ScoreTable],
+    table: Scores | Mapping[str, Scores],
     *,
     x: Sequence[str] = ("SR", "NE", "CLS"),
     y: str = "nDTW",

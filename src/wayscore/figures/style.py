@@ -12,21 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import MissingPackageError, OptionError, did_you_mean
+from wayscore.palette import RUNS, light
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-REFERENCE = "#0072B2"
-QUERY = "#E69F00"
-LINK = "#4D4D4D"
-EDGE = "#DEDEDE"
-NODE = "#C4C4C4"
-FRAME = "#BFBFBF"
-INK = "#262626"
-FAINT = "#737373"
-CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-"""Okabe and Ito's colours, which colour-blind readers tell apart, and a grey for an eighth."""
+REFERENCE, QUERY = light("reference"), light("query")
+EDGE, NODE, FRAME = light("edge"), light("node"), light("line")
+INK, FAINT = light("ink"), light("muted")
+LINK = INK
+CYCLE = (REFERENCE, *map(light, RUNS))
+"""Colours of several runs or curves in one picture."""
 COLUMN = 3.25
 """The width of one column of a paper, inches."""
 PAGE = 6.75

@@ -12,34 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wayscore.episodes import References, Run
+from wayscore.episodes.references import References, Run
 from wayscore.formats.base import Format, choose, read_with
 from wayscore.formats.faults import Fault
-from wayscore.formats.files import read
-from wayscore.formats.ndh import NDH_FORMAT
-from wayscore.formats.r2r import R2R_FORMAT, R4R_FORMAT
-from wayscore.formats.reverie import REVERIE_FORMAT
-from wayscore.formats.rxr import RXR_FORMAT
-from wayscore.formats.street import STREET_FORMAT, load_street_graph
-from wayscore.formats.table import TABLE_FORMAT
-from wayscore.formats.vlnce import VLNCE_FORMAT
+from wayscore.formats.files import MEMBER_MARK, read
+from wayscore.formats.plan import plan_run
+from wayscore.formats.registry import FORMATS
+from wayscore.formats.street import load_street_graph
 
 __all__ = ["FORMATS", "Fault", "Format", "load_references", "load_run", "load_street_graph"]
-
-FORMATS: dict[str, Format] = {
-    form.name: form
-    for form in (
-        R2R_FORMAT,
-        R4R_FORMAT,
-        RXR_FORMAT,
-        NDH_FORMAT,
-        REVERIE_FORMAT,
-        VLNCE_FORMAT,
-        STREET_FORMAT,
-        TABLE_FORMAT,
-    )
-}
-"""The formats that wayscore reads by itself, by name; plug-ins come besides."""
 
 
 def load_references(
@@ -87,21 +68,19 @@ def load_run(
     *,
     member: str | None = None,
     faults: list[Fault] | None = None,
-    **options: Any,
 ) -> Run:
     """Read the run of one agent.
 
     Args:
-        path: the file, gzipped or not; `archive.tar.gz::name` reads one member of a tar.
+        path: the file, gzipped or not, a folder or a pattern; `archive.tar.gz::name` reads one member of a tar.
         format: how it is written; without it, the file's beginning tells.
         member: the member of a tar to read, instead of `::name`.
         faults: a list that receives what is wrong with single records, which are left out then; without it, the first
             is an error.
-        **options: what the format offers; those of wayscore offer none for runs.
 
     Raises:
         FormatError: the file is missing, damaged, too large, or of another kind.
-        OptionError: the format or the option is unknown.
+        OptionError: the format is unknown.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -112,8 +91,5 @@ def load_run(
     >>> run.name, run.format, run.queries["4332_1"].path
     ('agent', 'r2r', ['a', 'b'])
     """
-    source = replace(read(path, member), faults=faults)
-    form = choose(source, "run", format, FORMATS)
-    run = read_with(form, source, "run", options, FORMATS)
-    assert isinstance(run, Run)
-    return run
+    plan = plan_run(path if member is None else f"{os.fspath(path)}{MEMBER_MARK}{member}", format)
+    return Run(plan.name, plan.format, [query for batch in plan.batches(faults) for query in batch.to_queries()])

@@ -13,10 +13,11 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
-from wayscore.episodes import Query, Reference, References, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Query, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.beginning import Beginning, look
-from wayscore.formats.faults import Fault
+from wayscore.formats.faults import EMPTY_PATH, Fault
 from wayscore.formats.files import Source
 
 ENTRY_POINTS = "wayscore.formats"
@@ -44,11 +45,11 @@ class Format(Protocol):
     def references(self, source: Source) -> References:
         """Read references; further keyword arguments are the format's options."""
 
-    def run(self, source: Source) -> Run:
-        """Read a run; further keyword arguments are the format's options.
+    def run(self, source: Source) -> EpisodeBatch:
+        """Read the answers of a run; further keyword arguments are the format's options.
 
         A record that is wrong goes to `source.refuse`, which raises an error, or notes it where `wayscore validate`
-        lists them all.
+        lists them all. The content may be a part of the file: some of its lines.
         """
 
 
@@ -72,9 +73,9 @@ def choose(source: Source, kind: Kind, name: str | None, known: Mapping[str, For
 
 def read_with(
     form: Format, source: Source, kind: Kind, options: Mapping[str, Any], known: Mapping[str, Format]
-) -> References | Run:
+) -> References | EpisodeBatch:
     """Call a format's reader with its options; where it fails on another kind of file, say what that looks like."""
-    reader: Callable[..., References | Run] = form.references if kind == "references" else form.run
+    reader: Callable[..., References | EpisodeBatch] = form.references if kind == "references" else form.run
     takes = [name for name, p in inspect.signature(reader).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for option in options:
         if option not in takes:
@@ -118,19 +119,15 @@ def make_references(source: Source, form: Format, episodes: Iterable[Reference])
     return References(source.name, form.name, by_name, withheld)
 
 
-def make_run(source: Source, form: Format, queries: Iterable[Query]) -> Run:
-    """Gather queries, keeping the first of each name and listing the others."""
-    by_name: dict[str, Query] = {}
-    duplicates: dict[str, None] = {}
+def make_batch(source: Source, queries: Iterable[Query]) -> EpisodeBatch:
+    """Gather answers, refusing those without a path."""
+    answers = []
     for query in queries:
-        if query.episode in by_name:
-            duplicates[query.episode] = None
-            continue
-        if not len(query.path):
-            source.refuse(Fault("its path is empty; an agent that never moves has its start", episode=query.episode))
-            continue
-        by_name[query.episode] = query
-    return Run(source.stem, form.name, by_name, tuple(duplicates))
+        if len(query.path):
+            answers.append(query)
+        else:
+            source.refuse(Fault(EMPTY_PATH, episode=query.episode))
+    return EpisodeBatch.from_queries(answers, where=lambda row: f"{source}, episode {answers[row].episode!r}")
 
 
 _OTHERS: dict[str, Callable[[Beginning], bool]] = {

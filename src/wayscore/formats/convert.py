@@ -1,38 +1,29 @@
-"""Any run or reference file to Parquet, once, for bulk work: a chunk at a time, so that files may be of any size.
-
-Each chunk becomes a part beside the result, which gets its name when all parts are there; work that was stopped can go
-on from the parts that are finished.
-"""
+"""convert: any run or reference file to Parquet, once, for work with many episodes."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
-from wayscore import __version__
-from wayscore.episodes import References
+from wayscore.episodes.references import Query, Reference, References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
-from wayscore.evaluation.parts import Parts
-from wayscore.formats import storage
-from wayscore.formats.base import Kind
+from wayscore.formats import load_references, storage
+from wayscore.formats.base import Kind, choose
 from wayscore.formats.beginning import PARQUET_MAGIC, look
-from wayscore.formats.columns import notes_of
-from wayscore.formats.cutting import can_cut, cut, read_chunk, read_whole
-from wayscore.formats.inputs import Input, scenes_of
-from wayscore.formats.layout import CHECKSUM, FORMAT, OPTIONS, Labels, Layout, checksum_of, dimension_of, labels_of
-from wayscore.formats.storage import damage, parquet_file
+from wayscore.formats.columns import FORMAT, OPTIONS
+from wayscore.formats.files import MEMBER_MARK, Source, read
+from wayscore.formats.layout import CHECKSUM, Checksum, Labels, Layout, checksum_of, dimension_of
+from wayscore.formats.plan import head_of, plan_run
+from wayscore.formats.registry import FORMATS
 
 ROWS = 100_000
-"""Records of a part."""
-Progress: TypeAlias = Callable[[float, int], None]
-"""Told the share of the file that has been read and the number of rows, after every part."""
-Batch: TypeAlias = tuple[float, Callable[[], list[Any]]]
-"""The share of a file that has been read after some of its records, and a function that reads them."""
+"""Rows that are written at once."""
+Progress = Callable[[int, int], None]
+"""Called with how many rows are done, and of how many (0 where that is not known)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +33,10 @@ class Converted:
     Attributes:
         file: where it is.
         rows: how many it has.
-        checksum: of its content (SHA-256, hexadecimal), however it was cut.
+        checksum: of its content (SHA-256, hexadecimal), however its rows were grouped.
         kind: "references" or "run".
         read: bytes of the file that it was made from.
         written: bytes that it has.
-        kept: how many of its parts were there already.
     """
 
     file: str
@@ -55,7 +45,6 @@ class Converted:
     kind: Kind
     read: int
     written: int
-    kept: int = 0
 
 
 def convert(
@@ -64,15 +53,13 @@ def convert(
     *,
     references: str | os.PathLike[str] | References | None = None,
     kind: Kind | None = None,
-    rows: int = ROWS,
-    resume: bool = False,
     progress: Progress | None = None,
     **reader_options: Any,
 ) -> Converted:
-    """Convert a run or a reference file to Parquet, which `load_run` and `load_references` read as the original.
+    """Convert a run or a reference file to Parquet, which is read wherever the original is.
 
-    Of several answers to one episode all are kept. Stopped work leaves its parts in a folder named as the target with
-    `.parts` at its end.
+    JSON lines and Parquet are read in batches, other files whole. Of several answers to one episode all are kept. The
+    target appears when all of it is written.
 
     Args:
         source: the file, in any format that wayscore reads.
@@ -80,10 +67,8 @@ def convert(
         references: what a run answers: each row gets its scene, and labels are numbered scene by scene.
         kind: "run" or "references" where a file could be both: a table with a scene is references, unless it has a
             column `stopped` or `references` are given.
-        rows: records in memory at a time.
-        resume: keep the parts that were finished before, if the file and the settings are still the same.
-        progress: called after every part.
-        **reader_options: settings of the references' reader; with them, a file is read as a whole.
+        progress: called after every batch.
+        **reader_options: settings of the references' reader.
 
     Raises:
         FormatError: naming the line, record or row that cannot be read.
@@ -100,81 +85,51 @@ def convert(
     (1, ['a', 'b'])
     """
     address, wanted = os.fspath(source), os.fspath(target)
-    _check(address, wanted, rows, kind)
-    given = Input.begin(address)
-    form, kind = given.recognise("run" if kind is None and references is not None else kind)
-    if kind == "references" and references is not None:
-        raise OptionError(f"{address}: references need no references; those belong to a run")
-    scenes = None if references is None else scenes_of(references)
-    notes = notes_of(given.source)
-    notes.setdefault(FORMAT, form.name)
-    apart = can_cut(form, kind, reader_options)
-    if apart:
-        batches: Iterable[Batch] = (
-            (chunk.share, partial(read_chunk, given, chunk, form, kind)) for chunk in cut(given, form, rows)
-        )
-        dense = kind == "references" and look(given.source.content).has("dense")
+    _check(address, wanted, kind)
+    kind = kind or ("run" if references is not None else _kind_of(address))
+    if kind == "references":
+        if references is not None:
+            raise OptionError(f"{address}: references need no references; those belong to a run")
+        found = load_references(address, **reader_options)
+        listed = list(found.episodes.values())
+        options = found.name.removeprefix(_source_name(address))
+        notes = {FORMAT: found.format.encode(), **({OPTIONS: options.encode()} if options else {})}
+        layout = Layout("references", dimension_of(listed[0].path), dense=any(r.dense is not None for r in listed))
+        batches: Iterator[Sequence[Any]] = _sliced(listed)
+        scenes, total = None, len(listed)
     else:
-        items, told = read_whole(given, form, kind, reader_options)
-        notes |= {OPTIONS: told} if told else {}
-        batches = _slices(items, rows)
-        dense = kind == "references" and any(item.dense is not None for item in items)
-    work = _Work(address, kind, scenes, dense, {name: note.encode() for name, note in notes.items()})
-    settings = [
-        __version__,
-        address,
-        given.stamp,
-        form.name,
-        kind,
-        rows,
-        dense,
-        sorted(notes.values()),
-        _digest(scenes),
-    ]
-    parts = Parts(wanted)
-    if not resume:
-        parts.remove()
-    kept = count = 0
-    for number, (share, make) in enumerate(batches):
-        made_from = json.dumps([*settings, number])
-        if resume and apart and parts.is_finished(count, made_from):
-            work.take(parts, count)
-            kept += 1
-        elif not work.write(make(), parts, count, made_from):
-            continue  # blank lines
-        count += 1
-        if progress is not None:
-            progress(share, work.rows)
-    if work.layout is None:
-        raise FormatError(f"{address}: holds no episodes; expected at least one")
-    schema = work.layout.schema(work.labels)
-    with damage(f"{parts.folder} (convert without --resume to make it anew)"):
-        checksum = checksum_of(schema, (batch for number in range(count) for batch in _rows(parts.path(number))))
-    parts.assemble(count, {**schema.metadata, CHECKSUM: checksum.encode()})
-    size = len(given.source.content) if given.whole else _size(address)
-    return Converted(wanted, work.rows, checksum, kind, size, _size(wanted), kept)
+        if reader_options:
+            raise OptionError(f"{address}: a run has no reader settings; those belong to references")
+        plan = plan_run(address)
+        scenes = None if references is None else _scenes_of(references)
+        read_in = (batch.to_queries() for batch in plan.batches())
+        some = next(read_in, [])
+        if not some:
+            raise FormatError(f"{address}: holds no episodes; expected at least one")
+        layout = Layout("run", dimension_of(some[0].path), scene=scenes is not None)
+        batches, total, notes = chain([some], read_in), plan.rows, {FORMAT: plan.format.encode()}
+    tell = progress or (lambda _done, _all: None)
+    rows = _write(address, wanted, batches, layout, notes, scenes, lambda done: tell(done, total))
+    return Converted(wanted, *rows, kind, _size(address), _size(wanted))
 
 
 def check(file: str | os.PathLike[str]) -> Converted:
-    """Read all of a converted file and compare it with the checksums that it carries.
+    """Read all of a converted file and compare it with the checksum that it carries.
 
     Raises:
         FormatError: it was not written by `convert`, or is not what was written.
     """
     address = os.fspath(file)
-    with damage(address), storage.open_file(address) as stream:
+    with storage.damage(address), storage.open_native(address) as stream:
         if stream.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
             raise FormatError(f"{address}: is not Parquet; `wayscore convert` makes it so")
-        opened = parquet_file(stream)
+        opened = storage.parquet_file(stream)
         schema = opened.schema_arrow
         said = (schema.metadata or {}).get(CHECKSUM)
         if said is None:
             raise FormatError(f"{address}: carries no checksum; `wayscore convert` writes files that do")
         rows = opened.metadata.num_rows
-        try:
-            found = checksum_of(schema, opened.iter_batches())
-        except FormatError as error:
-            raise FormatError(f"{address}: is not what was written: {error}") from None
+        found = checksum_of(schema, opened.iter_batches())
     if found.encode() != said:
         raise FormatError(
             f"{address}: is not what was written: its checksum is {found}, and it should be "
@@ -184,82 +139,81 @@ def check(file: str | os.PathLike[str]) -> Converted:
     return Converted(address, rows, found, "run" if "stopped" in schema.names else "references", size, size)
 
 
-@dataclass(slots=True)
-class _Work:
-    """What the parts so far have settled: the columns, the codes of labels, and the names of references."""
-
-    address: str
-    kind: Kind
-    scenes: Mapping[str, str] | None
-    dense: bool
-    notes: Mapping[bytes, bytes]
-    layout: Layout | None = None
-    labels: Labels = field(default_factory=Labels)
-    names: set[str] = field(default_factory=set)
-    rows: int = 0
-
-    def write(self, items: list[Any], parts: Parts, number: int, made_from: str) -> bool:
-        """Make a part of some records, if there are any."""
-        if not items:
-            return False
-        table = self._table(items)
-        with parts.writing(number, table.schema, made_from) as add:
-            add(table)
-        return True
-
-    def _table(self, items: list[Any]) -> Any:
-        if self.layout is None:
-            self._begin(dimension_of(items[0].path))
-        assert self.layout is not None
-        if self.kind == "references":
-            self._add_names([item.episode for item in items])
-        scenes = None if self.scenes is None else [self._scene(item.episode, self.scenes) for item in items]
-        try:
-            table = self.layout.table(items, self.labels, scenes)
-        except FormatError as error:
-            raise FormatError(f"{self.address}, {error}") from None
-        self.rows += len(items)
-        return table
-
-    def take(self, parts: Parts, number: int) -> None:
-        """Go on after a part that is there already."""
-        with damage(parts.path(number)), storage.open_file(parts.path(number)) as stream:
-            file = parquet_file(stream)
-            schema = file.schema_arrow
-            self.rows += file.metadata.num_rows
-            if self.kind == "references":
-                self._add_names(file.read(columns=["episode"]).column("episode").to_pylist())
-        known = labels_of(schema, parts.path(number))
-        self.labels = Labels(known)
-        if self.layout is None:
-            self._begin(None if known is not None else schema.field("path").type.value_type.list_size)
-
-    def _begin(self, dimension: int | None) -> None:
-        self.layout = Layout(self.kind, dimension, self.scenes is not None, self.dense, self.notes)
-
-    def _add_names(self, names: list[str]) -> None:
-        if not self.names.isdisjoint(names):
-            twice = next(name for name in names if name in self.names)
-            raise FormatError(
-                f"{self.address}: episode {twice!r} comes twice; a run could mean either, so keep one of them"
-            )
-        self.names.update(names)
-
-    def _scene(self, episode: str, scenes: Mapping[str, str]) -> str:
-        if episode not in scenes:
-            hint = did_you_mean(episode, scenes) if len(scenes) < 10_000 else ""
-            raise FormatError(
-                f"{self.address}: episode {episode!r} is none of the {len(scenes):,} of the references{hint or ';'} "
-                "give those that this run answers"
-            )
-        return scenes[episode]
+def _write(
+    address: str,
+    target: str,
+    batches: Iterator[Sequence[Query | Reference]],
+    layout: Layout,
+    notes: Mapping[bytes, bytes],
+    scenes: Mapping[str, str] | None,
+    progress: Callable[[int], Any],
+) -> tuple[int, str]:
+    """Write rows; return how many, and their checksum."""
+    labels, rows = Labels(), 0
+    sums = Checksum()
+    with storage.writing_parquet(target, layout.schema().with_metadata(dict(notes))) as out:
+        for items in batches:
+            where = None if scenes is None else [_scene(address, item.episode, scenes) for item in items]
+            try:
+                table = layout.table(items, labels, where)
+            except FormatError as error:
+                raise FormatError(f"{address}, {error.args[0]}") from None
+            out.add(table.replace_schema_metadata(dict(notes)))
+            sums.add(table)
+            rows += len(items)
+            progress(rows)
+        described = {**notes, **layout.labels(labels)}
+        schema = layout.schema().with_metadata(described)
+        checksum = sums.of(schema)
+        out.describe({**described, CHECKSUM: checksum.encode()})
+    return rows, checksum
 
 
-def _check(source: str, target: str, rows: int, kind: str | None) -> None:
-    if rows < 1:
-        raise OptionError(f"a part has at least one row, got {rows}")
+def _kind_of(address: str) -> Kind:
+    """Say what a file is: rows of a table that have a scene are a run if they say whether the agent stopped."""
+    head = _head(address)
+    try:
+        form = choose(head, "references", None, FORMATS)
+    except FormatError:
+        return "run"
+    beginning = look(head.content)
+    return "run" if "run" in form.sniff(beginning) and beginning.has("stopped") else "references"
+
+
+def _head(address: str) -> Source:
+    if storage.is_remote(address) or os.path.isfile(address):
+        return head_of(address)
+    return read(address) if not os.path.isdir(address) else head_of(storage.find_files(address)[0])
+
+
+def _sliced(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), ROWS):
+        yield items[start : start + ROWS]
+
+
+def _scenes_of(references: str | os.PathLike[str] | References) -> Mapping[str, str]:
+    known = references if isinstance(references, References) else load_references(references)
+    return {name: reference.scene for name, reference in known.episodes.items()}
+
+
+def _scene(address: str, episode: str, scenes: Mapping[str, str]) -> str:
+    if episode not in scenes:
+        hint = did_you_mean(episode, scenes) if len(scenes) < 10_000 else ""
+        raise FormatError(
+            f"{address}: episode {episode!r} is none of the {len(scenes):,} of the references{hint or ';'} "
+            "give those that this run answers"
+        )
+    return scenes[episode]
+
+
+def _source_name(address: str) -> str:
+    archive, _, member = address.partition(MEMBER_MARK)
+    return Source(Path(archive), b"", member).name
+
+
+def _check(source: str, target: str, kind: str | None) -> None:
     if kind not in (None, "run", "references"):
-        raise OptionError(f"a file is a run or references, got {kind!r}")
+        raise OptionError(f"a file is a run or references, not {kind!r}")
     if not target.endswith(".parquet"):
         raise OptionError(f"{target}: the file to write must end in .parquet")
     if storage.is_remote(target):
@@ -270,23 +224,12 @@ def _check(source: str, target: str, rows: int, kind: str | None) -> None:
     if os.path.isdir(target):
         raise OutputError(f"{target}: cannot be written: it is a folder")
     if os.path.exists(source) and os.path.exists(target) and os.path.samefile(source, target):
-        raise OptionError(f"{target}: would take the place of the file that is converted; choose another name")
-
-
-def _slices(items: list[Any], rows: int) -> Iterator[Batch]:
-    for start in range(0, len(items), rows):
-        yield min(1.0, (start + rows) / len(items)), partial(items.__getitem__, slice(start, start + rows))
-
-
-def _rows(address: str) -> Iterator[Any]:
-    with parquet_file(storage.open_file(address)) as file:
-        yield from file.iter_batches()
-
-
-def _digest(scenes: Mapping[str, str] | None) -> str:
-    return "" if scenes is None else hashlib.sha256(json.dumps(scenes).encode()).hexdigest()
+        raise OptionError(f"{target}: would replace the file that is converted; choose another name")
 
 
 def _size(address: str) -> int:
+    if not storage.is_remote(address):
+        path = address if os.path.exists(address) else address.partition(MEMBER_MARK)[0]
+        return os.path.getsize(path) if os.path.isfile(path) else 0
     system, path = storage.system_of(address)
     return int(system.get_file_info(path).size)

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from wayscore.errors import FormatError
+from wayscore.formats.damaged import Record, cut_json, cut_lines
 from wayscore.formats.faults import FAULTS, loosely, name_of, not_json, wrong_type
 from wayscore.formats.files import Source
-from wayscore.formats.pieces import Piece, cut_json, cut_lines
 
 LINE_LIMIT = 64 * 2**20
 """Bytes that one JSON line may have."""
@@ -54,14 +54,14 @@ def decode_each(
         else:
             records = _decoder(list[record]).decode(content)  # type: ignore[valid-type]
     except FAULTS as error:
-        pieces, whole = (cut_lines(content), True) if lines else cut_json(content)
+        parts, whole = (cut_lines(content, source.lines_before), True) if lines else cut_json(content)
         return [
-            (piece.where, found) for piece, found in _one_by_one(source, pieces, whole, record, names, expected, error)
+            (part.where, found) for part, found in _one_by_one(source, parts, whole, record, names, expected, error)
         ]
     if not records:
         raise FormatError(f"{source}: holds no records; expected {expected}")
     if lines and source.faults is not None:  # many may be asked for, and finding a line means counting lines
-        return zip((piece.where for piece in cut_lines(content)), records, strict=True)
+        return zip((part.where for part in cut_lines(content, source.lines_before)), records, strict=True)
     return enumerate(records)
 
 
@@ -91,9 +91,9 @@ def decode_mapping(source: Source, value: Any, *, expected: str) -> list[tuple[s
     try:
         pairs = _decoder(dict[_Key, value]).decode(source.content)
     except FAULTS as error:
-        pieces, whole = cut_json(source.content)
-        found = _one_by_one(source, pieces, whole, value, (), expected, error)
-        return [(str(piece.episode), item) for piece, item in found]
+        parts, whole = cut_json(source.content)
+        found = _one_by_one(source, parts, whole, value, (), expected, error)
+        return [(str(part.episode), item) for part, item in found]
     if not pairs:
         raise FormatError(f"{source}: holds no episodes; expected {expected}")
     return [(str(key), item) for key, item in pairs.items()]
@@ -104,7 +104,7 @@ def place(number: int | str, source: Source) -> str:
     if isinstance(number, str):
         return number
     lines = source.content.lstrip()[:1] == b"{"
-    return cut_lines(source.content)[number].where if lines else f"record {number}"
+    return cut_lines(source.content, source.lines_before)[number].where if lines else f"record {number}"
 
 
 class _Key(str):
@@ -127,7 +127,7 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
 
 
 def _check_lines(source: Source) -> None:
-    content, start, number = source.content, 0, 1
+    content, start, number = source.content, 0, source.lines_before + 1
     while len(content) - start > LINE_LIMIT:
         end = content.find(b"\n", start, start + LINE_LIMIT + 1)
         if end < 0:
@@ -137,28 +137,28 @@ def _check_lines(source: Source) -> None:
 
 def _one_by_one(
     source: Source,
-    pieces: Sequence[Piece],
+    parts: Sequence[Record],
     whole: bool,
     kind: Any,
     names: Sequence[str],
     expected: str,
     error: Exception,
-) -> list[tuple[Piece, Any]]:
+) -> list[tuple[Record, Any]]:
     """Decode a file record by record that does not decode as a whole, and refuse what is wrong.
 
-    `whole` says that the pieces are all of the file, `error` why it does not decode.
+    `whole` says that the parts are all of the file, `error` why it does not decode.
     """
-    found: list[tuple[Piece, Any]] = []
-    for piece in pieces:
+    found: list[tuple[Record, Any]] = []
+    for part in parts:
         try:
-            found.append((piece, _decoder(kind).decode(piece.content)))
+            found.append((part, _decoder(kind).decode(part.content)))
         except msgspec.ValidationError as fault:
-            episode = name_of(loosely(piece.content), names) if piece.episode is None else piece.episode
-            source.refuse(wrong_type(str(fault), where=piece.where, episode=episode, expected=expected))
+            episode = name_of(loosely(part.content), names) if part.episode is None else part.episode
+            source.refuse(wrong_type(str(fault), where=part.where, episode=episode, expected=expected))
         except FAULTS as fault:
-            where, episode = piece.where, piece.episode
-            source.refuse(not_json(piece.content, fault, names, where=where, episode=episode, expected=expected))
-    if not (whole and len(found) < len(pieces)):  # what is wrong is not in a record, or not only
+            where, episode = part.where, part.episode
+            source.refuse(not_json(part.content, fault, names, where=where, episode=episode, expected=expected))
+    if not (whole and len(found) < len(parts)):  # what is wrong is not in a record, or not only
         if isinstance(error, msgspec.ValidationError):
             at = re.search(r"at `\$\[(\d+)\]", str(error))
             message = str(error).replace(at[0], "at `$") if at else str(error)
@@ -166,7 +166,7 @@ def _one_by_one(
             damage = wrong_type(message, where=where, episode=None, expected=expected)
         else:
             damage = not_json(source.content, error, names, expected=expected)
-        if not pieces:
+        if not parts:
             raise FormatError(damage.of(source))
         rest = f"(before that, {len(found):,} record{'' if len(found) == 1 else 's'} can be read)"
         source.refuse(damage if source.faults is None else replace(damage, what=f"{damage.what} {rest}"))

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -15,6 +15,8 @@ NAMED_LIMIT = 256 * 2**20
 """Bytes up to which a damaged file is decoded once more to name the record; above, the byte is named."""
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What decoding raises."""
+EMPTY_PATH = "its path is empty; an agent that never moves has its start"
+REAL_VALUE = "its real value, or the episode left out"
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 _KINDS = {"array": "a list", "object": "an object", "str": "text", "int": "an integer", "float": "a number"}
 _KINDS |= {"null": "null", "bool": "true or false"}
@@ -151,8 +153,16 @@ def _name_not_finite(
         if isinstance(known, str) and names and steps:  # the field that lists the records
             known, record, steps = steps[0], record[steps[0]], steps[1:]
         where, episode = ("", known) if isinstance(known, str) else (f"record {known}", None)
-    at = "".join(f".{step}" if isinstance(step, str) else f"[{step}]" for step in steps)
-    text = {math.inf: "Infinity", -math.inf: "-Infinity"}.get(bad, "NaN")
-    named = name_of(record, names) if episode is None else episode
-    message = f"{text} is not a finite number - at `${at}`"
-    return wrong_type(message, where=where, episode=named, expected="its real value, or the episode left out")
+    fault = not_finite(bad, steps)
+    return replace(fault, where=where, episode=name_of(record, names) if episode is None else episode)
+
+
+def not_finite(value: float, steps: Sequence[Any]) -> Fault:
+    """Say that a number is not finite; `steps` are the fields and items that lead to it.
+
+    >>> str(not_finite(math.nan, ("path", 2, 0)))
+    "field 'path', item 2, item 0: NaN is not a finite number; expected its real value, or the episode left out"
+    """
+    text = {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    field = ", ".join(f"field {step!r}" if isinstance(step, str) else f"item {step}" for step in steps)
+    return Fault(f"{text} is not a finite number", field=field, expected=REAL_VALUE)

@@ -42,6 +42,7 @@ class Source:
         content: its bytes, decompressed.
         member: its name inside the tar, or empty.
         faults: where what is wrong with its records is collected; None: the first is an error.
+        lines_before: how many lines of the file come before the content, where that is a part of it.
 
     >>> source = Source(Path("results/seq2seq.v2.json.gz"), b"[]")
     >>> source.name, source.stem
@@ -52,6 +53,7 @@ class Source:
     content: bytes
     member: str = ""
     faults: list[Fault] | None = field(default=None, compare=False, repr=False)
+    lines_before: int = 0
 
     def __str__(self) -> str:
         return f"{self.path}{MEMBER_MARK}{self.member}" if self.member else str(self.path)

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Any
 
 from wayscore.convention.presets import find_convention
-from wayscore.episodes import References
+from wayscore.distances.graphs import load_graphs
+from wayscore.episodes.references import References
 from wayscore.errors import OptionError
+from wayscore.formats.street import SCENE, STREET_FORMAT, find_street_graph
 
 
-def distances_for(references: References, graphs: str | Path | None, convention: Any = "paper") -> Any:
+def distances_for(references: References, graphs: str | os.PathLike[str] | None, convention: Any = "paper") -> Any:
     """Return scene -> graph where paths are labels, None (Euclidean) where they are coordinates.
 
-    Links of streets lead both ways, unless the convention counts them as they lead.
+    Links of streets lead both ways, unless the convention counts directed ones.
     """
-    from wayscore.distances.matterport import load_graphs
-    from wayscore.formats.street import SCENE, STREET_FORMAT, find_street_graph
-
     first = next(iter(references.episodes.values()), None)
     if first is None or not isinstance(first.path, list):
         return None
     if graphs is None:
         raise OptionError(
-            f"{references.name}: paths are node names, so distances need the graphs; give the connectivity files with "
-            "--graphs FOLDER or TAR"
+            f"{references.name}: paths are node names, so distances need the graphs; give the connectivity files (a "
+            "folder or a tar) with <<graphs=FOLDER>>"
         )
     if references.format == STREET_FORMAT.name:
         return {SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")}

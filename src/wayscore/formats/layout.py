@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from wayscore.errors import FormatError
 from wayscore.formats.base import Kind
 from wayscore.formats.columns import FORMAT, LABELS, OPTIONS, labels_of
-
-__all__ = ["CHECKSUM", "FORMAT", "LABELS", "OPTIONS", "Labels", "Layout", "checksum_of", "dimension_of", "labels_of"]
 
 CHECKSUM = b"wayscore.checksum"
 """Where a file says in its metadata what `checksum_of` returned for its rows."""
@@ -75,7 +73,6 @@ class Layout:
         dimension: of the points in its paths; None for labels.
         scene: whether rows of a run say where they were walked; references always do.
         dense: whether references have finely sampled paths besides.
-        notes: what the metadata says of where the rows came from.
 
     >>> Layout("run", 3).schema().names
     ['episode', 'path', 'stopped']
@@ -87,10 +84,13 @@ class Layout:
     dimension: int | None
     scene: bool = False
     dense: bool = False
-    notes: Mapping[bytes, bytes] = field(default_factory=dict)
 
-    def schema(self, labels: Labels | None = None) -> Any:
-        """Return the Arrow schema; with labels, if paths hold codes for them."""
+    def labels(self, labels: Labels) -> dict[bytes, bytes]:
+        """Return what the metadata says of the labels, if paths hold codes for them."""
+        return {} if self.dimension is not None else {LABELS: labels.to_json()}
+
+    def schema(self) -> Any:
+        """Return the Arrow schema."""
         import pyarrow as pa
 
         points = pa.list_(pa.list_(pa.float64(), self.dimension or 3))
@@ -104,8 +104,7 @@ class Layout:
             columns |= {"path_id": pa.string(), "instruction": pa.string(), "goals": pa.list_(pa.string())}
             columns |= {"start_distance": pa.float64(), "heading": pa.float64()}
             columns |= {"dense": points} if self.dense else {}
-        coded = {} if labels is None or self.dimension is not None else {LABELS: labels.to_json()}
-        return pa.schema(list(columns.items()), {**self.notes, **coded})
+        return pa.schema(list(columns.items()))
 
     def table(self, items: Sequence[Any], labels: Labels, scenes: Sequence[str] | None = None) -> Any:
         """Return the Arrow table of queries or references; labels that are new get their codes.
@@ -139,7 +138,7 @@ class Layout:
         columns: dict[str, Any] = {"scene": scenes, "path": _lists(paths, places)}
         if self.dense:
             columns["dense"] = _dense(items, self.dimension or 3)
-        schema = self.schema(labels)
+        schema = self.schema()
         for name in schema.names:
             if name not in columns:
                 columns[name] = [getattr(item, name) for item in items]
@@ -154,12 +153,8 @@ def dimension_of(path: Any) -> int | None:
     return int(path.shape[1]) if isinstance(path, np.ndarray) else None
 
 
-def checksum_of(schema: Any, batches: Iterable[Any]) -> str:
-    """Return a checksum of rows, in hexadecimal; it does not depend on how they are cut into batches.
-
-    Args:
-        schema: the rows' own; its labels and notes count too.
-        batches: Arrow record batches.
+class Checksum:
+    """A checksum of rows that are added batch by batch; it does not depend on how they are grouped.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"episode": ["a", "b"], "path": [[1, 2], [3]]})
@@ -167,14 +162,30 @@ def checksum_of(schema: Any, batches: Iterable[Any]) -> str:
     >>> checksum_of(table.schema, whole) == checksum_of(table.schema, single)
     True
     """
-    sums: dict[str, Any] = defaultdict(hashlib.sha256)
+
+    def __init__(self) -> None:
+        self._sums: dict[str, Any] = defaultdict(hashlib.sha256)
+
+    def add(self, rows: Any) -> None:
+        """Add an Arrow table or record batch."""
+        for batch in rows.to_batches() if hasattr(rows, "to_batches") else [rows]:
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                _add(self._sums, name, column)
+
+    def of(self, schema: Any) -> str:
+        """Return the checksum, in hexadecimal; the schema's labels and notes count too."""
+        notes = {name.decode(): (schema.metadata or {}).get(name, b"").hex() for name in (FORMAT, OPTIONS)}
+        parts = {name: some.hexdigest() for name, some in sorted(self._sums.items())}
+        content = [schema.names, parts, notes, labels_of(schema)]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def checksum_of(schema: Any, batches: Iterable[Any]) -> str:
+    """Return the checksum of Arrow record batches."""
+    sums = Checksum()
     for batch in batches:
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            _add(sums, name, column)
-    notes = {name.decode(): (schema.metadata or {}).get(name, b"").hex() for name in (FORMAT, OPTIONS)}
-    parts = {name: some.hexdigest() for name, some in sorted(sums.items())}
-    content = [schema.names, parts, notes, labels_of(schema)]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        sums.add(batch)
+    return sums.of(schema)
 
 
 def _add(sums: dict[str, Any], name: str, column: Any) -> None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from wayscore.episodes import Reference, References, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning
@@ -75,9 +76,9 @@ class NDH:
         records = decode_records(source, Instance, names=("inst_idx",), expected=EXPECTED)
         return make_references(source, self, _references(source, records, path_type))
 
-    def run(self, source: Source) -> Run:
+    def run(self, source: Source) -> EpisodeBatch:
         """Read a run; `instr_id` is taken for `inst_idx` where an agent writes that."""
-        return read_trajectories(source, self, ids=("inst_idx", "instr_id"), walks=("trajectory",))
+        return read_trajectories(source, self.title, ids=("inst_idx", "instr_id"), walks=("trajectory",))
 
 
 def _references(source: Source, records: list[Instance], path_type: str) -> Iterator[Reference]:

@@ -1,80 +1,164 @@
-"""A damaged JSON file, cut into the records that can still be told apart."""
+"""A piece of a run: some rows of a file, read by themselves, a batch at a time, by whoever gets them."""
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import dataclass
+import gzip
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from wayscore.formats.faults import NAMED_LIMIT
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.errors import FormatError, first_line
+from wayscore.formats import storage
+from wayscore.formats.arrow import COLUMNS, from_arrow
+from wayscore.formats.base import choose, read_with
+from wayscore.formats.columns import labels_of
+from wayscore.formats.faults import Fault
+from wayscore.formats.files import GZIP_MAGIC, Source, read
+from wayscore.formats.registry import FORMATS
 
-_BLANK = re.compile(r"[ \t\r\n]*")
-_ESCAPED = "surrogateescape"
-_CLOSING = {"[": "]", "{": "}"}
+BLOCK = 8 * 2**20
+"""Bytes of JSON lines that are decoded at once."""
+ROWS_AT_ONCE = 65_536
+"""Rows of Parquet in a batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One record as it stands in the file.
+    """Some rows of a file.
 
     Attributes:
-        content: its bytes.
-        where: what errors call it: a line or a record; "" for an entry of an object.
-        episode: the key of an entry of an object.
+        number: its place among all pieces of the run.
+        file: where its rows are.
+        kind: "whole", "parquet" or "lines".
+        format: how the file is written.
+        first: the number of its first row in the run.
+        start: its first row group, or the byte at which it begins.
+        stop: the row group or byte after its last.
+        row: the number of its first row or line in the file.
+        rows: how many it has; of a whole file at most so many as are known.
+        stamp: what changes when the file does.
+        source: the content, where it was read already.
     """
 
-    content: bytes
-    where: str = ""
-    episode: str | None = None
+    number: int
+    file: str
+    kind: str
+    format: str
+    first: int = 0
+    start: int = 0
+    stop: int = 0
+    row: int = 0
+    rows: int = 0
+    stamp: str = ""
+    source: Source | None = None
 
 
-def cut_lines(content: bytes) -> list[Piece]:
-    """Cut JSON lines."""
-    lines = enumerate(content.split(b"\n"), start=1)
-    return [Piece(line, f"line {number}") for number, line in lines if line.strip()]
+def read_piece(piece: Piece, rows: int = ROWS_AT_ONCE, faults: list[Fault] | None = None) -> Iterator[EpisodeBatch]:
+    """Go through the rows of a piece, some at a time.
 
+    Args:
+        piece: what to read.
+        rows: how many rows of Parquet at a time, at most.
+        faults: a list that receives what is wrong with single records, which are left out then; without it, the first
+            is an error.
 
-def cut_json(content: bytes) -> tuple[list[Piece], bool]:
-    """Cut a JSON array into its items or a JSON object into its entries, as far as they can be told apart.
-
-    Returns:
-        The pieces, and whether they are all of the file. NaN and Infinity are no reason to stop, nor is text that is
-        not UTF-8: whoever decodes a piece will say so.
-
-    >>> [piece.content for piece in cut_json(b'[{"a": NaN}, 5, {"b": [1')[0]]
-    [b'{"a": NaN}', b'5']
+    Raises:
+        FormatError: naming the file and the row, line or record that cannot be read.
     """
-    text = content.decode(errors=_ESCAPED) if len(content) <= NAMED_LIMIT else ""
-    scan = json.JSONDecoder().raw_decode
-    pieces: list[Piece] = []
-    at = _after_blank(text, 0)
-    opening = text[at : at + 1]
-    if opening not in _CLOSING or not opening:
-        return pieces, False
-    closing, at = _CLOSING[opening], _after_blank(text, at + 1)
-    try:
-        while text[at : at + 1] != closing:
-            episode = None
-            if opening == "{":
-                episode, at = scan(text, at)
-                at = _after_blank(text, at)
-                if not isinstance(episode, str) or text[at : at + 1] != ":":
-                    return pieces, False
-                at = _after_blank(text, at + 1)
-            _, end = scan(text, at)
-            where = "" if opening == "{" else f"record {len(pieces)}"
-            pieces.append(Piece(text[at:end].encode(errors=_ESCAPED), where, episode))
-            at = _after_blank(text, end)
-            if text[at : at + 1] == ",":
-                at = _after_blank(text, at + 1)
-            elif text[at : at + 1] != closing:
-                return pieces, False
-    except (ValueError, RecursionError):
-        return pieces, False
-    return pieces, not text[at + 1 :].strip()
+    if piece.kind == "parquet":
+        yield from _read_parquet(piece, rows, faults)
+        return
+    form = choose(Source(Path(piece.file), b""), "run", piece.format, FORMATS)
+    if piece.kind == "whole":
+        source = replace(_all_of(piece.file) if piece.source is None else piece.source, faults=faults)
+        yield _batch(read_with(form, source, "run", {}, FORMATS), piece.first)
+        return
+    first, line = piece.first, piece.row
+    for block in _lines(piece):
+        count = block.count(b"\n") + (not block.endswith(b"\n"))
+        if not block.isspace():
+            source = Source(Path(piece.file), block, faults=faults, lines_before=line)
+            yield _batch(form.run(source), first)
+        first, line = first + count, line + count
 
 
-def _after_blank(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    assert found is not None  # it may be empty
-    return found.end()
+def _batch(found: Any, first: int) -> EpisodeBatch:
+    assert isinstance(found, EpisodeBatch)
+    return replace(found, first=first)
+
+
+def _all_of(file: str) -> Source:
+    if not storage.is_remote(file):
+        return read(file)
+    with storage.open_file(file) as stream:
+        packed = stream.read(2) == GZIP_MAGIC
+        stream.seek(0)
+        return Source(Path(file), b"".join(blocks(stream, packed, BLOCK, file)))
+
+
+def open_parquet(file: str) -> Any:
+    """Open a Parquet file whose names of episodes and scenes are read as codes."""
+    import pyarrow.parquet as pq
+
+    stream = storage.open_native(file)
+    with storage.damage(file):
+        metadata = pq.read_metadata(stream)
+        named = [name for name in ("episode", "scene") if name in metadata.schema.to_arrow_schema().names]
+        return storage.parquet_file(stream, metadata=metadata, read_dictionary=named)
+
+
+def _read_parquet(piece: Piece, rows: int, faults: list[Fault] | None) -> Iterator[EpisodeBatch]:
+    import pyarrow as pa
+
+    source = Source(Path(piece.file), b"", faults=faults)
+    with open_parquet(piece.file) as file:
+        schema = file.schema_arrow
+        names = [name for name in COLUMNS if name in schema.names]
+        labels = labels_of(schema, piece.file)
+        first, row = piece.first, piece.row
+        for group in range(piece.start, piece.stop):
+            batches = file.iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False)
+            while True:
+                try:
+                    batch = next(batches, None)
+                except (pa.ArrowException, OSError) as error:
+                    raise FormatError(
+                        f"{piece.file}, row group {group}: is damaged ({first_line(error)}); copy or write it again"
+                    ) from None
+                if batch is None:
+                    break
+                yield from_arrow(batch, source, first=first, row=row, labels=labels)
+                first, row = first + len(batch), row + len(batch)
+
+
+def _lines(piece: Piece) -> Iterator[bytes]:
+    """Go through the lines of a piece, whole lines at a time."""
+    with storage.open_file(piece.file) as raw:
+        packed = raw.read(2) == GZIP_MAGIC
+        raw.seek(0 if packed else piece.start)
+        rest = b""
+        for block in blocks(raw, packed, BLOCK, piece.file, None if packed else piece.stop - piece.start):
+            cut = block.rfind(b"\n") + 1
+            lines, rest = (rest + block[:cut], block[cut:]) if cut else (b"", rest + block)
+            if lines:
+                yield lines
+        if rest.strip():
+            yield rest
+
+
+def blocks(raw: Any, packed: bool, size: int, file: str, left: int | None = None) -> Iterator[bytes]:
+    """Read from where a file is, blocks of a size, as many bytes as are left, or up to its end."""
+    stream = gzip.GzipFile(fileobj=raw) if packed else raw
+    while True:
+        try:
+            block = bytes(stream.read(size if left is None else min(size, left)))
+        except (EOFError, OSError, zlib.error) as error:
+            what = f"is damaged gzip ({first_line(error)})" if packed else f"cannot be read: {first_line(error)}"
+            raise FormatError(f"{file}: {what}; copy or write it again") from None
+        if not block:
+            return
+        left = None if left is None else left - len(block)
+        yield block

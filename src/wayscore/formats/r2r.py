@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from wayscore.episodes import Reference, References, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Reference, References
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning
 from wayscore.formats.decoding import decode_records
@@ -76,9 +77,9 @@ class R2R:
             ),
         )
 
-    def run(self, source: Source) -> Run:
+    def run(self, source: Source) -> EpisodeBatch:
         """Read a results file."""
-        return read_trajectories(source, self, ids=("instr_id",), walks=("trajectory",))
+        return read_trajectories(source, self.title, ids=("instr_id",), walks=("trajectory",))
 
 
 R2R_FORMAT = R2R()

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from wayscore.episodes import Reference, References, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Reference, References
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning
 from wayscore.formats.decoding import decode_mapping, decode_records
@@ -83,9 +84,9 @@ class Reverie:
             ),
         )
 
-    def run(self, source: Source) -> Run:
+    def run(self, source: Source) -> EpisodeBatch:
         """Read a run; predicted objects are left aside, since they are no part of the path."""
-        return read_trajectories(source, self, ids=("instr_id",), walks=("trajectory",))
+        return read_trajectories(source, self.title, ids=("instr_id",), walks=("trajectory",))
 
 
 def _seen_from(path: str | os.PathLike[str]) -> Mapping[tuple[str, str], tuple[str, ...]]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from wayscore.episodes import Reference, References, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Reference, References
 from wayscore.errors import OptionError
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning
@@ -80,9 +81,9 @@ class RxR:
             ),
         )
 
-    def run(self, source: Source) -> Run:
+    def run(self, source: Source) -> EpisodeBatch:
         """Read a run: `instruction_id` or `instr_id`, and `path` or `trajectory`."""
-        return read_trajectories(source, self, ids=("instruction_id", "instr_id"), walks=("path", "trajectory"))
+        return read_trajectories(source, self.title, ids=("instruction_id", "instr_id"), walks=("path", "trajectory"))
 
 
 RXR_FORMAT = RxR()

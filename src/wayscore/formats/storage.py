@@ -1,21 +1,25 @@
 """Files on this machine, or anywhere that fsspec reaches (s3://bucket/run.parquet): found, opened, written whole.
 
-Addresses are texts. What is written appears under its name when all of it is there, and not before.
+Addresses are texts. Arrow's file systems do the work; what is ours is what they do not promise: a file appears under
+its name when all of it is there and not before, and every error names the address in one sentence.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from wayscore.errors import FormatError, MissingPackageError, OutputError, did_you_mean, first_line
+from wayscore.errors import FormatError, MissingPackageError, OutputError, first_line
 
-TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
-"""Endings of the files in a folder that are rows of a run."""
+if TYPE_CHECKING:
+    from wayscore.formats.files import Source
+
+TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv")
+"""Endings of the files in a folder that are answers of a run."""
 HIDDEN = ("_", ".")
 """Names that begin so are notes of the programs that wrote a folder."""
 PARTS = ".parts"
@@ -68,23 +72,30 @@ def find_files(address: str) -> list[str]:
         if not found:
             raise FormatError(f"{address}: matches no file")
         return found
+    if is_remote(address):
+        inside = _remote_files(address)
+    elif os.path.isdir(address):
+        inside = [os.path.join(folder, name) for folder, _, names in os.walk(address) for name in names]
+    else:
+        return [address]
+    if found := sorted(filter(_is_table, inside)):
+        return found
+    raise FormatError(f"{address}: this folder holds none of {', '.join(TABLES)}")
+
+
+def _remote_files(address: str) -> list[str]:
     from pyarrow import fs
 
     system, path = system_of(address)
     try:
         kind = system.get_file_info(path).type
         if kind == fs.FileType.Directory:
-            inside = [entry.path for entry in system.get_file_info(fs.FileSelector(path, recursive=True))]
-            if found := sorted(filter(_is_table, inside)):
-                scheme = address.partition("://")[0] + "://" if is_remote(address) else ""
-                return [scheme + file for file in found]
-            raise FormatError(f"{address}: this folder holds none of {', '.join(TABLES)}")
+            scheme = address.partition("://")[0] + "://"
+            return [scheme + entry.path for entry in system.get_file_info(fs.FileSelector(path, recursive=True))]
     except OSError as error:
         raise FormatError(f"{address}: cannot be read: {_words(error)}") from None
     if kind == fs.FileType.NotFound:
-        home = os.path.dirname(address) or "."
-        near = os.listdir(home) if not is_remote(address) and os.path.isdir(home) else []
-        raise FormatError(f"{address}: no such file{did_you_mean(os.path.basename(address), near)}")
+        raise FormatError(f"{address}: no such file")
     return [address]
 
 
@@ -97,13 +108,25 @@ def _matching(pattern: str) -> list[str]:
 
 
 def _is_table(path: str) -> bool:
-    *folders, name = PurePosixPath(path).parts
+    *folders, name = PurePosixPath(path.replace(os.sep, "/")).parts
     unfinished = any(folder.endswith(PARTS) for folder in folders)
     return name.endswith(TABLES) and not name.startswith(HIDDEN) and not unfinished
 
 
-def open_file(address: str) -> Any:
+def open_file(address: str) -> IO[bytes]:
     """Open a file to be read from anywhere in it."""
+    if is_remote(address):
+        return cast("IO[bytes]", open_native(address))
+    try:
+        return open(address, "rb")
+    except FileNotFoundError:
+        raise FormatError(f"{address}: no such file") from None
+    except OSError as error:
+        raise FormatError(f"{address}: cannot be read: {_words(error)}") from None
+
+
+def open_native(address: str) -> Any:
+    """Open a file as Arrow's readers like it best."""
     system, path = system_of(address)
     try:
         return system.open_input_file(path)
@@ -118,6 +141,24 @@ def parquet_file(content: Any, **options: Any) -> Any:
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(content, page_checksum_verification=True, **options)
+
+
+def parquet_table(source: Source) -> Any:
+    """Read the columns of a run out of a Parquet file's content."""
+    import pyarrow as pa
+
+    with damage(str(source)):
+        return parquet_file(pa.BufferReader(source.content)).read()
+
+
+def parquet_bytes(table: Any) -> bytes:
+    """Return a table as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="none")
+    return bytes(sink.getvalue())
 
 
 @contextmanager
@@ -149,6 +190,9 @@ def is_folder(address: str) -> bool:
 
 def stamp(address: str) -> str:
     """Return what changes when a file does: its size and when it was written."""
+    if not is_remote(address):
+        found = os.stat(address)
+        return f"{found.st_size}@{found.st_mtime_ns}"
     system, path = system_of(address)
     info = system.get_file_info(path)
     return f"{info.size}@{info.mtime_ns}"
@@ -216,3 +260,39 @@ def _words(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno).lower()
     return first_line(error)
+
+
+class ParquetOut:
+    """A Parquet file that is being written: tables are added, and at last what the file says of itself."""
+
+    def __init__(self, writer: Any, schema: Any) -> None:
+        self.add = writer.write_table
+        self._writer = writer
+        self._schema = schema
+
+    def describe(self, metadata: Mapping[bytes, bytes]) -> None:
+        """Say something of the file that is known only after its rows; readers find it in the schema's metadata."""
+        import base64
+
+        schema = self._schema.with_metadata({**(self._schema.metadata or {}), **metadata})
+        arrow = base64.b64encode(schema.serialize().to_pybytes())
+        self._writer.add_key_value_metadata({**metadata, b"ARROW:schema": arrow})
+
+
+@contextmanager
+def writing_parquet(address: str, schema: Any) -> Iterator[ParquetOut]:
+    """Open a Parquet file to be written; it gets its name when it is complete.
+
+    Numbers are stored as they are, since scores hardly repeat; pages carry checksums.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    words = [field.name for field in schema if not pa.types.is_floating(field.type)]
+    words += [f"{field.name}.list.element" for field in schema if pa.types.is_list(field.type)]
+    options = {"use_dictionary": words, "write_statistics": words, "write_page_checksum": True}
+    try:
+        with replacing(address) as stream, pq.ParquetWriter(stream, schema, compression="lz4", **options) as writer:
+            yield ParquetOut(writer, schema)
+    except pa.ArrowException as error:
+        raise OutputError(f"{address}: cannot be written: {error}") from None

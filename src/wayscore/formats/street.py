@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 
 from wayscore.distances.graph import HOPS, Graph
-from wayscore.episodes import Reference, References, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError, did_you_mean
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning
@@ -57,9 +58,9 @@ class Street:
         records = decode_records(source, Route, names=("route_id", "id"), expected=EXPECTED)
         return make_references(source, self, _references(source, records))
 
-    def run(self, source: Source) -> Run:
+    def run(self, source: Source) -> EpisodeBatch:
         """Read a run: `route_id` or `id`, and `path`, `trajectory` or `agent_pano_path`."""
-        return read_trajectories(source, self, ids=("route_id", "id"), walks=WALKS)
+        return read_trajectories(source, self.title, ids=("route_id", "id"), walks=WALKS)
 
 
 def load_street_graph(nodes: str | os.PathLike[str], links: str | os.PathLike[str], *, directed: bool = False) -> Graph:

@@ -1,9 +1,10 @@
 """Plain tables of episodes, for agents of one's own: JSON lines, a JSON array, CSV or Parquet.
 
-Columns `episode`, `scene` and `path` (a run needs no scene); optional for references: `path_id`, `instruction`,
-`goals`, `start_distance`, `heading`, `dense`; for runs: `stopped`. A path is a list of labels (text or integers) or of
-points; in CSV it is written as JSON, or as labels separated by spaces. Parquet files that `wayscore convert` wrote hold
-codes for labels, and say which format they came from.
+Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `instruction`, `goals`, `start_distance`,
+`heading`, `dense`. Columns of a run: `episode` and `path` (or `query`), optionally `stopped`; rows that carry their own
+`scene` and `reference` need no episode. A path is a list of labels (text or integers) or of points; in CSV it is
+written as JSON, or as labels separated by spaces. Parquet files that `wayscore convert` wrote hold codes for labels,
+and say which format they came from.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from wayscore.episodes import Query, Reference, References, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_references, make_run
+from wayscore.formats.arrow import EXPECTED as EXPECTED_RUN
+from wayscore.formats.arrow import from_arrow
+from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning, look
 from wayscore.formats.columns import (
     FORMAT,
@@ -32,12 +36,12 @@ from wayscore.formats.columns import (
     refuse_cell,
 )
 from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.faults import Fault, in_words
+from wayscore.formats.faults import EMPTY_PATH, Fault, in_words
 from wayscore.formats.files import Source
+from wayscore.formats.storage import parquet_table
 from wayscore.formats.trajectories import Name
 
-EXPECTED = 'a table of episodes: {"episode": ..., "scene": ..., "path": [label, ...] or [[x, y, z], ...]} a row'
-EXPECTED_RUN = 'a table of walks: {"episode": ..., "path": [label, ...] or [[x, y, z], ...]} a row'
+EXPECTED = 'a table of episodes: {"episode": ..., "scene": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
 
 
 class ReferenceRow(msgspec.Struct, kw_only=True, gc=False):
@@ -54,12 +58,15 @@ class ReferenceRow(msgspec.Struct, kw_only=True, gc=False):
     dense: Points | None = None
 
 
-class QueryRow(msgspec.Struct, kw_only=True, gc=False):
-    """One walk."""
+class AnswerRow(msgspec.Struct, kw_only=True, gc=False):
+    """One path of an agent."""
 
-    episode: Name
-    path: Places
+    episode: Name | None = None
+    path: Places | None = None
+    query: Places | None = None
     stopped: bool | None = None
+    scene: Name | None = None
+    reference: Places | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +78,10 @@ class Table:
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise the columns `episode` and `path`; with a `scene`, rows can be references too."""
-        if not beginning.has("episode", "path"):
-            return ()
-        return (*REFERENCES, *RUN) if beginning.has("scene") else RUN
+        if beginning.has("episode", "path"):
+            return (*REFERENCES, *RUN) if beginning.has("scene") else RUN
+        named = beginning.has_any("path", "query") and beginning.has_any("episode", "reference")
+        return RUN if named else ()
 
     def references(self, source: Source) -> References:
         """Read references."""
@@ -99,11 +107,48 @@ class Table:
         )
         return replace(made, name=made.name + notes.get(OPTIONS, ""), format=notes.get(FORMAT, self.name))
 
-    def run(self, source: Source) -> Run:
-        """Read a run."""
-        rows = _with_paths(source, _rows(source, QueryRow, EXPECTED_RUN))
-        made = make_run(source, self, (Query(str(row.episode), path, row.stopped) for row, path in rows))
-        return replace(made, format=notes_of(source).get(FORMAT, self.name))
+    def run(self, source: Source) -> EpisodeBatch:
+        """Read the answers of a run."""
+        if look(source.content).layout == "parquet":
+            return from_arrow(parquet_table(source), source)
+        kept: list[tuple[Any, Any, Any]] = []
+        for where, row in _rows(source, AnswerRow, EXPECTED_RUN):
+            path = row.query if row.path is None else row.path
+            fault = _fault_of(row, path)
+            if fault is None:
+                kept.append((row, _even(path), _even(row.reference)))
+            else:
+                named = None if row.episode is None else str(row.episode)
+                source.refuse(replace(fault, where=place(where, source), episode=named))
+        rows = [row for row, _, _ in kept]
+        stopped = [row.stopped for row in rows]
+        named = all(row.episode is not None for row in rows)
+        carried = all(row.reference is not None for row in rows)
+        return EpisodeBatch(
+            [path for _, path, _ in kept],
+            [str(row.episode) for row in rows] if named else None,
+            [str(row.scene) for row in rows] if all(row.scene is not None for row in rows) else None,
+            [reference for _, _, reference in kept] if carried else None,
+            stopped if any(flag is not None for flag in stopped) else None,
+            where=lambda number: f"{source}, row {number}",
+        )
+
+
+def _fault_of(row: AnswerRow, path: Any) -> Fault | None:
+    """Return what is wrong with an answer, if anything is."""
+    if row.episode is None and row.reference is None:
+        return Fault("the field 'episode' is missing", expected=EXPECTED_RUN)
+    if path is None:
+        return Fault("the field 'path' is missing", expected=EXPECTED_RUN)
+    if not len(path):
+        return Fault(EMPTY_PATH)
+    for field, places in (("path", path), ("reference", row.reference)):
+        if places is not None and _even(places) is None:
+            return Fault(MIXED, field=f"field {field!r}", expected=EXPECTED_RUN)
+    return None
+
+
+MIXED = "mixes points of several dimensions, or points and labels"
 
 
 def _rows(source: Source, kind: Any, expected: str) -> Iterable[tuple[int | str, Any]]:
@@ -158,8 +203,7 @@ def _with_paths(source: Source, rows: Iterable[tuple[int | str, Any]]) -> Iterat
     for where, row in rows:
         path, dense = _even(row.path), getattr(row, "dense", None)
         if path is None:
-            what = "mixes points of several dimensions, or points and labels"
-            source.refuse(Fault(what, place(where, source), str(row.episode), "field 'path'", EXPECTED_RUN))
+            source.refuse(Fault(MIXED, place(where, source), str(row.episode), "field 'path'", EXPECTED))
             continue
         if dense is not None:
             row.dense = _even(dense)
@@ -172,7 +216,7 @@ def _with_paths(source: Source, rows: Iterable[tuple[int | str, Any]]) -> Iterat
 
 def _even(places: Any) -> Any:
     """Return labels as they are, and points as an array; None for a mixture."""
-    if isinstance(places, np.ndarray) or list not in map(type, places):
+    if places is None or isinstance(places, np.ndarray) or list not in map(type, places):
         return places
     lengths = {len(step) if isinstance(step, list) else 0 for step in places}
     return np.array(places, dtype=np.float64) if len(lengths) == 1 and 0 not in lengths else None

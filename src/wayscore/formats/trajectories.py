@@ -15,9 +15,10 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from wayscore.episodes import Query, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Query
 from wayscore.errors import FormatError
-from wayscore.formats.base import Format, make_run
+from wayscore.formats.base import make_batch
 from wayscore.formats.decoding import decode_each, place
 from wayscore.formats.faults import Fault
 from wayscore.formats.files import Source
@@ -34,16 +35,16 @@ class Step(msgspec.Struct, array_like=True, gc=False):
     elevation: float | None = None
 
 
-def read_trajectories(source: Source, form: Format, *, ids: Sequence[str], walks: Sequence[str]) -> Run:
+def read_trajectories(source: Source, title: str, *, ids: Sequence[str], walks: Sequence[str]) -> EpisodeBatch:
     """Read a run.
 
     Args:
         source: the file, a JSON array or JSON lines.
-        form: the format it is read as.
+        title: what errors call the format.
         ids: the fields that may name the episode; the first present counts.
         walks: the fields that may hold the walk; the first present counts.
     """
-    expected = f'{form.title} results: [{{"{ids[0]}": ..., "{walks[0]}": [[viewpoint, heading, elevation], ...]}}, ...]'
+    expected = f'{title} results: [{{"{ids[0]}": ..., "{walks[0]}": [[viewpoint, heading, elevation], ...]}}, ...]'
     try:
         strict = replace(source, faults=None)
         records = decode_each(strict, _record(tuple(ids), tuple(walks), list[Step]), names=ids, expected=expected)
@@ -51,7 +52,7 @@ def read_trajectories(source: Source, form: Format, *, ids: Sequence[str], walks
     except FormatError:  # most often another way to write steps; what is wrong will be wrong again
         records = decode_each(source, _record(tuple(ids), tuple(walks), Loose), names=ids, expected=expected)
         walk_of = flatten
-    return make_run(source, form, _queries(source, records, ids, walks, walk_of, expected))
+    return make_batch(source, _queries(source, records, ids, walks, walk_of, expected))
 
 
 def flatten(steps: Loose) -> Any:

@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from wayscore.episodes import Query, Reference, References, Run
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Query, Reference, References
 from wayscore.errors import FormatError
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_references, make_run
+from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
 from wayscore.formats.beginning import Beginning
 from wayscore.formats.decoding import decode_mapping, decode_object
 from wayscore.formats.files import Source, read
@@ -101,12 +102,14 @@ class VLNCE:
         walks = _walks(source, dense)
         return make_references(source, self, (_reference(source, episode, walks) for episode in content.episodes))
 
-    def run(self, source: Source) -> Run:
+    def run(self, source: Source) -> EpisodeBatch:
         """Read a run: positions by episode, or records with `episode_id` or `instruction_id` and `path`."""
         if source.content.lstrip()[:1] == b"[":
-            return read_trajectories(source, self, ids=("episode_id", "instruction_id"), walks=("path", "trajectory"))
+            return read_trajectories(
+                source, self.title, ids=("episode_id", "instruction_id"), walks=("path", "trajectory")
+            )
         pairs = decode_mapping(source, list[Pose | Point], expected=EXPECTED_RUN)
-        return make_run(source, self, (_query(name, steps) for name, steps in pairs))
+        return make_batch(source, (_query(name, steps) for name, steps in pairs))
 
 
 def _reference(source: Source, episode: Episode, walks: Mapping[str, Any]) -> Reference:

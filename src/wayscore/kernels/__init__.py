@@ -1,7 +1,8 @@
 """The hot loops, twice: native C where it was built, NumPy (`plain`) everywhere; chosen here, at import.
 
 `WAYSCORE_KERNELS=numpy` or `native` makes the choice; unset, native is taken when present. Results are the same
-bits either way (exponentials: within 1e-15).
+bits either way (exponentials: within 1e-15). Nothing outside this package imports `plain` or `_native`:
+what has no native twin (`fast_warp`, `fill`, `carry`) and the constants that both twins share are here as well.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ import os
 from typing import TYPE_CHECKING
 
 from wayscore.errors import OptionError
+from wayscore.kernels.plain.fast import fast_warp
+from wayscore.kernels.plain.place import ASTRAY, LEAPING
+from wayscore.kernels.plain.tally import FRACTION_BITS, LIMB_BITS, carry
+from wayscore.kernels.plain.warp import fill
 
 
 def _choose() -> str:
@@ -66,18 +71,25 @@ description: str = f"native, {lanes}" if name == "native" else "numpy"
 """For people: the kernels and, where native, the instruction set."""
 
 __all__ = [
+    "ASTRAY",
+    "FRACTION_BITS",
+    "LEAPING",
+    "LIMB_BITS",
     "advance_block",
     "advance_cost",
     "advance_point",
     "advance_points",
     "all_finite",
     "all_pairs",
+    "carry",
     "description",
     "dijkstra",
     "encode",
     "euclidean_block",
     "fast_points",
     "fast_table",
+    "fast_warp",
+    "fill",
     "march",
     "measure_block",
     "measure_points",

@@ -1,4 +1,4 @@
-"""A metric is a frozen value: its facts, and a function from measurements to one number an episode."""
+"""A metric is a frozen value: its facts, and a function of one episode or of the measurements of many."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.convention import Convention
+from wayscore.convention.choices import Convention
+from wayscore.errors import OptionError, shortened
+from wayscore.metrics.episode import Episode
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measurements:
-    """What kernels measure, one number an episode each; metrics are formulas over these.
+    """What kernels measure, one number per episode each; metrics are formulas over these.
 
-    Distances are in the units of the distance (metres in practice); infinite where no way exists.
+    Distances are in the units of the distance (metres in practice); infinite where the goal is unreachable.
     """
 
     query_length: Floats
@@ -37,16 +39,18 @@ class Measurements:
     max_deviation: Floats
     """max over q of d(q, R)."""
     coverage: Floats
-    """PC(R, Q) = mean over r of exp(-d(r, Q) / d_th)."""
+    """PC(R, Q) = mean over r of exp(-d(r, Q) / d_th); only if needed."""
     edits: Floats
-    """Edit distance of the edges, or of the places where the convention counts those; where the query ends beyond
-    d_th, the number of edges of the longer path, the worst."""
+    """Edit distance of the edges, or of the nodes where the convention counts those; where the query ends beyond
+    d_th, the number of edges of the longer path, the worst. Only if needed."""
     warping: Floats
-    """DTW(R, Q)."""
+    """DTW(R, Q), of the dense or resampled paths where the convention warps those."""
     reference_count: Floats
     """|R|."""
     query_count: Floats
     """|Q|."""
+    warped_count: Floats
+    """|R| of the path that DTW warps to."""
     goal_start: Floats
     """min over goals g of d(q_1, g); one goal, r_|R|, where an episode names no others."""
     goal_end: Floats
@@ -57,10 +61,8 @@ class Measurements:
     """The distance from start to goal that the dataset gives; 0 where none is given."""
     reach: Floats
     """The length walked when the query first met the threshold, infinite where it never did; only if needed."""
-    proximity: Floats
-    """mean over q of exp(-d(q, R)^2 / (2 d_th^2)); only if needed."""
     stopped: Floats
-    """1 where the agent said that it stopped, or the file does not tell; else 0."""
+    """0 where the convention requires a stop and the agent did not stop; else 1."""
     threshold: float
     """d_th."""
     convention: Convention
@@ -72,7 +74,7 @@ class Measurements:
         return met.astype(np.float64)
 
     def reached(self, last: Floats, goals: Floats) -> Floats:
-        """1 where the convention's kind of goal was reached, given the distances to the last place and to the goals."""
+        """1 where the convention's kind of goal was reached, given the distances to the last node and to the goals."""
         return (goals == 0).astype(np.float64) if self.convention.goal == "set" else self.within(last)
 
     @cached_property
@@ -94,13 +96,13 @@ class Measurements:
     @cached_property
     def similarity(self) -> Floats:
         """Normalized warping, nDTW = exp(-DTW / (|R| d_th))."""
-        places = self.reference_count if self.convention.normalizer == "R" else np.sqrt(self.reference_count)
-        result: Floats = np.exp(-self.warping / (places * self.threshold))
+        count = self.warped_count if self.convention.normalizer == "R" else np.sqrt(self.warped_count)
+        result: Floats = np.exp(-self.warping / (count * self.threshold))
         return result
 
 
 def ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
-    """Divide; 0/0 is `both_zero`, and what infinities leave undefined is 0."""
+    """Divide; 0/0 is `both_zero`, and infinity / infinity is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         quotient: Floats = numerator / denominator
     undefined = np.isnan(quotient)
@@ -110,8 +112,24 @@ def ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """A measurement as it is, by name: what a lambda would do, but equal to its copy in another process."""
+
+    name: str
+
+    def __call__(self, m: Measurements) -> Floats:
+        """Return the measurement."""
+        values: Floats = getattr(m, self.name)
+        return values
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """One score with its facts; tables, plots, help and tests read them from here.
+
+    Give one of `measure` and `compute`. `measure` is a function of one `Episode` that returns a number: the way to
+    write a metric of your own. `compute` is a function of the `Measurements` of many episodes, arrays with one number
+    per episode, that returns such an array: faster, and limited to what kernels measure.
 
     Attributes:
         symbol: the paper's symbol, used as key everywhere.
@@ -120,8 +138,16 @@ class Metric:
         bounds: the least and the greatest value it can have.
         unit: "m" for distances, "" for pure numbers.
         formula: the definition, as printed.
-        compute: from measurements to one value an episode.
-        needs: costly measurements it looks at ("coverage", "edits", "reach", "proximity").
+        compute: from measurements to one value per episode.
+        needs: what `compute` looks at beside the cheap measurements: "coverage", "edits", "optimal_length", "reach",
+            "warping".
+        measure: from one episode to its value; infinity where it is undefined.
+
+    >>> def farthest(episode):
+    ...     return episode.matrix().max()
+    >>> Metric(symbol="far", name="Farthest", direction="down", bounds=(0, float("inf")), unit="m",
+    ...        formula="max_r max_q d(r, q)", measure=farthest).worst
+    inf
     """
 
     symbol: str
@@ -130,8 +156,27 @@ class Metric:
     bounds: tuple[float, float]
     unit: str
     formula: str
-    compute: Callable[[Measurements], Floats]
+    compute: Callable[[Measurements], Floats] | None = None
     needs: frozenset[str] = frozenset()
+    measure: Callable[[Episode], float] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.compute is None) == (self.measure is None):
+            given = "neither" if self.compute is None else "both"
+            raise OptionError(
+                f"metric {shortened(self.symbol)}: give either measure= (a function of one episode) or compute= (a "
+                f"function of measurements); got {given}"
+            )
+        if not callable(self.compute or self.measure):
+            raise OptionError(f"metric {shortened(self.symbol)}: measure= or compute= must be a function")
+        if self.direction not in ("up", "down", None):
+            raise OptionError(
+                f'metric {shortened(self.symbol)}: direction must be "up", "down" or None, got '
+                f"{shortened(self.direction)}"
+            )
+        low, high = self.bounds
+        if not low <= high:
+            raise OptionError(f"metric {shortened(self.symbol)}: bounds must be (least, greatest), got {self.bounds}")
 
     @property
     def worst(self) -> float:

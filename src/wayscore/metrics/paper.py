@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from wayscore.metrics.base import Floats, Measurements, Metric, ratio
+from wayscore.metrics.base import Floats, Measured, Measurements, Metric, ratio
 
 
 def oracle_success(m: Measurements) -> Floats:
@@ -26,30 +26,30 @@ def success_by_length(m: Measurements) -> Floats:
 
 def efficiency(m: Measurements, walked: Floats) -> Floats:
     """L / max(PL, L), or what the convention has in its place, for the length walked."""
-    rules, length = m.convention, m.optimal_length
-    if rules.spl_divisor == "own":
+    convention, length = m.convention, m.optimal_length
+    if convention.spl_divisor == "own":
         return ratio(np.where(np.isfinite(length), length, 0.0), walked + MILLIMETRE, both_zero=0.0)
-    longest = np.maximum(np.maximum(walked, length), rules.spl_floor)
-    found = ratio(length, longest, both_zero=1.0 if rules.spl_at_goal == "still" else 0.0)
-    return np.where(walked == 0, 0.0, found) if rules.spl_at_goal == "moved" else found
+    longest = np.maximum(np.maximum(walked, length), convention.spl_floor)
+    found = ratio(length, longest, both_zero=1.0 if convention.spl_at_goal == "still" else 0.0)
+    return np.where(walked == 0, 0.0, found) if convention.spl_at_goal == "moved" else found
 
 
 def success_by_edits(m: Measurements) -> Floats:
-    """SED = SR (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|)); conventions count places instead."""
+    """SED = SR (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|)); conventions count nodes instead."""
     longer = np.maximum(m.reference_count, m.query_count)
     if m.convention.sed == "product":
         most = m.reference_count * m.query_count
     else:
-        most = longer if m.convention.sed == "places" else longer - 1
+        most = longer if m.convention.sed == "nodes" else longer - 1
     return m.success * (1 - ratio(m.edits, most, both_zero=0.0))
 
 
 def length_score(m: Measurements) -> Floats:
     """LS = e / (e + |e - PL(Q)|) for the expected length e = PC PL(R)."""
-    places = m.convention.cls == "places"
-    due, walked = (m.reference_count, m.query_count) if places else (m.reference_length, m.query_length)
+    count_nodes = m.convention.cls == "nodes"
+    whole, walked = (m.reference_count, m.query_count) if count_nodes else (m.reference_length, m.query_length)
     with np.errstate(invalid="ignore"):
-        expected = m.coverage * due
+        expected = m.coverage * whole
         return ratio(expected, expected + np.abs(expected - walked), both_zero=1.0)
 
 
@@ -64,15 +64,16 @@ def success_by_warping(m: Measurements) -> Floats:
 
 
 MILLIMETRE = 1e-3
-EDITS, COVERAGE = frozenset({"edits"}), frozenset({"coverage"})
+EDITS, COVERAGE, WARPING = frozenset({"edits"}), frozenset({"coverage"}), frozenset({"warping"})
+OPTIMAL = frozenset({"optimal_length"})
 
 METRICS: dict[str, Metric] = {
     metric.symbol: metric
     for metric in (
-        Metric("PL", "Path Length", None, (0, inf), "m", "sum d(q_i, q_i+1)", lambda m: m.query_length),
-        Metric("NE", "Navigation Error", "down", (0, inf), "m", "d(q_|Q|, r_|R|)", lambda m: m.end),
-        Metric("ONE", "Oracle Navigation Error", "down", (0, inf), "m", "min_q d(q, r_|R|)", lambda m: m.closest),
-        Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", lambda m: m.success),
+        Metric("PL", "Path Length", None, (0, inf), "m", "sum d(q_i, q_i+1)", Measured("query_length")),
+        Metric("NE", "Navigation Error", "down", (0, inf), "m", "d(q_|Q|, r_|R|)", Measured("end")),
+        Metric("ONE", "Oracle Navigation Error", "down", (0, inf), "m", "min_q d(q, r_|R|)", Measured("closest")),
+        Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", Measured("success")),
         Metric("OSR", "Oracle Success Rate", "up", (0, 1), "", "1[ONE <= d_th]", oracle_success),
         Metric(
             "AD",
@@ -81,9 +82,9 @@ METRICS: dict[str, Metric] = {
             (0, inf),
             "m",
             "sum_q d(q, R) / |Q|",
-            lambda m: m.mean_deviation,
+            Measured("mean_deviation"),
         ),
-        Metric("MD", "Max Deviation", "down", (0, inf), "m", "max_q d(q, R)", lambda m: m.max_deviation),
+        Metric("MD", "Max Deviation", "down", (0, inf), "m", "max_q d(q, R)", Measured("max_deviation")),
         Metric(
             "SPL",
             "Success weighted by Path Length",
@@ -92,6 +93,7 @@ METRICS: dict[str, Metric] = {
             "",
             "SR * d(q_1, r_|R|) / max(PL, d(q_1, r_|R|))",
             success_by_length,
+            OPTIMAL,
         ),
         Metric(
             "SED",
@@ -120,7 +122,8 @@ METRICS: dict[str, Metric] = {
             (0, inf),
             "m",
             "min_W sum_(i,j) d(r_i, q_j)",
-            lambda m: m.warping,
+            Measured("warping"),
+            WARPING,
         ),
         Metric(
             "nDTW",
@@ -129,7 +132,8 @@ METRICS: dict[str, Metric] = {
             (0, 1),
             "",
             "exp(-DTW / (|R| d_th))",
-            lambda m: m.similarity,
+            Measured("similarity"),
+            WARPING,
         ),
         Metric(
             "SDTW",
@@ -139,6 +143,7 @@ METRICS: dict[str, Metric] = {
             "",
             "SR * nDTW",
             success_by_warping,
+            WARPING,
         ),
     )
 }

@@ -1,49 +1,123 @@
-"""Metrics by name: the paper's, the extra ones, and what installed packages offer."""
+"""Metrics by name: the paper's, those that evaluators print, those for trajectories, those of installed packages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from math import inf
+from types import MappingProxyType
+from typing import Any
 
-from wayscore.errors import OptionError, did_you_mean
-from wayscore.metrics.base import Metric
+from wayscore.errors import OptionError, did_you_mean, shortened
+from wayscore.metrics.base import Floats, Measurements, Metric
 from wayscore.metrics.extra import EXTRA
 from wayscore.metrics.paper import METRICS
+from wayscore.metrics.trajectory import TRAJECTORY
 
 ENTRY_POINTS = "wayscore.metrics"
 """The entry-point group in which installed packages offer metrics."""
-_USED: dict[str, Metric] = {}
-"""Metrics that were handed over as values: reports, which go by symbols, find them here."""
+KNOWN: Mapping[str, Metric] = MappingProxyType({**METRICS, **EXTRA, **TRAJECTORY})
+"""Symbol -> metric, of all that come with wayscore."""
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        **{symbol.lower(): symbol for symbol in KNOWN},
+        **dict.fromkeys(("tl", "path_length", "trajectory_length", "length", "lengths"), "PL"),
+        **dict.fromkeys(("nav_error", "navigation_error", "distance_to_goal"), "NE"),
+        **dict.fromkeys(("oracle_navigation_error", "oracle_nav_error", "oracle_error"), "ONE"),
+        **dict.fromkeys(("success", "success_rate"), "SR"),
+        **dict.fromkeys(("os", "oracle_success", "oracle_success_rate"), "OSR"),
+        "average_deviation": "AD",
+        "max_deviation": "MD",
+        "coverage": "PC",
+        "goal_progress": "GP",
+        "oracle_spl": "OSPL",
+        "soft_spl": "SoftSPL",
+        "fréchet": "Frechet",
+        "discrete_frechet": "Frechet",
+    }
+)
+"""What the field calls metrics, in small letters with underscores -> their symbols."""
 
 
-def find_metrics(names: Iterable[str | Metric] | str | None) -> tuple[Metric, ...]:
-    """Return metrics by symbol, in the order given; None means all of the paper's.
+def paper_symbol(name: str) -> str | None:
+    """Return the symbol of a metric by any of its names, in any case; None where there is none.
 
-    Beside the paper's there are the extra ones, those of installed plug-ins, which only go by name, and values of one's
-    own, which go by their symbol once they were used.
+    >>> paper_symbol("TL"), paper_symbol("ndtw"), paper_symbol("oracle success rate"), paper_symbol("collisions")
+    ('PL', 'nDTW', 'OSR', None)
+    """
+    name = name.strip()
+    return name if name in KNOWN else ALIASES.get(re.sub(r"[\s-]+", "_", name.lower()))
+
+
+def find_metrics(
+    names: Iterable[str | Metric] | str | None, own: Mapping[str, Metric] | None = None
+) -> tuple[Metric, ...]:
+    """Return metrics by name, in the order given; None means all of the paper's.
+
+    Args:
+        names: symbols or other names in any case, `Metric` values, or one text such as "SR,nDTW".
+        own: metrics by symbol that are not known by name, such as those of a table (`ScoreTable.own_metrics`).
+
+    >>> [metric.symbol for metric in find_metrics("TL,ndtw,success")]
+    ['PL', 'nDTW', 'SR']
     """
     if names is None:
         return tuple(METRICS.values())
     if isinstance(names, str):
         names = names.split(",")
+    elif isinstance(names, Metric):
+        names = [names]
     if not isinstance(names, Iterable):
-        raise OptionError(f"metrics must be symbols such as 'nDTW,SDTW' or a list of them, got {names!r}")
+        raise OptionError(f"metrics must be symbols such as 'nDTW,SDTW' or a list of them, got {shortened(names)}")
     found: dict[str, Metric] = {}
     for name in names:
-        if isinstance(name, Metric) and METRICS.get(name.symbol) is not name:
-            _USED[name.symbol] = name
-        metric = name if isinstance(name, Metric) else METRICS.get(name.strip()) or _others().get(name.strip())
-        if metric is None:
-            everything = [*METRICS, *_others()]
-            raise OptionError(
-                f"there is no metric {name!r}{did_you_mean(name, everything)} Known: {', '.join(everything)}"
-            )
-        found[metric.symbol] = metric
+        metric = name if isinstance(name, Metric) else _by_name(name, own or {})
+        if found.setdefault(metric.symbol, metric) != metric:
+            raise OptionError(f"two different metrics have the symbol {metric.symbol!r}; rename one of them")
     if not found:
         raise OptionError("name at least one metric, or leave the choice out for all of them")
     return tuple(found.values())
 
 
-def _others() -> dict[str, Metric]:
-    from importlib.metadata import entry_points
+def find_metric(symbol: str, own: Mapping[str, Metric] | None = None) -> Metric:
+    """Return the metric of a column, for reports; a column that nobody knows gets a metric with no direction.
 
-    return {**EXTRA, **{entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}, **_USED}
+    >>> find_metric("collisions").direction is None
+    True
+    """
+    try:
+        return _by_name(symbol, own or {})
+    except OptionError:
+        return Metric(symbol, symbol, None, (-inf, inf), "", symbol, compute=_unknown)
+
+
+def _by_name(name: Any, own: Mapping[str, Metric]) -> Metric:
+    if not isinstance(name, str):
+        raise OptionError(f"a metric is a symbol such as 'nDTW' or a Metric, got {shortened(name)}")
+    name = name.strip()
+    symbol = paper_symbol(name)
+    if name in own:
+        return own[name]
+    if symbol is not None:
+        return KNOWN[symbol]
+    installed = _installed()
+    entry = installed.get(name) or {key.lower(): entry for key, entry in installed.items()}.get(name.lower())
+    if entry is None:
+        known = [*KNOWN, *installed, *own]
+        raise OptionError(
+            f"there is no metric {shortened(name)}{did_you_mean(name, known) or '.'} Known: {', '.join(known)}"
+        )
+    metric = entry.load()
+    if not isinstance(metric, Metric):
+        raise OptionError(f"the entry point {entry.name} of {ENTRY_POINTS} is no Metric, but {shortened(metric)}")
+    return metric
+
+
+def _installed() -> dict[str, Any]:
+    from importlib.metadata import entry_points  # slow, and only needed for names that are not known
+
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def _unknown(_: Measurements) -> Floats:
+    raise OptionError("this metric came from a file of scores, and how it is computed is not known")

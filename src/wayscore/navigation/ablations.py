@@ -1,4 +1,4 @@
-"""What each ingredient of the agent is worth: imitation with one of them left out, looked at in held-out houses."""
+"""Ablations: imitation with one ingredient of the agent left out, evaluated in held-out houses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wayscore.navigation.places import LOOK_AHEAD
+from wayscore.navigation.nodes import LOOK_AHEAD
+from wayscore.report.terminal import TextTable
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "everything": {},
@@ -22,7 +23,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no dropout": {"dropout": 0.0, "word_dropout": 0.0},
     "half the size": {"hidden": 64, "embedding": 32},
 }
-"""Name -> what its recipe changes; "no views" goes without what is seen."""
+"""Name -> what its recipe changes; "no views" trains without captions and detections."""
 
 
 def ablate(
@@ -35,10 +36,11 @@ def ablate(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Train one variant by imitation and leave its scores in held-out houses; nothing is done that is done already."""
+    """Train one variant by imitation and save its scores in held-out houses, unless they are there already."""
     from wayscore.navigation.houses import lessons_from_files
     from wayscore.navigation.recipe import Recipe
-    from wayscore.navigation.training import Trainer, evaluate
+    from wayscore.navigation.rollout import evaluate
+    from wayscore.navigation.training import Trainer
 
     folder = out / f"{name.replace(' ', '-')}-{seed}"
     if (folder / "scores.json").exists():
@@ -52,23 +54,24 @@ def ablate(
     if (folder / "checkpoint.pt").exists():
         trainer.resume(folder)
 
-    def told(update: int, row: Any) -> None:
+    def report(update: int, row: Any) -> None:
         if progress is not None and row is not None:
             progress(f"{name}: update {update} of {trainer.total}, SR {row['SR']:.3f}, nDTW {row['nDTW']:.3f}")
 
-    trainer.run(folder, told)
+    trainer.run(folder, report)
     scores = evaluate(trainer.policy, lessons.dev, recipe, lessons.sight)
     (folder / "scores.tmp").write_text(json.dumps(scores))
     (folder / "scores.tmp").replace(folder / "scores.json")
 
 
 def table(out: Path, seeds: int) -> str:
-    """Lay out the scores of all variants that are done, percent, means over seeds."""
-    lines = [f"{'imitation, held-out houses':28}" + "".join(f"{metric:>8}" for metric in ("SR", "nDTW", "SDTW"))]
+    """Lay out the scores of all variants that were trained, percent, means over seeds."""
+    metrics = ("SR", "nDTW", "SDTW")
+    found = TextTable(["imitation, held-out houses", *metrics])
     for name in VARIANTS:
         files = [out / f"{name.replace(' ', '-')}-{seed}" / "scores.json" for seed in range(seeds)]
         scores = [json.loads(file.read_text()) for file in files if file.exists()]
         if scores:
-            means = [100 * sum(one[metric] for one in scores) / len(scores) for metric in ("SR", "nDTW", "SDTW")]
-            lines.append(f"{name:28}" + "".join(f"{mean:>8.1f}" for mean in means))
-    return "\n".join([*lines, ""])
+            means = (100 * sum(one[metric] for one in scores) / len(scores) for metric in metrics)
+            found.rows.append([name, *(f"{mean:.1f}" for mean in means)])
+    return "\n".join([*found.lines(), ""])

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.convention import Convention
-from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import References
+from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError, PathError
+from wayscore.evaluation.result import Result
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import PathBatch
-from wayscore.scoring.measuring import Given, Part, cut, run
+from wayscore.scoring.score import score
 from wayscore.scoring.table import ScoreTable
+from wayscore.statistics import Interval
 
 Codes = NDArray[np.int32]
 TABLE_2 = {
@@ -30,7 +33,7 @@ SED = SR (...) cannot."""
 
 
 def random_walks(graph: Graph, starts: Codes, counts: NDArray[np.int64], rng: np.random.Generator) -> PathBatch:
-    """Walk from each start to uniformly drawn neighbours, all walks at once; a walk has `counts` places.
+    """Walk from each start to uniformly drawn neighbours, all walks at once; a walk has `counts` nodes.
 
     >>> line = Graph.from_edges([("a", "b"), ("b", "c")])
     >>> walks = random_walks(line, np.array([0, 2], dtype=np.int32), np.array([2, 3]), np.random.default_rng(0))
@@ -63,55 +66,74 @@ def score_random(
 ) -> ScoreTable:
     """Score random walks against references, each reference in turn.
 
-    A walk starts where its reference starts. How many places it has is drawn from all references' numbers of places,
-    whatever its own reference has; each move goes to one of the neighbours, all equally likely.
+    A walk starts where its reference starts. Its number of nodes is drawn from those of all references, whatever its
+    own reference has; each move goes to one of the neighbours, all equally likely.
 
     Args:
-        references: what was asked for; episodes of one path share its walks.
+        references: the ground-truth paths; episodes of one path share its walks.
         graphs: scene -> graph.
         walks: how many, spread evenly over the episodes.
-        seed: of all draws.
+        seed: random seed of the walks.
         convention: the set of choices to score by.
         threshold: d_th; the convention's by default.
         metrics: which metrics; the convention's by default.
         threads: how many cores to use; all by default.
 
     Returns:
-        A table with a row a walk, in the order of scenes.
+        A table with one row per walk, in the order of scenes.
     """
     if walks < 1:
         raise OptionError(f"the number of walks must be 1 or more, got {walks}")
-    rules = find_convention(convention)
-    chosen = find_metrics(metrics if metrics is not None else rules.metrics or None)
     episodes = list(references.episodes.values())
     lengths = np.array([len(reference.path) for reference in episodes])
     shares = np.bincount(np.arange(walks) % len(episodes), minlength=len(episodes))
     by_scene: dict[str, list[int]] = {}
     for number, reference in enumerate(episodes):
         by_scene.setdefault(reference.scene, []).append(number)
-    parts: list[Part] = []
-    row = 0
+    tables = []
     for (scene, numbers), rng in zip(by_scene.items(), np.random.default_rng(seed).spawn(len(by_scene)), strict=True):
         graph = graphs[scene]
-        asked = graph.encode([episodes[number].path for number in numbers], role=f"reference in {scene}")
+        paths = graph.encode([episodes[number].path for number in numbers], role=f"reference in {scene}")
         pairing = np.repeat(np.arange(len(numbers)), shares[numbers])
-        starts = asked.places[asked.offsets[:-1]][pairing]
-        done = random_walks(graph, starts, rng.choice(lengths, size=len(pairing)), rng)
-        parts += cut(graph, asked, done, pairing, np.arange(row, row + len(pairing)))
-        row += len(pairing)
-    scores = np.empty((len(chosen), walks))
-    d_th = rules.threshold if threshold is None else threshold
-    given = Given(None, range(walks), np.broadcast_to(0.0, walks), np.broadcast_to(1.0, walks))
-    run(parts, chosen, d_th, rules, given, scores, threads)
-    from wayscore import __version__
+        starts = paths.places[paths.offsets[:-1]][pairing]
+        queries = random_walks(graph, starts, rng.choice(lengths, size=len(pairing)), rng)
+        options: dict[str, Any] = {"convention": convention, "threshold": threshold, "metrics": metrics}
+        tables.append(
+            score(references=paths, queries=queries, pairing=pairing, distance=graph, threads=threads, **options)
+        )
+    columns = {symbol: np.concatenate([table[symbol] for table in tables]) for symbol in tables[0].columns}
+    distances = sorted({fingerprint for table in tables for fingerprint in table.settings["distance"]})
+    return ScoreTable(columns, {**tables[0].settings, "distance": distances}, own_metrics=tables[0].own_metrics)
 
-    settings = {
-        "convention": rules.signed,
-        "threshold": float(d_th),
-        "distance": sorted({part.space.fingerprint for part in parts}),
-        "version": __version__,
-    }
-    return ScoreTable({metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}, settings)
+
+def evaluate_random(
+    references: References, graphs: Mapping[str, Graph], *, walks: int = 1_000_000, seed: int = 0, **options: Any
+) -> Result:
+    """Return the random agent's result: `score_random`, with intervals of the normal distribution for so many walks.
+
+    Args:
+        references: the ground-truth paths.
+        graphs: scene -> graph.
+        walks: how many.
+        seed: random seed of the walks.
+        options: as for `score_random`.
+    """
+    table = score_random(references, graphs, walks=walks, seed=seed, **options)
+    intervals = {}
+    for symbol, mean in table.means().items():
+        finite = table[symbol][np.isfinite(table[symbol])]
+        margin = 1.96 * float(finite.std()) / len(finite) ** 0.5 if len(finite) else 0.0
+        intervals[symbol] = Interval(None, None, None) if mean is None else Interval(mean, mean - margin, mean + margin)
+    found = {"name": references.name, "fingerprint": references.fingerprint, "episodes": len(references)}
+    return Result(
+        f"random (seed {seed})",
+        tuple(table.own_metrics.get(symbol) or find_metrics([symbol])[0] for symbol in table.columns),
+        {**table.settings, "policies": {}, "references": found, "format": "random", "undefined": table.undefined()},
+        walks,
+        Problems(),
+        {"resamples": 0, "seed": seed, "cluster": "none", "clusters": walks},
+        known=intervals,
+    )
 
 
 def write_random_run(

@@ -29,10 +29,10 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
 
 
 def figure_curves(agents: Mapping[str, Sequence[Path]]) -> Any:
-    """Draw SR, nDTW and SDTW in held-out houses against updates, a line an agent, a band over its seeds.
+    """Draw SR, nDTW and SDTW in held-out houses against updates, one line per agent with a band over its seeds.
 
     Args:
-        agents: name -> the folders of its trainings, one a seed.
+        agents: name -> the folders of its trainings, one per seed.
     """
     from wayscore.figures import PAGE, draw_learning_curves, new_figure, style
 

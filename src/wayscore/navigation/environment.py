@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import MissingPackageError
-from wayscore.navigation.rewards import Rule
+from wayscore.navigation.reward_functions import RewardFunction
 from wayscore.navigation.tasks import WORLD_THRESHOLD, Tasks, from_references, from_worlds
 from wayscore.navigation.walking import FEATURE_COUNT, Walkers
 
@@ -32,16 +32,16 @@ def load_tasks(references: str | None, graphs: str | None, *, episodes: int = 2_
     from wayscore.formats import load_references
     from wayscore.formats.graphs import distances_for
 
-    asked = load_references(references)
-    return from_references(asked, distances_for(asked, graphs))
+    loaded = load_references(references)
+    return from_references(loaded, distances_for(loaded, graphs))
 
 
 class NavigationEnv(gym.Env[Observation, np.int64]):
     """Follow an instruction through a navigation graph.
 
     ## Description
-    An agent stands at a node and is told in words how to walk. At every step it goes to a neighbour or stops. The way
-    is scored against the instructed path, the reference.
+    An agent stands at a node and is given an instruction. At every step it goes to a neighbour or stops. Its path is
+    scored against the instructed one, the reference.
 
     ## Action Space
     `Discrete(n)`: 0 stops; k goes to the k-th neighbour. Actions that `mask` (or `action_masks()`) forbids leave the
@@ -57,22 +57,23 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
 
     ## Rewards
     By name: `fidelity` is the gain in nDTW at every move and, for a success, 1 - d / d_th at the end; `goal` is the
-    metres gained towards the goal and +1 or -1 at the end; `wayscore.navigation.rewards.RULES` has others.
+    metres gained towards the goal and +1 or -1 at the end; `wayscore.navigation.reward_functions.REWARDS` has others.
 
     ## Starting State
-    An episode drawn at random; `reset(options={"episode": name})` asks for one of its own.
+    A random episode; `reset(options={"episode": name})` selects one by name.
 
     ## Episode End
-    Terminated when the agent stops; truncated after `most_steps` moves, which is worth what stopping there is.
+    Terminated when the agent stops; truncated after `max_episode_steps` moves, which gets the reward of stopping there.
 
     ## Information
     `name` of the episode, and at the end `path` (node labels), `ndtw` and `success`.
 
     ## Arguments
     - `tasks`: a `Tasks` value; or `references` and `graphs`, files to read; or neither, for generated worlds.
-    - `reward`: the rule, "fidelity" by default.
+    - `reward`: the reward function, "fidelity" by default.
     - `threshold`: d_th, metres; 3 for files, 1.4 for generated worlds.
-    - `most_steps`: 20 by default.
+    - `max_episode_steps`: 20 by default. `gymnasium.make` keeps an argument of this name for its own TimeLimit, which
+      truncates without the final reward; construct the environment directly to set it.
 
     ## Version History
     - v0: first.
@@ -86,16 +87,18 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         *,
         references: str | None = None,
         graphs: str | None = None,
-        reward: str | Rule = "fidelity",
+        reward: str | RewardFunction = "fidelity",
         threshold: float | None = None,
-        most_steps: int = 20,
+        max_episode_steps: int = 20,
         render_mode: str | None = None,
     ) -> None:
         generated = tasks is None and references is None
         self.tasks = load_tasks(references, graphs) if tasks is None else tasks
         self.threshold = threshold if threshold is not None else WORLD_THRESHOLD if generated else 3.0
         self.render_mode = render_mode
-        self._walkers = Walkers(self.tasks, 1, reward=reward, threshold=self.threshold, most_steps=most_steps)
+        self._walkers = Walkers(
+            self.tasks, 1, reward=reward, threshold=self.threshold, max_episode_steps=max_episode_steps
+        )
         self.observation_space = _observations(self._walkers)
         self.action_space = spaces.Discrete(self._walkers.candidates)
 
@@ -125,7 +128,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         return possible
 
     def render(self) -> str | None:
-        """Say where the agent is and has been."""
+        """Return the agent's path so far as text."""
         return " -> ".join(self._walkers.paths()[0]) if self.render_mode == "ansi" else None
 
     def _observation(self) -> Observation:
@@ -133,16 +136,16 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
 
 
 class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.float64]]):
-    """The same for many agents at once; an episode that has ended begins anew at the next step.
+    """The same for many agents at once; an environment whose episode has ended begins another at the next step.
 
     Args:
         num_envs: how many agents.
-        tasks: what they are asked to do; as for `NavigationEnv`.
+        tasks: the episodes; as for `NavigationEnv`.
         references: as for `NavigationEnv`.
         graphs: as for `NavigationEnv`.
         reward: as for `NavigationEnv`.
         threshold: as for `NavigationEnv`.
-        most_steps: as for `NavigationEnv`.
+        max_episode_steps: as for `NavigationEnv`.
     """
 
     def __init__(
@@ -152,16 +155,18 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         *,
         references: str | None = None,
         graphs: str | None = None,
-        reward: str | Rule = "fidelity",
+        reward: str | RewardFunction = "fidelity",
         threshold: float | None = None,
-        most_steps: int = 20,
+        max_episode_steps: int = 20,
     ) -> None:
         generated = tasks is None and references is None
         self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
         self.num_envs = num_envs
         self.tasks = load_tasks(references, graphs) if tasks is None else tasks
         d_th = threshold if threshold is not None else WORLD_THRESHOLD if generated else 3.0
-        self._walkers = Walkers(self.tasks, num_envs, reward=reward, threshold=d_th, most_steps=most_steps)
+        self._walkers = Walkers(
+            self.tasks, num_envs, reward=reward, threshold=d_th, max_episode_steps=max_episode_steps
+        )
         self.single_observation_space = _observations(self._walkers)
         self.single_action_space = spaces.Discrete(self._walkers.candidates)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -173,13 +178,13 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,  # noqa: ARG002
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin a random episode in every slot."""
+        """Begin a random episode in every environment."""
         super().reset(seed=seed)  # type: ignore[arg-type]
         self._walkers.begin(self.np_random.integers(len(self.tasks), size=self.num_envs))
         return _observe(self._walkers), {}
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Observation, Any, Any, Any, dict[str, Any]]:
-        """Take every agent's action; slots whose episode is over begin another instead."""
+        """Take every agent's action; environments whose episode has ended begin another instead."""
         fresh = np.flatnonzero(self._walkers.over)
         outcome = self._walkers.act(np.asarray(actions, dtype=np.int64))
         if len(fresh):
@@ -192,14 +197,14 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         return _observe(self._walkers), outcome.rewards, outcome.stopped, outcome.cut_off, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return which actions are possible, (slots, actions)."""
+        """Return which actions are possible, (num_envs, actions)."""
         return self._walkers.mask()
 
 
 def _observations(walkers: Walkers) -> spaces.Dict:
     """Return the space of observations; positions and features have bounds, with room for rounding."""
-    tasks, candidates, positions = walkers.tasks, walkers.candidates, walkers.places.positions
-    most = np.abs(walkers.told).max() + 1.0
+    tasks, candidates, positions = walkers.tasks, walkers.candidates, walkers.nodes.positions
+    most = np.abs(walkers.edge_features).max() + 1.0
     return spaces.Dict(
         {
             "instruction": spaces.Box(0, len(tasks.vocabulary) - 1, (tasks.tokens.shape[1],), np.int32),
@@ -216,7 +221,7 @@ def _observations(walkers: Walkers) -> spaces.Dict:
 def _observe(walkers: Walkers) -> Observation:
     return {
         "instruction": walkers.tasks.tokens[walkers.episode],
-        "position": walkers.places.positions[walkers.here].astype(np.float32),
+        "position": walkers.nodes.positions[walkers.here].astype(np.float32),
         "heading": walkers.heading[:, None].astype(np.float32),
         "candidates": walkers.features(),
         "mask": walkers.mask().view(np.int8),

@@ -1,4 +1,4 @@
-"""Data for training: episodes of a file or of generated worlds, some houses held out to look at, and what is seen."""
+"""Data for training: episodes of a file or of generated worlds, some houses held out, and what is seen there."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from wayscore.navigation.words import Vocabulary
 
 WORLD_EPISODES = 4_000
 WORLD_STAGES = 2
-"""How often paths of generated lessons set out anew: two give some five edges, and references that still wind."""
-LOOKED_AT = 2_000
-"""Episodes of held-out houses at most: enough to tell, few enough to look often."""
+"""How many shortest paths are joined to one in generated lessons: two give about five edges, with a turn."""
+HELD_OUT_EPISODES = 2_000
+"""Episodes of held-out houses at most: enough for a stable score, few enough to evaluate often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Lessons:
 
     Attributes:
         train: episodes to learn from.
-        dev: episodes in other houses, to look at.
+        dev: episodes in held-out houses, to evaluate on.
         sight: what is seen in all of the houses, if that is known.
     """
 
@@ -56,26 +56,26 @@ def lessons_from_files(
         references: R2R or R4R, the training split.
         graphs: connectivity files.
         views: captions and detections of the views, a tar.
-        held_out: how many houses are only looked at.
+        held_out: how many houses are only evaluated on.
         words: how many words of an instruction are kept.
         known: the words that an agent knows already; those of the instructions by default.
         most: how many episodes are drawn to learn from; all by default.
         seed: chooses the houses and the episodes.
     """
-    asked = load_references(references)
-    episodes = list(asked.episodes.values())
+    loaded = load_references(references)
+    episodes = list(loaded.episodes.values())
     houses = sorted({reference.scene for reference in episodes})
     if not 0 < held_out < len(houses):
-        raise OptionError(f"{asked.name} has {len(houses)} houses; hold out at least one and not all, got {held_out}")
+        raise OptionError(f"{loaded.name} has {len(houses)} houses; hold out at least one and not all, got {held_out}")
     rng = np.random.default_rng(seed)
     away = set(rng.permutation(houses)[:held_out].tolist())
     learned = _drawn([reference for reference in episodes if reference.scene not in away], most, rng)
-    looked_at = _drawn([reference for reference in episodes if reference.scene in away], LOOKED_AT, rng)
+    evaluated = _drawn([reference for reference in episodes if reference.scene in away], HELD_OUT_EPISODES, rng)
     vocabulary = (
         Vocabulary.of((reference.instruction for reference in learned), least=2) if known is None else Vocabulary(known)
     )
-    every = from_references([*learned, *looked_at], distances_for(asked, graphs), vocabulary=vocabulary, words=words)
-    sight = None if views is None else read_views(views, every.places, vocabulary)
+    every = from_references([*learned, *evaluated], distances_for(loaded, graphs), vocabulary=vocabulary, words=words)
+    sight = None if views is None else read_views(views, every.nodes, vocabulary)
     return Lessons(every.some(range(len(learned))), every.some(range(len(learned), len(every))), sight)
 
 
@@ -88,12 +88,12 @@ def _drawn(episodes: list[Reference], most: int | None, rng: np.random.Generator
 def lessons_from_worlds(
     episodes: int = WORLD_EPISODES, *, worlds: int = 20, stages: int = WORLD_STAGES, seed: int = 0
 ) -> Lessons:
-    """Generate worlds; every fifth is only looked at."""
+    """Generate worlds; every fifth is held out."""
     every = from_worlds(episodes, worlds=worlds, stages=stages, seed=seed)
-    away = {scene for number, scene in enumerate(every.places.scenes) if number % 5 == 4}
+    away = {scene for number, scene in enumerate(every.nodes.scenes) if number % 5 == 4}
     rows = np.arange(len(every))
-    looked_at = np.array([scene in away for scene in every.scene_of])
-    return Lessons(every.some(rows[~looked_at]), every.some(rows[looked_at]))
+    evaluated = np.array([scene in away for scene in every.scene_of])
+    return Lessons(every.some(rows[~evaluated]), every.some(rows[evaluated]))
 
 
 def world_test(episodes: int = 500, *, worlds: int = 5, seed: int = 1_000) -> tuple[References, dict[str, Graph]]:
@@ -112,4 +112,4 @@ def tasks_for(
 ) -> tuple[Tasks, Sight | None]:
     """Return episodes to walk, and what is seen there, in the words that an agent knows."""
     tasks = from_references(references, graphs, vocabulary=vocabulary, words=words)  # type: ignore[arg-type]
-    return tasks, None if views is None else read_views(views, tasks.places, vocabulary)
+    return tasks, None if views is None else read_views(views, tasks.nodes, vocabulary)

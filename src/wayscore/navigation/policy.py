@@ -1,7 +1,7 @@
-"""The policy: it reads an instruction and scores the ways out of a place.
+"""The policy: it reads an instruction and scores the candidates: stopping, and each neighbour.
 
-Words are read by a bidirectional LSTM. At every step a second LSTM, fed with the way just taken, attends to the words
-and to the candidates; a candidate's logit is a bilinear form of what it looks like and what the words at hand ask for.
+Words are read by a bidirectional LSTM. At every step a second LSTM, fed with the last candidate taken, attends to the
+words and to the candidates; a candidate's logit is a bilinear form of its features and the words attended to.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Shape:
 
     Attributes:
         words: size of the vocabulary.
-        embedding: numbers a word.
-        hidden: numbers a state.
+        embedding: size of a word's embedding.
+        hidden: size of a state.
         dropout: share of numbers that are left out in training, the same ones throughout an episode.
         seen: whether words that are seen on the way to candidates are matched with the instruction's.
     """
@@ -41,20 +41,20 @@ class Shape:
 
 
 class Memory(NamedTuple):
-    """What an agent keeps between steps, a row a slot."""
+    """What an agent keeps between steps, one row per environment."""
 
     words: Tensor
-    """(slots, words, hidden): the instruction as read."""
+    """(num_envs, words, hidden): the instruction as read."""
     padding: Tensor
-    """(slots, words): true beyond the instruction."""
+    """(num_envs, words): true beyond the instruction."""
     hidden: Tensor
     cell: Tensor
     taken: Tensor
-    """(slots, hidden): the candidate that was taken last."""
+    """(num_envs, hidden): the candidate that was taken last."""
     keep: Tensor
-    """(slots, hidden): which numbers of a state are left in."""
+    """(num_envs, hidden): which numbers of a state are left in."""
     telling: Tensor
-    """(slots, words): how much it tells that a word is seen."""
+    """(num_envs, words): how informative it is that a word is seen."""
 
 
 class Policy(nn.Module):
@@ -82,7 +82,7 @@ class Policy(nn.Module):
         nn.init.zeros_(self.match.weight)
 
     def read(self, tokens: Tensor) -> Memory:
-        """Read instructions, (slots, words), and return what is kept of them."""
+        """Read instructions, (num_envs, words), and return what is kept of them."""
         lengths = (tokens > 0).sum(dim=1).clamp(min=1)
         tokens = tokens[:, : int(lengths.max())]
         padding = torch.arange(tokens.shape[1]) >= lengths[:, None]
@@ -109,9 +109,9 @@ class Policy(nn.Module):
 
         Args:
             memory: of the step before.
-            features: (slots, candidates, features).
-            mask: (slots, candidates), which are possible.
-            seen: (slots, candidates, words), whether a word of the instruction is seen on the way to a candidate.
+            features: (num_envs, candidates, features).
+            mask: (num_envs, candidates), which are possible.
+            seen: (num_envs, candidates, words), whether a word of the instruction is seen on the way to a candidate.
         """
         candidates = self.look(features)
         weights = self._attend(self.ask_candidates(memory.hidden * memory.keep), candidates, ~mask)
@@ -119,8 +119,8 @@ class Policy(nn.Module):
         hidden, cell = self.decide(torch.cat((memory.taken, around), dim=1), (memory.hidden, memory.cell))
         kept = hidden * memory.keep
         attention = self._attend(self.ask_words(kept), memory.words, memory.padding)
-        asked = (attention[..., None] * memory.words).sum(dim=1)
-        joined = torch.tanh(self.join(torch.cat((kept, asked), dim=1))) * memory.keep
+        attended = (attention[..., None] * memory.words).sum(dim=1)
+        joined = torch.tanh(self.join(torch.cat((kept, attended), dim=1))) * memory.keep
         logits = (candidates * self.choose(joined)[:, None, :]).sum(dim=2)
         if seen is not None:
             logits = logits + self.match(self._matches(attention, seen * memory.telling[:, None, :])).squeeze(2)
@@ -139,13 +139,13 @@ class Policy(nn.Module):
 
     @staticmethod
     def _matches(attention: Tensor, seen: Tensor) -> Tensor:
-        """How much of what the words ask for is seen: of those attended to now, of all, and more than elsewhere."""
+        """How many of the instruction's words are seen: of those attended to, of all, and relative to others."""
         now = 10.0 * (seen * attention[:, None, :]).sum(dim=2)
         ever = seen.sum(dim=2)
         return torch.stack((now, ever, now - now.mean(dim=1, keepdim=True)), dim=2)
 
-    def _kept(self, slots: int, width: int) -> Tensor:
+    def _kept(self, count: int, width: int) -> Tensor:
         if not self.training or not self.shape.dropout:
-            return torch.ones(slots, width)
+            return torch.ones(count, width)
         share = 1 - self.shape.dropout
-        return torch.bernoulli(torch.full((slots, width), share)) / share
+        return torch.bernoulli(torch.full((count, width), share)) / share

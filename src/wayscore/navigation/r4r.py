@@ -29,7 +29,7 @@ class Annotation(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The paths joined, and what a summary tells of them.
+    """The joined paths, and the counts of a summary.
 
     Attributes:
         paths: in R4R's format, ready to be written as JSON.

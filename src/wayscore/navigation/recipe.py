@@ -11,29 +11,29 @@ class Recipe:
     """How an agent is trained; the defaults are those for R2R.
 
     Attributes:
-        reward: the rule of the second stage, by name.
-        teacher: whom the first stage imitates: "faithful" follows the reference, "shortest" goes to its end.
+        reward: the reward function of the second stage, by name.
+        teacher: what the first stage imitates: "faithful" follows the reference, "shortest" goes to its end.
         imitation: updates of the first stage.
         reinforcement: updates of the second stage.
-        batch: episodes an update.
+        batch: episodes per update.
         student: share of batches of the first stage in which the agent walks by itself, corrected by the teacher.
-        rate: the first stage's learning rate; it falls to nothing along a line.
+        rate: the first stage's learning rate, which decreases linearly to 0.
         reinforcement_rate: the second stage's.
         guidance: weight of imitation in the second stage, in `guided` of its updates.
         guided: share of the second stage's updates that imitate too.
         discount: of later rewards.
         entropy: weight of the entropy bonus.
         value: weight of the value's loss.
-        word_dropout: share of words that are made unknown.
+        word_dropout: share of words that are replaced by the unknown word.
         mirror: whether half of the batches have left and right exchanged.
-        without: features that are kept from the agent (see `FEATURES`), or "words", to see what they are worth.
-        embedding: numbers a word.
-        hidden: numbers a state.
-        dropout: share of numbers that are left out.
+        without: features that are hidden from the agent (see `FEATURES`), or "words", for ablations.
+        embedding: size of a word's embedding.
+        hidden: size of a state.
+        dropout: share of a state that is left out.
         threshold: d_th, metres.
-        most_steps: moves that an episode has at most.
+        max_episode_steps: moves that an episode has at most.
         every: updates between evaluations and checkpoints.
-        seed: of everything that is drawn.
+        seed: random seed of the training.
     """
 
     reward: str = "fidelity"
@@ -56,6 +56,6 @@ class Recipe:
     hidden: int = 128
     dropout: float = 0.2
     threshold: float = 3.0
-    most_steps: int = 10
+    max_episode_steps: int = 10
     every: int = 250
     seed: int = 0

@@ -1,4 +1,4 @@
-"""What is seen on the way to a place, as words: machine-made captions and detections of 36 views a panorama.
+"""What is seen towards each neighbour, as words: generated captions and detections of the 36 views of a panorama.
 
 Views are numbered by elevation (12 each: down, level, up) and by heading, 30 degrees apart clockwise from +y.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import FormatError
-from wayscore.navigation.places import Places
+from wayscore.navigation.nodes import Nodes
 from wayscore.navigation.walking import Walkers
 from wayscore.navigation.words import Vocabulary, words
 
@@ -23,18 +23,18 @@ HEADINGS = 12
 LEVEL = 1
 """Of the three rows of views, the one that looks straight ahead."""
 STEEP = 0.26
-"""Sine of the slope from which a way is looked at in the views above or below: 15 degrees."""
+"""Sine of the slope from which an edge is seen in the views above or below: 15 degrees."""
 COMMON = 0.2
-"""Words seen in a greater share of all directions tell nothing."""
+"""Words seen in a greater share of all directions are left out: they are not informative."""
 
 
 class Sight:
-    """Which words are seen towards every neighbour of every place, and all around it.
+    """Which words are seen towards every neighbour of every node, and all around it.
 
     Args:
-        seen: (places, candidates, columns) of 0 and 1; candidate 0 is the place itself; column 0 is never seen.
+        seen: (nodes, candidates, columns) of 0 and 1; candidate 0 is the node itself; column 0 is never seen.
         column: of each word of the vocabulary.
-        weight: of each column: how much it tells.
+        weight: of each column: how informative it is.
     """
 
     def __init__(
@@ -44,31 +44,31 @@ class Sight:
         self.weight = np.ones(seen.shape[2], dtype=np.float32) if weight is None else weight
 
     def matches(self, walkers: Walkers, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return how much each word of the instructions is seen towards each candidate, (slots, candidates, words)."""
+        """Return how much of each word is seen towards each candidate, (num_envs, candidates, words)."""
         columns = self.column[tokens]
         here, candidates = walkers.here[:, None, None], np.arange(walkers.candidates)[None, :, None]
         found = self.seen[here, candidates, columns[:, None, :]] * self.weight[columns][:, None, :]
         return found.astype(np.float32)
 
 
-def read_views(path: str | Path, places: Places, vocabulary: Vocabulary, *, common: float = COMMON) -> Sight:
-    """Read captions and detections, a file a scan in a tar: {viewpoint: {view: [caption, [[class, ...], ...]]}}.
+def read_views(path: str | Path, nodes: Nodes, vocabulary: Vocabulary, *, common: float = COMMON) -> Sight:
+    """Read captions and detections, one file per scan in a tar: {viewpoint: {view: [caption, [[class, ...], ...]]}}.
 
     A word of the vocabulary is seen where a caption or a detection has it, in singular or plural; words that are
     seen in a greater share of directions than `common` are left out, and others weigh more the rarer they are.
     """
     stems = sorted({_stem(word) for word in vocabulary.known if word.isalpha() and len(word) > 2})
     columns = {stem: number for number, stem in enumerate(stems, start=1)}
-    seen = np.zeros((len(places), places.neighbors.shape[1] + 1, len(stems) + 1), dtype=np.uint8)
+    seen = np.zeros((len(nodes), nodes.neighbors.shape[1] + 1, len(stems) + 1), dtype=np.uint8)
     with tarfile.open(path) as archive:
         names = {Path(member.name).stem: member for member in archive.getmembers() if member.isfile()}
-        for number, scene in enumerate(places.scenes):
+        for number, scene in enumerate(nodes.scenes):
             if scene not in names:
                 raise FormatError(f"{path}: has no views of scene {scene!r}")
             stream = archive.extractfile(names[scene])
             assert stream is not None  # it is a file
-            _enter(seen, json.load(stream), places, np.flatnonzero(places.scene == number), columns)
-    real = np.concatenate((np.ones((len(places), 1), dtype=bool), places.neighbors >= 0), axis=1)
+            _enter(seen, json.load(stream), nodes, np.flatnonzero(nodes.scene == number), columns)
+    real = np.concatenate((np.ones((len(nodes), 1), dtype=bool), nodes.neighbors >= 0), axis=1)
     share = seen[real].mean(axis=0)
     weight = np.where((share > 0) & (share <= common), -np.log(np.maximum(share, 1e-6)) / 5.0, 0.0)
     column = np.array([0, 0, *(columns.get(_stem(word), 0) for word in vocabulary.known)])
@@ -78,24 +78,24 @@ def read_views(path: str | Path, places: Places, vocabulary: Vocabulary, *, comm
 def _enter(
     seen: NDArray[np.uint8],
     views: Mapping[str, Mapping[str, Any]],
-    places: Places,
+    nodes: Nodes,
     rows: NDArray[np.int64],
     columns: Mapping[str, int],
 ) -> None:
-    """Mark the words seen from the places of one scene."""
-    for place in rows.tolist():
-        told = views.get(places.names[place])
-        if told is None:
+    """Mark the words seen from the nodes of one scene."""
+    for node in rows.tolist():
+        described = views.get(nodes.names[node])
+        if described is None:
             continue
-        found = [_columns(told.get(str(view), ("", ())), columns) for view in range(3 * HEADINGS)]
+        found = [_columns(described.get(str(view), ("", ())), columns) for view in range(3 * HEADINGS)]
         level = found[LEVEL * HEADINGS : (LEVEL + 1) * HEADINGS]
-        seen[place, 0, [column for view in level for column in view]] = 1
-        for candidate in range(int(places.degree[place])):
-            heading = round(float(places.headings[place, candidate]) / (2 * np.pi) * HEADINGS) % HEADINGS
-            climb = float(places.climbs[place, candidate])
+        seen[node, 0, [column for view in level for column in view]] = 1
+        for candidate in range(int(nodes.degree[node])):
+            heading = round(float(nodes.headings[node, candidate]) / (2 * np.pi) * HEADINGS) % HEADINGS
+            climb = float(nodes.climbs[node, candidate])
             elevation = LEVEL + (1 if climb > STEEP else -1 if climb < -STEEP else 0)
             towards = {*level[heading], *found[elevation * HEADINGS + heading]}
-            seen[place, candidate + 1, list(towards)] = 1
+            seen[node, candidate + 1, list(towards)] = 1
 
 
 def _columns(view: Any, columns: Mapping[str, int]) -> list[int]:

@@ -1,7 +1,7 @@
 """The paper's Table 2 from data to LaTeX: random, goal-oriented and fidelity-oriented agents, over several seeds.
 
-Work is cut into jobs that leave their result in a folder each; what is there already is not done again, and a job
-that was interrupted goes on from its checkpoint.
+Each training is a job that leaves its result in a folder of its own; a finished job is skipped, and an interrupted one
+continues from its checkpoint.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -45,12 +45,12 @@ class Plan:
     """What to train, and on what.
 
     Attributes:
-        out: the folder of everything that is made.
+        out: the output folder.
         r2r: the folder of R2R's files; None for generated worlds.
         graphs: connectivity files.
         views: captions and detections, if they are to be used.
         seeds: how many agents of each kind.
-        scale: all numbers of updates are multiplied by this.
+        scale: multiplies all numbers of updates.
     """
 
     out: Path
@@ -74,7 +74,7 @@ class Job:
         name: of its folder.
         dataset: what it is trained and tested on.
         agent: "imitation"; or what follows it: more of the same ("continued", the control), or a reward by name.
-        seed: of everything that is drawn.
+        seed: random seed.
         after: the job whose policy it begins with.
     """
 
@@ -108,16 +108,16 @@ def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
     from wayscore.navigation.tasks import WORLD_THRESHOLD
 
     recipe = {
-        "r2r": Recipe(teacher="shortest", imitation=3_000, reinforcement=1_500, most_steps=10),
+        "r2r": Recipe(teacher="shortest", imitation=3_000, reinforcement=1_500, max_episode_steps=10),
         "r4r": Recipe(
-            teacher="faithful", imitation=1_000, reinforcement=1_000, most_steps=17, guidance=0.5, guided=0.5
+            teacher="faithful", imitation=1_000, reinforcement=1_000, max_episode_steps=17, guidance=0.5, guided=0.5
         ),
         "worlds": Recipe(
             teacher="faithful",
             imitation=600,
             reinforcement=500,
             rate=4e-3,
-            most_steps=10,
+            max_episode_steps=10,
             hidden=64,
             embedding=32,
             dropout=0.0,
@@ -137,7 +137,7 @@ def prepare(plan: Plan) -> None:
     """Build R4R where it is needed and not there yet."""
     if plan.r2r is None:
         return
-    from wayscore.distances.matterport import load_graphs
+    from wayscore.distances.graphs import load_graphs
     from wayscore.navigation.r4r import build, read_annotations
 
     if plan.graphs is None:
@@ -163,10 +163,11 @@ def data_file(plan: Plan, dataset: str, split: str) -> Path:
     return found
 
 
-def do(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
-    """Train one agent, let it walk the validation split and score it; nothing is done that is done already."""
+def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
+    """Train one agent, roll it out on the validation split and score it, unless its scores are there already."""
     from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
-    from wayscore.navigation.training import Trainer, load_checkpoint
+    from wayscore.navigation.rollout import load_checkpoint
+    from wayscore.navigation.training import Trainer
 
     folder = plan.out / job.name
     if (folder / "scores.json").exists():
@@ -189,13 +190,13 @@ def do(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> N
     if (folder / "checkpoint.pt").exists():
         trainer.resume(folder)
 
-    def told(update: int, row: Any) -> None:
+    def report(update: int, row: Any) -> None:
         if progress is not None and row is not None:
             progress(
                 f"{job.name}: update {update} of {trainer.total}, nDTW {row.get('nDTW', 0.0):.3f} on held-out houses"
             )
 
-    trainer.run(folder, told)
+    trainer.run(folder, report)
     scores = _score(job, plan, trainer.policy, lessons.train.vocabulary)
     (folder / "scores.tmp").write_text(json.dumps(scores))
     (folder / "scores.tmp").replace(folder / "scores.json")
@@ -203,29 +204,27 @@ def do(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> N
 
 def _score(job: Job, plan: Plan, policy: Any, vocabulary: Any) -> dict[str, float]:
     """Walk the validation split once and score the walks, which are kept as a result file."""
-    from wayscore.episodes import Query, Run
-    from wayscore.evaluation.runs import score_runs
+    from wayscore.evaluation import evaluate
     from wayscore.formats.graphs import distances_for
     from wayscore.navigation.houses import tasks_for, world_test
-    from wayscore.navigation.training import walk_all
+    from wayscore.navigation.rollout import walk_all
 
     recipe = recipe_of(job)
     if job.dataset == "worlds":
-        asked, graphs = world_test()
+        references, graphs = world_test()
     else:
         from wayscore.formats import load_references
 
-        asked = load_references(data_file(plan, job.dataset, "val_unseen"))
-        graphs = distances_for(asked, plan.graphs)
-    tasks, sight = tasks_for(asked, graphs, vocabulary, words=TRAINED_ON[job.dataset], views=plan.views)
+        references = load_references(data_file(plan, job.dataset, "val_unseen"))
+        graphs = distances_for(references, plan.graphs)
+    tasks, sight = tasks_for(references, graphs, vocabulary, words=TRAINED_ON[job.dataset], views=plan.views)
     paths = walk_all(policy, tasks, recipe, sight)
     labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if job.dataset == "worlds" else {}
     walks = {name: [labels.get(p, p) for p in path] for name, path in zip(tasks.names, paths, strict=True)}
     run = [{"instr_id": name, "trajectory": [[str(p), 0, 0] for p in path]} for name, path in walks.items()]
     (plan.out / job.name / "run.json").write_bytes(msgspec.json.encode(run))
-    done = Run(job.name, "r2r", {name: Query(name, path) for name, path in walks.items()})
-    scored = score_runs([done], asked, graphs=graphs, threshold=recipe.threshold, metrics=list(METRICS))
-    return scored[0].table.means()
+    result = evaluate(walks, references, graphs, threshold=recipe.threshold, metrics=METRICS)
+    return cast(dict[str, float], result.means())  # these six are defined in every episode
 
 
 def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, float]:
@@ -237,12 +236,12 @@ def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, fl
     from wayscore.navigation.tasks import WORLD_THRESHOLD
 
     if dataset == "worlds":
-        asked, graphs = world_test()
-        table = score_random(asked, graphs, walks=walks // 10, threshold=WORLD_THRESHOLD, metrics=list(METRICS))
+        references, graphs = world_test()
+        table = score_random(references, graphs, walks=walks // 10, threshold=WORLD_THRESHOLD, metrics=list(METRICS))
     else:
-        asked = load_references(data_file(plan, dataset, "val_unseen"))
-        table = score_random(asked, distances_for(asked, plan.graphs), walks=walks, metrics=list(METRICS))
-    return table.means()
+        references = load_references(data_file(plan, dataset, "val_unseen"))
+        table = score_random(references, distances_for(references, plan.graphs), walks=walks, metrics=list(METRICS))
+    return cast(dict[str, float], table.means())
 
 
 @dataclass(frozen=True)
@@ -271,7 +270,7 @@ Table2 = Mapping[tuple[str, str], Mapping[str, Cell]]
 
 
 def gather(plan: Plan) -> dict[tuple[str, str], dict[str, Cell]]:
-    """Return every agent's row over the seeds that are done."""
+    """Return every agent's row over the seeds that are finished."""
     found: dict[tuple[str, str], dict[str, Cell]] = {}
     for dataset in plan.datasets:
         found[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}

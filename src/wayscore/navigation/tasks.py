@@ -1,4 +1,4 @@
-"""What agents are asked to do: instructed paths in many scenes, from files or from generated worlds."""
+"""Tasks for agents: instructed paths in many scenes, from files or from generated worlds."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError
-from wayscore.navigation.places import Codes, Places
+from wayscore.navigation.nodes import Codes, Nodes
 from wayscore.navigation.words import Vocabulary
 
 IN_METRES = re.compile(r" \(\d+\.\d m\)")
 """What generated instructions say in metres as well: nodes can be counted, and fewer words are read faster."""
 WORLD_THRESHOLD = 1.4
-"""D_th of generated worlds, metres: 1.33 mean edges."""
+"""d_th of generated worlds, metres: 1.33 mean edges."""
 LONGEST_GENERATED = 120
 """Words of a generated instruction that are kept; few have more."""
 
@@ -29,17 +29,17 @@ class Tasks:
     """Episodes ready to be walked.
 
     Attributes:
-        places: the scenes.
+        nodes: the scenes.
         names: of the episodes.
-        paths: (n, longest) place numbers, -1 beyond a path's own.
-        lengths: how many places each path has.
+        paths: (n, longest) node numbers, -1 where a path is shorter.
+        lengths: how many nodes each path has.
         headings: where the agent looks at the start, radians.
         tokens: (n, words) of the instructions.
         vocabulary: what the tokens mean.
         scene_of: scene of each episode, by name.
     """
 
-    places: Places
+    nodes: Nodes
     names: tuple[str, ...]
     paths: Codes
     lengths: Codes
@@ -55,7 +55,7 @@ class Tasks:
         """Return a selection of the episodes."""
         chosen = np.asarray(rows, dtype=np.int64)
         return Tasks(
-            self.places,
+            self.nodes,
             tuple(self.names[row] for row in chosen),
             self.paths[chosen],
             self.lengths[chosen],
@@ -76,28 +76,28 @@ def from_references(
     """Take the episodes of a file.
 
     Args:
-        references: what is asked for, paths of labels.
+        references: the ground-truth paths, as node labels.
         graphs: scene -> graph with positions.
-        vocabulary: by which words are numbered; that of the instructions (words that come twice) by default.
+        vocabulary: numbers the words; by default it has the words that occur twice or more.
         words: how many words of an instruction are kept.
     """
     episodes = list(references.episodes.values() if isinstance(references, References) else references)
     if not episodes:
         raise OptionError("an environment needs at least one episode")
     scenes = {scene: graphs[scene] for scene in dict.fromkeys(reference.scene for reference in episodes)}
-    places = Places(scenes)
+    nodes = Nodes(scenes)
     lengths = np.array([len(reference.path) for reference in episodes])
     paths = np.full((len(episodes), int(lengths.max())), -1, dtype=np.int64)
     known: dict[tuple[str, str], Any] = {}
     for row, reference in zip(paths, episodes, strict=True):
         key = (reference.scene, reference.path_id)
         if key not in known:
-            known[key] = places.numbers(reference.scene, reference.path)
+            known[key] = nodes.numbers(reference.scene, reference.path)
         row[: len(reference.path)] = known[key]
     texts = [reference.instruction for reference in episodes]
     vocabulary = vocabulary or Vocabulary.of(texts, least=2)
     return Tasks(
-        places,
+        nodes,
         tuple(reference.episode for reference in episodes),
         paths,
         lengths,
@@ -116,12 +116,12 @@ def from_worlds(
     Args:
         episodes: how many, spread evenly over the worlds.
         worlds: how many different worlds.
-        seed: of the worlds, the paths and the words.
-        stages: how often a path sets out anew; four give some ten edges, as in R4R.
+        seed: random seed of the worlds, the paths and the words.
+        stages: how many shortest paths are joined; four give about ten edges, as in R4R.
         vocabulary: by which words are numbered; that of the instructions by default.
 
     >>> tasks = from_worlds(3, worlds=2, seed=7)
-    >>> len(tasks), tasks.places.scenes
+    >>> len(tasks), tasks.nodes.scenes
     (3, ['world7-0', 'world7-1'])
     """
     references, graphs = generate(episodes, worlds=worlds, seed=seed, stages=stages)

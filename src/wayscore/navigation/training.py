@@ -5,30 +5,32 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from wayscore.errors import FormatError, OptionError
-from wayscore.navigation.policy import Memory, Policy, Shape
+from wayscore.errors import OptionError
+from wayscore.navigation.policy import Policy, Shape
 from wayscore.navigation.recipe import Recipe
+from wayscore.navigation.rollout import (
+    WORDS,
+    Choice,
+    Row,
+    evaluate,
+    heard,
+    load_checkpoint,
+    mirrored_words,
+    take_step,
+)
 from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.walking import FEATURES, Walkers
-from wayscore.navigation.words import PADDING, UNKNOWN, Vocabulary
-
-Choice = Literal["teacher", "sample", "best"]
-Row = dict[str, float | int | str]
-SINES = [FEATURES.index(f"sin {times}h") for times in (1, 2, 3)]
-LEFT, RIGHT = FEATURES.index("left"), FEATURES.index("right")
-MIRRORED = {"left": "right", "lefthand": "righthand", "leftmost": "rightmost", "east": "west"}
-WORDS = "words"
-EVALUATED_AT_ONCE = 256
+from wayscore.navigation.words import PADDING, UNKNOWN
 
 
 class Trainer:
@@ -37,9 +39,9 @@ class Trainer:
     Args:
         tasks: what it is trained on.
         recipe: how.
-        dev: what it is looked at with, from time to time; nothing is learned from it.
+        dev: what it is evaluated on from time to time; nothing is learned from it.
         sight: what is seen in the scenes, if anything is.
-        start: weights to begin with, and no first stage of one's own.
+        start: weights to begin with.
     """
 
     def __init__(
@@ -69,7 +71,11 @@ class Trainer:
         """Running mean of the squared advantage, by which advantages are scaled."""
         self.curve: list[Row] = []
         self._walkers = Walkers(
-            tasks, recipe.batch, reward=recipe.reward, threshold=recipe.threshold, most_steps=recipe.most_steps
+            tasks,
+            recipe.batch,
+            reward=recipe.reward,
+            threshold=recipe.threshold,
+            max_episode_steps=recipe.max_episode_steps,
         )
         self._mirrored = mirrored_words(tasks.vocabulary)
         self._left = np.empty(0, dtype=np.int64)
@@ -80,11 +86,11 @@ class Trainer:
         return self.recipe.imitation + self.recipe.reinforcement
 
     def run(self, folder: Path | None = None, progress: Callable[[int, Row | None], None] | None = None) -> Policy:
-        """Train to the end, from wherever it stands; with a folder, leave a checkpoint and the curve there.
+        """Train to the end; with a folder, save a checkpoint and the learning curve there from time to time.
 
         Args:
-            folder: where `checkpoint.pt` and `curve.csv` are kept up.
-            progress: told the number of every update, and the row of the curve where there is a new one.
+            folder: where `checkpoint.pt` and `curve.csv` are written.
+            progress: called with the number of every update, and the row of the curve where there is a new one.
         """
         torch.set_num_threads(1)
         while self.updates < self.total:
@@ -107,17 +113,17 @@ class Trainer:
         recipe = self.recipe
         stage = self._stage(self.updates)
         first = stage == "imitation"
-        done = self.updates if first else self.updates - recipe.imitation
+        made = self.updates if first else self.updates - recipe.imitation
         length = recipe.imitation if first else recipe.reinforcement
-        rate = (recipe.rate if first else recipe.reinforcement_rate) * (1 - done / length)
+        rate = (recipe.rate if first else recipe.reinforcement_rate) * (1 - made / length)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.policy.train()
         if first:
             loss = self._imitate("sample" if self.rng.random() < recipe.student else "teacher")
-            told: Row = {"loss": float(loss.detach())}
+            losses: Row = {"loss": float(loss.detach())}
         else:
-            loss, told = self._reinforce()
+            loss, losses = self._reinforce()
             if self.rng.random() < recipe.guided:
                 loss = loss + recipe.guidance * self._imitate("teacher")
         self.optimizer.zero_grad()
@@ -125,10 +131,10 @@ class Trainer:
         nn.utils.clip_grad_norm_(self.policy.parameters(), 5.0)
         self.optimizer.step()
         self.updates += 1
-        return told
+        return losses
 
     def save(self, folder: Path) -> None:
-        """Write everything that training depends on, and the curve; a kill in the middle leaves the last one whole."""
+        """Write everything that training depends on, and the curve; a process that is killed leaves whole files."""
         folder.mkdir(parents=True, exist_ok=True)
         state = {
             "recipe": asdict(self.recipe),
@@ -148,13 +154,13 @@ class Trainer:
             writer = csv.DictWriter(stream, names, restval="")
             writer.writeheader()
             writer.writerows(self.curve)
-        # The curve first: no training goes on from the last checkpoint, to write a curve that a kill left behind it.
+        # The curve first: a training that has written its last checkpoint never writes a curve again.
         os.replace(folder / "curve.tmp", folder / "curve.csv")
         torch.save(state, folder / "checkpoint.tmp")
         os.replace(folder / "checkpoint.tmp", folder / "checkpoint.pt")
 
     def resume(self, folder: Path) -> None:
-        """Go on from a checkpoint of the same recipe."""
+        """Continue from a checkpoint of the same recipe."""
         state = load_checkpoint(folder)
         if state["recipe"] != asdict(self.recipe):
             changed = [name for name, value in asdict(self.recipe).items() if state["recipe"].get(name) != value]
@@ -216,138 +222,16 @@ class Trainer:
         }
 
     def _walk(self, choice: Choice) -> Any:
-        """Walk a batch of episodes; yield what is learned from at each step."""
+        """Roll out a batch of episodes and yield every step."""
         recipe, walkers = self.recipe, self._walkers
         episodes = self._draw()
         walkers.begin(episodes)
         tokens = self.tasks.tokens[episodes]
         mirror = recipe.mirror and self.rng.random() < 0.5
-        heard = self._mirrored[tokens] if mirror else tokens
+        words = self._mirrored[tokens] if mirror else tokens
         lost = (self.rng.random(tokens.shape) < recipe.word_dropout) & (tokens != PADDING)
-        heard = np.where(lost, UNKNOWN, heard)
-        memory = self.policy.read(_heard(heard, recipe))
+        words = np.where(lost, UNKNOWN, words)
+        memory = self.policy.read(heard(words, recipe))
         while not walkers.over.all():
-            step, memory = _step(self.policy, walkers, memory, tokens, choice, recipe, mirror, self.sight)
+            step, memory = take_step(self.policy, walkers, memory, tokens, choice, recipe, mirror, self.sight)
             yield step
-
-
-@dataclass
-class Step:
-    """One step of a batch, as learned from."""
-
-    logits: Tensor
-    values: Tensor
-    actions: Tensor
-    teacher: Tensor
-    rewards: Tensor
-    running: Tensor
-
-
-def _step(
-    policy: Policy,
-    walkers: Walkers,
-    memory: Memory,
-    tokens: NDArray[np.int32],
-    choice: Choice,
-    recipe: Recipe,
-    mirror: bool,
-    sight: Sight | None,
-) -> tuple[Step, Memory]:
-    features = walkers.features()
-    for name in recipe.without:
-        if name != WORDS:
-            features[..., FEATURES.index(name)] = 0.0
-    if mirror:
-        features[..., SINES] *= -1
-        features[..., [LEFT, RIGHT]] = features[..., [RIGHT, LEFT]]
-    seen = None
-    if sight is not None:
-        seen = torch.from_numpy(sight.matches(walkers, tokens[:, : memory.words.shape[1]]))
-    mask = torch.from_numpy(walkers.mask())
-    logits, values, candidates, memory = policy.step(memory, torch.from_numpy(features), mask, seen)
-    right = torch.from_numpy(walkers.faithful() if recipe.teacher == "faithful" else walkers.shortest())
-    if choice == "teacher":
-        actions = right
-    elif choice == "best":
-        actions = logits.argmax(dim=1)
-    else:
-        actions = torch.multinomial(torch.softmax(logits.detach(), dim=1), 1).squeeze(1)
-    running = torch.from_numpy(~walkers.over).float()
-    outcome = walkers.act(actions.numpy())
-    rewards = torch.from_numpy(outcome.rewards).float()
-    return Step(logits, values, actions, right, rewards, running), policy.take(memory, candidates, actions)
-
-
-def _heard(tokens: NDArray[Any], recipe: Recipe) -> Tensor:
-    """Return what is heard of instructions: all of it, or nothing but their length."""
-    return torch.from_numpy(np.where(tokens == PADDING, PADDING, UNKNOWN) if WORDS in recipe.without else tokens)
-
-
-def mirrored_words(vocabulary: Vocabulary) -> NDArray[np.int64]:
-    """Return the number of each word's mirror image, which for most is the word itself."""
-    numbers = np.arange(len(vocabulary))
-    for one, other in MIRRORED.items():
-        if one in vocabulary.numbers and other in vocabulary.numbers:
-            a, b = vocabulary.numbers[one], vocabulary.numbers[other]
-            numbers[a], numbers[b] = b, a
-    return numbers
-
-
-@torch.no_grad()
-def walk_all(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> list[list[str]]:
-    """Walk every task greedily and return the paths."""
-    return [path for _, walkers in _greedy(policy, tasks, recipe, sight) for path in walkers.paths()]
-
-
-@torch.no_grad()
-def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Row:
-    """Walk every task greedily and return SR, nDTW and SDTW, and the mean length of the walks."""
-    success, ndtw, walked = [], [], []
-    for count, walkers in _greedy(policy, tasks, recipe, sight):
-        progress = walkers.progress()
-        success.append((progress.to_goal <= recipe.threshold)[:count])
-        ndtw.append(progress.ndtw[:count])
-        walked.append(progress.walked[:count])
-    met, faithful = np.concatenate(success), np.concatenate(ndtw)
-    return {
-        "SR": float(met.mean()),
-        "nDTW": float(faithful.mean()),
-        "SDTW": float((met * faithful).mean()),
-        "PL": float(np.concatenate(walked).mean()),
-    }
-
-
-def _greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None) -> Any:
-    was_training = policy.training
-    policy.eval()
-    for start in range(0, len(tasks), EVALUATED_AT_ONCE):
-        episodes = np.arange(start, min(start + EVALUATED_AT_ONCE, len(tasks)))
-        walkers = Walkers(tasks, len(episodes), threshold=recipe.threshold, most_steps=recipe.most_steps)
-        walkers.begin(episodes)
-        tokens = tasks.tokens[episodes]
-        memory = policy.read(_heard(tokens, recipe))
-        while not walkers.over.all():
-            _, memory = _step(policy, walkers, memory, tokens, "best", recipe, False, sight)
-        yield len(episodes), walkers
-    policy.train(was_training)
-
-
-def load_checkpoint(folder: Path) -> dict[str, Any]:
-    """Read a checkpoint."""
-    file = folder / "checkpoint.pt" if folder.is_dir() else folder
-    try:
-        state: dict[str, Any] = torch.load(file, weights_only=True)
-    except FileNotFoundError:
-        raise FormatError(f"{file}: there is no checkpoint; train one first") from None
-    except Exception as error:
-        raise FormatError(f"{file}: is not a checkpoint of wayscore ({error})") from None
-    return state
-
-
-def load_policy(folder: Path) -> tuple[Policy, Recipe, Vocabulary]:
-    """Return the policy of a checkpoint, ready to walk, how it was trained and the words that it knows."""
-    state = load_checkpoint(folder)
-    policy = Policy(Shape(**state["shape"]))
-    policy.load_state_dict(state["policy"])
-    policy.eval()
-    return policy, replace(Recipe(), **state["recipe"]), Vocabulary(state["vocabulary"])

@@ -1,4 +1,4 @@
-"""score(): the one pass from paths to a table with a row for each episode."""
+"""score(): the one pass from paths to a table with one row per episode."""
 
 from __future__ import annotations
 
@@ -9,24 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.convention import Convention
-from wayscore.convention.applied import distance_by, halted, start_lengths, without_undefined
-from wayscore.convention.path_step import flatten, resample
-from wayscore.convention.presets import find_convention
+from wayscore.convention.applied import apply_undefined, distance_by, flatten
+from wayscore.convention.choices import Convention
+from wayscore.convention.path_step import apply_path_step
+from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.base import Distance, Floats
-from wayscore.distances.euclidean import Euclidean
-from wayscore.distances.graph import HOPS
-from wayscore.episodes import Joined
-from wayscore.errors import FormatError, OptionError, PathError
+from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.errors import OptionError, PathError, shortened
 from wayscore.metrics import Metric, find_metrics
+from wayscore.metrics.registry import KNOWN
 from wayscore.paths import Paths, without_repeats
-from wayscore.scoring.encoding import check_pairing, parts_by_number, parts_by_scene, parts_of_one
-from wayscore.scoring.measuring import Given, Part, run
+from wayscore.scoring.encoding import (
+    check_list_of_paths,
+    check_pairing,
+    parts_by_number,
+    parts_by_scene,
+    parts_of_one,
+)
+from wayscore.scoring.measuring import Scoring
+from wayscore.scoring.parts import Part, PathSets, Recorded
 from wayscore.scoring.table import ScoreTable
 from wayscore.warping.alignment import check_threshold
 
 WARPED = frozenset({"DTW", "nDTW", "SDTW"})
-"""What is measured on dense or resampled walks where a convention says so."""
+"""The metrics that are measured on dense or resampled paths where a convention says so."""
 
 
 def score(
@@ -46,19 +52,19 @@ def score(
     episodes: Sequence[Any] | None = None,
     threads: int | None = None,
 ) -> ScoreTable:
-    """Score queries against references.
+    """Score queries (agents' trajectories) against references (ground-truth paths).
 
     Args:
-        references: the instructed paths: labels for graphs and tables, (n, k) coordinates otherwise.
-        queries: the agent's paths, one for each reference.
-        distance: the metric on places; None is Euclidean. A mapping from scene to distance needs `scenes`; so does a
-            list, where scenes are numbers and paths are encoded (see `wayscore.encoding.parts_by_number`).
+        references: a list of paths: labels for graphs and tables, (n, k) coordinates otherwise.
+        queries: a list of paths, one for each reference.
+        distance: d between two nodes or points; None is Euclidean. A mapping from scene to distance needs `scenes`; so
+            does a list, where scenes are numbers and paths are encoded (see `wayscore.scoring.encoding`).
         threshold: d_th, the success threshold, in the units of the distance; the convention's (3 m) by default.
-        metrics: which metrics, as symbols or values; by default those that the convention names, or all.
+        metrics: which metrics, as names or values; by default those that the convention names, or all.
         convention: the set of choices, by name, as a TOML file or as a value (see `wayscore.convention`).
         scenes: the scene of each query, where `distance` is a mapping.
-        goals: the places any of which ends each query rightly; the reference's last place where none are named.
-        stopped: whether each agent said that it stopped (None: not known), for conventions that ask.
+        goals: for each query the nodes or points any of which is a right end; the reference's end where none are named.
+        stopped: whether each agent stopped by itself (None: not known), for conventions that require it.
         start_distances: from start to goal as the dataset has them, for conventions whose SPL takes those.
         dense: finely sampled references, for conventions that warp to those; the references themselves by default.
         pairing: the number of the reference that each query answers, where several share one.
@@ -69,17 +75,16 @@ def score(
     >>> table.means()
     {'NE': 1.0, 'nDTW': 0.8464817248906141}
     """
-    rules = find_convention(convention)
-    threshold = rules.threshold if threshold is None else threshold
-    check_threshold(threshold)
+    chosen_convention = find_convention(convention)
+    d_th = chosen_convention.threshold if threshold is None else threshold
+    check_threshold(d_th)
     if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise OptionError(f"threads must be a whole number, 1 or more, or None for all cores, got {threads!r}")
-    for kind, paths in (("references", references), ("queries", queries)):
-        if not hasattr(paths, "__len__"):
-            raise PathError(f"{kind} must be a list of paths or a PathBatch, got {paths!r}")
-    chosen = find_metrics(metrics if metrics is not None else rules.metrics or None)
-    space: Any = distance_by(distance, rules)
-    where: Any = scenes
+        raise OptionError(f"threads must be a whole number, 1 or more, or None for all cores, got {shortened(threads)}")
+    chosen = find_metrics(metrics if metrics is not None else chosen_convention.metrics or None)
+    space = distance_by(distance, chosen_convention)
+    one_space = EUCLIDEAN if space is None else space if isinstance(space, Distance) else None
+    check_list_of_paths("references", references, one_space)
+    check_list_of_paths("queries", queries, one_space)
     pairs = check_pairing(references, queries, pairing)
     for what, values in (
         ("episode names", episodes),
@@ -90,113 +95,79 @@ def score(
     ):
         if values is not None and len(values) != len(queries):
             raise PathError(f"{len(queries)} queries but {len(values)} {what}; give one for each query")
-    if goals is None and rules.goal == "set":
+    if goals is None and chosen_convention.goal == "set":
         raise OptionError(
-            f"the convention {rules.name} asks whether a query ends at one of its goals, and no goals are given; NDH "
-            "references name them, REVERIE's need the file of objects (--reader objects=FILE)"
+            f"the convention {chosen_convention.name} asks whether a query ends at one of its goals, and no goals are "
+            "given; NDH references name them, REVERIE's need the file of objects (--reader objects=FILE)"
         )
     names: Sequence[Any] = range(len(queries)) if episodes is None else episodes
-    given = Given(goals, names, start_lengths(start_distances, chosen, rules, names), halted(stopped, queries, rules))
-    if rules.repeats == "drop":
-        queries = without_repeats(queries)
-    if rules.plane == "all":
-        references, queries = flatten(references), flatten(queries)
-
-    def measure(asked: Any, done: Any, wanted: tuple[Metric, ...]) -> tuple[list[Part], Floats]:
-        if isinstance(space, Mapping):
-            parts = parts_by_scene(asked, done, pairs, space, where, names)
-        elif isinstance(space, list):
-            parts = parts_by_number(asked, done, pairs, space, where)
-        else:
-            parts = parts_of_one(asked, done, pairs, Euclidean() if space is None else space, names)
-        scores = np.empty((len(wanted), len(queries)))
-        run(parts, wanted, threshold, rules, given, scores, threads)
-        return parts, scores
-
-    parts, scores = measure(references, queries, chosen)
+    paths = _paths(references, queries, dense, chosen, chosen_convention)
+    if isinstance(space, Mapping):
+        parts = parts_by_scene(paths, pairs, space, scenes, names)  # type: ignore[arg-type]
+    elif isinstance(space, list):
+        parts = parts_by_number(paths, pairs, space, scenes)  # type: ignore[arg-type]
+    else:
+        parts = parts_of_one(paths, pairs, one_space or EUCLIDEAN, names)
+    recorded = Recorded(names, scenes, goals, stopped, start_distances)
+    other_paths = paths.warped_references is not None or paths.warped_queries is not None
+    scoring = Scoring.plan(chosen, d_th, chosen_convention, recorded, other_paths=other_paths)
+    scores = scoring.run(parts, threads)
+    _check_numbers(scores, chosen, names)
     columns = {metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}
-    if (rules.resample or (rules.reference == "dense" and dense is not None)) and WARPED & columns.keys():
-        walks: Any = dense if rules.reference == "dense" and dense is not None else references
-        if rules.plane == "all":
-            walks = flatten(walks)
-        if rules.resample:
-            walks, queries = (resample(p, rules.resample, moves=rules.resampling == "moves") for p in (walks, queries))
-        _, (warping, similarity) = measure(walks, queries, find_metrics("DTW,nDTW"))
-        # Success is a matter of the goal, not of where the walk ends.
-        success = columns["SR"] if "SR" in columns else measure(references, queries, find_metrics("SR"))[1][0]
-        warped = {"DTW": warping, "nDTW": similarity, "SDTW": success * similarity}
-        columns.update({symbol: values for symbol, values in warped.items() if symbol in columns})
-    zeroed = without_undefined(columns, rules, names)
+    zeroed = apply_undefined(columns, chosen_convention, names)
+    return ScoreTable(
+        columns,
+        _settings(parts, chosen_convention, d_th, zeroed),
+        episodes=names,
+        scenes=None if scenes is None or isinstance(space, list) else list(scenes),
+        own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) != metric},
+    )
+
+
+def _paths(references: Any, queries: Any, dense: Any, metrics: tuple[Metric, ...], convention: Convention) -> PathSets:
+    """Return the paths as the convention scores them, and beside them those that it warps, where those are others."""
+    if convention.repeats == "drop":
+        queries = without_repeats(queries)
+    if convention.plane == "all":
+        references, queries = flatten(references), flatten(queries)
+    if not any("warping" in metric.needs for metric in metrics):
+        return PathSets(references, queries)
+    warped = dense if convention.reference == "dense" else None
+    if warped is not None and convention.plane == "all":
+        warped = flatten(warped)
+    if not convention.path_step:
+        return PathSets(references, queries, warped)
+    step, by = convention.path_step, convention.path_step_by
+    warped = apply_path_step(references if warped is None else warped, step, by)
+    return PathSets(references, queries, warped, apply_path_step(queries, step, by))
+
+
+def _check_numbers(scores: Floats, metrics: tuple[Metric, ...], names: Sequence[Any]) -> None:
+    wrong = np.isnan(scores)
+    if wrong.any():
+        metric, row = np.argwhere(wrong)[0].tolist()
+        raise OptionError(
+            f"metric {metrics[metric].symbol}, episode {names[row]}: the function returned nan; it must return a "
+            "number, infinity where it is undefined"
+        )
+
+
+def _settings(parts: list[Part], convention: Convention, threshold: float, zeroed: dict[str, int]) -> dict[str, Any]:
+    """Return what a table says of how it was made."""
+    from wayscore import __version__
+
     settings: dict[str, Any] = {
-        "convention": rules.signed,
+        "convention": signed(convention),
         "threshold": float(threshold),
         "distance": sorted({part.space.fingerprint for part in parts}),
-        "version": _version(),
+        "version": __version__,
     }
-    units = {getattr(part.space, "unit", "m") for part in parts}
-    if units == {HOPS}:
-        settings["unit"] = HOPS
-    moved = max((part.moved for part in parts), default=0.0)
+    units = {part.space.unit for part in parts}
+    if len(units) == 1 and units != {"m"}:
+        settings["unit"] = units.pop()
+    moved = max((part.largest_snap for part in parts), default=0.0)
     if moved:
         settings["largest snap"] = moved
     if zeroed:
         settings["zeroed"] = zeroed
-    named = None if scenes is None or isinstance(space, list) else list(scenes)
-    return ScoreTable(columns, settings, episodes=names, scenes=named)
-
-
-def score_joined(joined: Joined, *, distance: Distance | Mapping[str, Distance] | None, **options: Any) -> ScoreTable:
-    """Score a run that was joined with its references; the table has the references' order.
-
-    Args:
-        joined: what `wayscore.join` returned. Its `worst` episodes get the worst value of every metric.
-        distance: the metric on places, or one for each scene.
-        **options: threshold, metrics, convention and threads, as for `score`.
-    """
-    rows = joined.pairs
-    rules = find_convention(options.get("convention", "paper"))
-    chosen = find_metrics(options.get("metrics") or rules.metrics or None)
-    to_dense = rules.reference == "dense" and not WARPED.isdisjoint(metric.symbol for metric in chosen)
-    table = score(
-        references=[reference.path for reference, _ in rows],
-        queries=[query.path for _, query in rows],
-        distance=distance,
-        scenes=[reference.scene for reference, _ in rows],
-        stopped=[query.stopped for _, query in rows],
-        goals=[reference.goals for reference, _ in rows] if any(reference.goals for reference, _ in rows) else None,
-        start_distances=[reference.start_distance for reference, _ in rows],
-        dense=_dense_walks(joined) if to_dense else None,
-        episodes=joined.episodes,
-        **options,
-    )
-    if not joined.worst:
-        return table
-    names = [*joined.episodes, *(reference.episode for reference in joined.worst)]
-    places = np.argsort([joined.order[name] for name in names])
-    columns = {}
-    for symbol, values in table.columns.items():
-        metric = find_metrics([symbol])[0]
-        columns[symbol] = np.concatenate((values, np.full(len(joined.worst), metric.worst)))[places]
-    scenes = [reference.scene for reference, _ in rows] + [reference.scene for reference in joined.worst]
-    return ScoreTable(
-        columns,
-        table.settings,
-        episodes=[names[place] for place in places],
-        scenes=[scenes[place] for place in places],
-    )
-
-
-def _dense_walks(joined: Joined) -> list[Any]:
-    lacking = [reference.episode for reference, _ in joined.pairs if reference.dense is None]
-    if lacking:
-        raise FormatError(
-            f"{joined.references}: episode {lacking[0]} has no dense walk, which this convention warps to; put the "
-            "dataset's _gt file beside the references"
-        )
-    return [reference.dense for reference, _ in joined.pairs]
-
-
-def _version() -> str:
-    from wayscore import __version__
-
-    return __version__
+    return settings

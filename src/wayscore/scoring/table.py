@@ -1,4 +1,4 @@
-"""ScoreTable: one row for each episode, saved once and reported many times."""
+"""ScoreTable: one row per episode, saved once and reported many times."""
 
 from __future__ import annotations
 
@@ -11,31 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.errors import FormatError, MissingPackageError, OptionError, did_you_mean
+from wayscore.errors import FormatError, MissingPackageError, OptionError, did_you_mean, first_line, shortened
+from wayscore.metrics import ALIASES, Metric, find_metric
+from wayscore.metrics.registry import paper_symbol
 
 Floats = NDArray[np.float64]
-FOREIGN_NAMES = {
-    "path_length": "PL",
-    "trajectory_length": "PL",
-    "distance_to_goal": "NE",
-    "nav_error": "NE",
-    "oracle_navigation_error": "ONE",
-    "oracle_error": "ONE",
-    "success": "SR",
-    "oracle_success": "OSR",
-    "spl": "SPL",
-    "cls": "CLS",
-    "dtw": "DTW",
-    "ndtw": "nDTW",
-    "sdtw": "SDTW",
-}
-"""What evaluators call the paper's metrics in their files of single episodes."""
+FOREIGN_NAMES: Mapping[str, str] = ALIASES
+"""What evaluators call metrics in their files of single episodes -> the paper's symbols."""
 
 
 class ScoreTable:
-    """Scores by metric, one value an episode, with the settings that made them.
+    """Scores by metric, one value per episode, with the settings that made them.
 
-    Values are never NaN; infinity means that no way exists, and such values leave the mean and are counted.
+    Values are never NaN; infinity means undefined (an unreachable goal): such values are left out of the mean and
+    counted.
+
+    Attributes:
+        columns: symbol -> one value per episode.
+        settings: convention, threshold, distances and whatever else the values depend on.
+        episodes: the names of the rows.
+        scenes: the scene of each row, where known.
+        own_metrics: symbol -> metric, for columns whose metric is not known by name.
 
     >>> table = ScoreTable({"NE": np.array([1.0, 3.0, np.inf])}, {"threshold": 3.0})
     >>> table.means(), table.undefined()
@@ -49,12 +45,14 @@ class ScoreTable:
         *,
         episodes: Sequence[Any] | None = None,
         scenes: Sequence[str] | None = None,
+        own_metrics: Mapping[str, Metric] | None = None,
     ) -> None:
         self.columns = dict(columns)
         self.settings = dict(settings)
         count = len(next(iter(self.columns.values()), ()))
         self.episodes: Sequence[Any] = range(count) if episodes is None else episodes
         self.scenes = scenes
+        self.own_metrics = dict(own_metrics or {})
 
     @classmethod
     def from_records(cls, records: Mapping[str, Mapping[str, float]]) -> ScoreTable:
@@ -70,10 +68,10 @@ class ScoreTable:
         for episode, record in records.items():
             for name in names:
                 if not isinstance(record.get(name), int | float):
-                    raise FormatError(f"episode {episode!r}: {name} must be a number, got {record.get(name)!r}")
+                    found = shortened(record.get(name))
+                    raise FormatError(f"episode {shortened(episode)}: {name} must be a number, got {found}")
         columns = {
-            FOREIGN_NAMES.get(name, name): np.array([float(record[name]) for record in records.values()])
-            for name in names
+            paper_symbol(name) or name: np.array([float(record[name]) for record in records.values()]) for name in names
         }
         for values in columns.values():
             values[~np.isfinite(values)] = np.inf
@@ -87,7 +85,7 @@ class ScoreTable:
             return self.columns[metric]
         except KeyError:
             raise OptionError(
-                f"this table has no metric {metric!r}{did_you_mean(metric, self.columns)} "
+                f"this table has no metric {shortened(metric)}{did_you_mean(metric, self.columns) or '.'} "
                 f"It has: {', '.join(self.columns)}"
             ) from None
 
@@ -95,6 +93,14 @@ class ScoreTable:
     def metrics(self) -> list[str]:
         """The symbols of the columns."""
         return list(self.columns)
+
+    def metric(self, symbol: str) -> Metric:
+        """Return the facts of a column: its name, unit and direction.
+
+        >>> ScoreTable({"NE": np.array([1.0])}, {}).metric("NE").unit
+        'm'
+        """
+        return find_metric(symbol, self.own_metrics)
 
     def means(self) -> dict[str, float]:
         """Return the mean of each metric over the episodes where it is defined (0 where it is nowhere)."""
@@ -105,7 +111,7 @@ class ScoreTable:
         return result
 
     def undefined(self) -> dict[str, int]:
-        """Return how many episodes left the mean of each metric, for those metrics where any did."""
+        """Return how many episodes are left out of the mean of each metric, for those metrics where any are."""
         counts = {metric: int(np.count_nonzero(~np.isfinite(values))) for metric, values in self.columns.items()}
         return {metric: count for metric, count in counts.items() if count}
 
@@ -149,7 +155,7 @@ class ScoreTable:
         except FileNotFoundError:
             raise FormatError(f"{path}: no such file") from None
         except (pa.ArrowException, OSError) as error:
-            raise FormatError(f"{path}: not a readable Parquet file: {error}") from None
+            raise FormatError(f"{path}: not a readable Parquet file: {first_line(error)}") from None
         metadata = (table.schema.metadata or {}).get(b"wayscore")
         if metadata is None or "episode" not in table.column_names:
             raise FormatError(f"{path}: a Parquet file, but not one that ScoreTable.save wrote")

@@ -1,68 +1,209 @@
-"""Units of resampling: what the bootstrap and the randomization test draw, from the sums over each.
+"""Bootstrap intervals of means, and of mean differences between two agents on the same episodes.
 
-A unit is an episode, a cluster, or where these are very many some of them together.
+What is drawn with replacement is a cluster: one episode, or all episodes with one label (a path, a scan). Where there
+are very many clusters, some of them are joined. A resample needs only the sums over each cluster.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from typing import NamedTuple, TypeAlias
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.statistics.values import Floats
+from wayscore.errors import OptionError
+from wayscore.statistics.values import (
+    ROUNDING,
+    Columns,
+    Floats,
+    Integers,
+    Values,
+    as_columns,
+    differences,
+    whole_number,
+)
 
 Rng: TypeAlias = np.random.Generator
+Labels: TypeAlias = Iterable[Hashable] | NDArray[Any] | None
 
-UNITS_AT_MOST = 10_000
-"""More are joined into this many (`units_of`), which moves an interval less than 10,000 resamples leave to chance."""
+MOST_CLUSTERS = 10_000
+"""More are joined into this many (`join_clusters`), which moves an interval less than 10,000 resamples leave to chance.
+"""
 PRODUCT_AT_ONCE = 2**18
 """Multiplications in one matrix product: few enough that memory stays small and BLAS on one thread."""
-ALONE = 10**6
-"""Draws that are made sooner than a second thread starts."""
-ROUNDING = 1e-12
-"""Sums that should be equal differ by less than this, relatively."""
+SINGLE_THREAD = 10**6
+"""Draws that are finished before a second thread has started."""
 
 
 class Interval(NamedTuple):
-    """A mean with its confidence interval, in the units of the values; low <= mean <= high."""
+    """A mean with its confidence interval; low <= mean <= high, or all None where no value is defined."""
 
-    mean: float
-    low: float
-    high: float
+    mean: float | None
+    low: float | None
+    high: float | None
 
 
-def units_of(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the unit of resampling, below UNITS_AT_MOST, of episodes or clusters that are numbered from 0.
+class Difference(NamedTuple):
+    """A mean difference a - b, its confidence interval and two-sided p-value; None where nothing is defined in both."""
 
-    The first are units of their own; later ones join by a hash of their number (SplitMix64's mixing), the same
-    however many follow: a stream gives each its unit without knowing its end.
+    mean: float | None
+    low: float | None
+    high: float | None
+    p: float | None
 
-    >>> units_of(np.array([0, 1, 9_999, 10_000, 10_001])).tolist()
+
+def bootstrap(
+    values: Values, *, rng: Rng, resamples: int = 10_000, level: float = 0.95, clusters: Labels = None
+) -> Interval:
+    """Return the mean of one value per episode, with its percentile bootstrap interval.
+
+    low and high are the (1 - level) / 2 and (1 + level) / 2 quantiles of the means of resamples drawn with
+    replacement. With `clusters` whole clusters are drawn, and a resample's mean is a ratio of sums: right where
+    episodes of one path or scan resemble each other. With fewer than about 30 clusters intervals are too narrow.
+
+    Args:
+        values: one value per episode; infinite ones are undefined and are left out of the mean.
+        rng: the random generator.
+        resamples: how many resamples to draw.
+        level: the confidence level, between 0 and 1.
+        clusters: a label for each episode, such as its path or scan.
+
+    >>> bootstrap([2.0, 2.0, np.inf], rng=np.random.default_rng(0))
+    Interval(mean=2.0, low=2.0, high=2.0)
+    >>> mean, low, high = bootstrap(np.arange(100), rng=np.random.default_rng(0))
+    >>> mean, round(low), round(high)
+    (49.5, 44, 55)
+    """
+    return bootstrap_table({"values": values}, rng=rng, resamples=resamples, level=level, clusters=clusters)["values"]
+
+
+def bootstrap_table(
+    columns: Columns, *, rng: Rng, resamples: int = 10_000, level: float = 0.95, clusters: Labels = None
+) -> dict[str, Interval]:
+    """Return what `bootstrap` does for several metrics of the same episodes, in little more time than for one.
+
+    Every metric sees the same resamples; `columns` are such as those of a `ScoreTable`.
+
+    >>> bootstrap_table({"SR": [1, 1], "NE": [np.inf, np.inf]}, rng=np.random.default_rng(0))
+    {'SR': Interval(mean=1.0, low=1.0, high=1.0), 'NE': Interval(mean=None, low=None, high=None)}
+    """
+    check_resampling(rng, resamples, level)
+    arrays = as_columns(columns)
+    means = _means_of_resamples(list(arrays.values()), clusters, rng, resamples)
+    return {
+        name: interval(_mean(values), found, level) for (name, values), found in zip(arrays.items(), means, strict=True)
+    }
+
+
+def paired_bootstrap(
+    a: Values, b: Values, *, rng: Rng, resamples: int = 10_000, level: float = 0.95, clusters: Labels = None
+) -> Difference:
+    """Return the mean difference a - b over the same episodes, with its interval and p-value.
+
+    Episodes where either is undefined are left out; the settings are those of `bootstrap`. p inverts the interval,
+    falling below 1 - level where the interval excludes 0: p = min(1, 2 (1 + min(#[D* <= 0], #[D* >= 0])) / (1 + B)),
+    D* being the means of B resamples. Too small for fewer than about 30 episodes: there, use `randomization_test`.
+
+    >>> paired_bootstrap([0.5, 0.7, np.inf], [0.5, 0.7, 0.2], rng=np.random.default_rng(0))
+    Difference(mean=0.0, low=0.0, high=0.0, p=1.0)
+    """
+    one, other = {"values": a}, {"values": b}
+    return paired_bootstrap_table(one, other, rng=rng, resamples=resamples, level=level, clusters=clusters)["values"]
+
+
+def paired_bootstrap_table(
+    a: Columns, b: Columns, *, rng: Rng, resamples: int = 10_000, level: float = 0.95, clusters: Labels = None
+) -> dict[str, Difference]:
+    """Return what `paired_bootstrap` does for each metric that both tables have, in little more time than for one.
+
+    >>> a, b = {"SR": [1] * 40 + [0] * 10}, {"SR": [0] * 40 + [1] * 10}
+    >>> paired_bootstrap_table(a, b, rng=np.random.default_rng(0), resamples=999)["SR"].p
+    0.002
+    """
+    check_resampling(rng, resamples, level)
+    columns = as_columns({name: differences(a[name], b[name]) for name in a if name in b})
+    means = _means_of_resamples(list(columns.values()), clusters, rng, resamples)
+    return {
+        name: Difference(*interval(_mean(values), found, level), tail(values, found))
+        for (name, values), found in zip(columns.items(), means, strict=True)
+    }
+
+
+def check_resampling(rng: object, resamples: object, level: object = 0.95) -> None:
+    """Refuse settings with which nothing can be resampled."""
+    if not isinstance(rng, np.random.Generator):
+        raise OptionError(f"rng is a numpy.random.Generator, such as numpy.random.default_rng(0), not {rng!r}")
+    whole_number("resamples", resamples, 1)
+    if not (isinstance(level, int | float | np.floating) and 0 < level < 1):
+        raise OptionError(f"level lies between 0 and 1, such as 0.95, not {level!r}")
+
+
+def join_clusters(numbers: Integers) -> Integers:
+    """Return clusters that are numbered from 0 as clusters below MOST_CLUSTERS.
+
+    The first keep their numbers; later ones join them by a hash of their number (SplitMix64's mixing), the same
+    however many follow: a stream joins its clusters without knowing its end.
+
+    >>> join_clusters(np.array([0, 1, 9_999, 10_000, 10_001])).tolist()
     [0, 1, 9999, 8794, 333]
     """
-    word = rows.astype(np.uint64)
+    word = numbers.astype(np.uint64)
     word *= np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB):
         word ^= word >> np.uint64(shift)
         word *= np.uint64(factor)
     word ^= word >> np.uint64(31)
-    word %= np.uint64(UNITS_AT_MOST)
+    word %= np.uint64(MOST_CLUSTERS)
     joined = word.view(np.int64)
-    first = rows < UNITS_AT_MOST
+    first = numbers < MOST_CLUSTERS
     if first.any():
-        joined[first] = rows[first]
+        joined[first] = numbers[first]
     return joined
 
 
-def resampled_means(sums: Floats, counts: Floats, origin: Floats, rng: Rng, resamples: int) -> Floats:
-    """Return the mean of each metric in each resample (rows: metrics), infinite where the resample defines none.
+def cluster_sums(columns: Iterable[NDArray[Any]], episodes: int, clusters: Labels) -> Floats:
+    """Sum columns over each cluster, (clusters, columns); without labels every episode is a cluster of its own."""
+    codes = join_clusters(np.arange(episodes) if clusters is None else _codes(clusters, episodes))
+    return np.stack([np.bincount(codes, weights=column) for column in columns], axis=1)
 
-    `sums` (units, metrics) are of as many values as `counts` says, less the metric's `origin` each: the least of all
-    its values, so that no sum is negative, and that of constants and whole numbers exact.
+
+def _codes(clusters: Iterable[Hashable], count: int) -> Integers:
+    """Number the labels in the order in which they first appear."""
+    numbers: dict[Hashable, int] = {}
+    try:
+        codes = [numbers.setdefault(label, len(numbers)) for label in clusters]
+    except TypeError:
+        raise OptionError("clusters is a label for each episode: strings or numbers, one-dimensional") from None
+    if len(codes) != count:
+        raise OptionError(f"clusters has {len(codes)} labels for {count} episodes; give one for each")
+    if any(label != label for label in numbers):
+        raise OptionError("clusters has NaN among its labels; name or drop those episodes")
+    return np.array(codes, dtype=np.int64)
+
+
+def _means_of_resamples(columns: Sequence[Floats], clusters: Labels, rng: Rng, resamples: int) -> Floats:
+    finite = [np.isfinite(column) for column in columns]
+    origins = [np.min(column[defined], initial=np.inf) for column, defined in zip(columns, finite, strict=True)]
+    origin = np.where(np.isfinite(origins), origins, 0.0)
+    parts = [np.where(d, c - o, 0.0) for c, d, o in zip(columns, finite, origin, strict=True)]
+    kinds = {defined.tobytes(): defined for defined in finite}
+    sums = cluster_sums([*parts, *kinds.values()], len(columns[0]), clusters)
+    if not len(sums):
+        return np.full((len(columns), resamples), np.inf)
+    column_of = {kind: len(columns) + number for number, kind in enumerate(kinds)}
+    counts = sums[:, [column_of[defined.tobytes()] for defined in finite]]
+    return resampled_means(sums[:, : len(columns)], counts, origin, rng, resamples)
+
+
+def resampled_means(sums: Floats, counts: Floats, origin: Floats, rng: Rng, resamples: int) -> Floats:
+    """Return the mean of each metric in each resample (rows: metrics), infinite where a resample has no defined value.
+
+    `sums` (clusters, metrics) are of as many values as `counts` says, less the metric's `origin` each: the least of
+    all its values, so that no sum is negative, and that of constants and whole numbers exact.
     """
     kinds = {column.tobytes(): column for column in counts.T}  # most metrics are defined in the same episodes
     totals = _resampled_totals(np.column_stack((sums, *kinds.values())), rng, resamples)
@@ -75,61 +216,61 @@ def resampled_means(sums: Floats, counts: Floats, origin: Floats, rng: Rng, resa
     return means
 
 
-def interval(mean: float, means: Floats, level: float) -> Interval:
-    """Return a mean with the quantiles of its resamples; those that define none are infinite, and left out."""
-    means = means[np.isfinite(means)]
-    low, high = (_quantile(means, share) if len(means) else mean for share in ((1 - level) / 2, (1 + level) / 2))
-    return Interval(mean, min(mean, low), max(mean, high))  # not outside by a rounding error
-
-
-def randomization_of_units(units: Floats, rng: Rng, resamples: int) -> float:
-    """Return what `randomization_test` does, from the sums of differences over the units that trade places."""
-    units = units[units != 0]  # their sign changes nothing
-    total = float(units.sum())
-    least = abs(total) - ROUNDING * float(np.abs(units).sum())
-    width = 4 * -(-len(units) // 32)  # bytes, in whole words: the stream does not depend on the chunks
-    rows = max(1, PRODUCT_AT_ONCE // max(1, len(units)))
-    extreme = 0
-    for first in range(0, resamples, rows):
-        count = min(rows, resamples - first)
-        noise = np.frombuffer(rng.bytes(count * width), dtype=np.uint8).reshape(count, width)
-        positive = np.unpackbits(noise, axis=1, count=len(units)).astype(np.float64)
-        extreme += int(np.count_nonzero(np.abs(2 * (positive @ units) - total) >= least))
-    return (1 + extreme) / (1 + resamples)
-
-
 def _resampled_totals(sums: Floats, rng: Rng, resamples: int) -> Floats:
     """Return the total of each column in each resample (rows: columns).
 
-    Units are rounded to whole multiples of a power of two that make every total less than 2^53: additions are exact
-    then, and totals the same bits whatever multiplies and in whichever order. It costs a mean some 1e-12 of the
-    largest unit, and nothing where values are whole numbers of halves, quarters, ...
+    Sums are rounded to whole multiples of a power of two that make every total less than 2^53: additions are exact
+    then, and totals the same bits whatever multiplies and in whichever order. It costs a mean about 1e-12 of the
+    largest cluster, and nothing where values are whole numbers of halves, quarters, ...
     """
-    units, columns = sums.shape
-    places = np.frexp(sums.max(axis=0))[1] + units.bit_length() - 52
-    whole = np.rint(np.ldexp(sums, -places))
+    clusters, columns = sums.shape
+    exponents = np.frexp(sums.max(axis=0))[1] + clusters.bit_length() - 52
+    whole = np.rint(np.ldexp(sums, -exponents))
     seed = int(rng.integers(2**63))
     totals = np.empty((resamples, columns))
-    half = resamples // 2 if resamples * units > ALONE and kernels.name == "native" else 0
-    done = []
+    half = resamples // 2 if resamples * clusters > SINGLE_THREAD and kernels.name == "native" else 0
+    drawn = []
 
     def work(first: int, stop: int) -> None:
         kernels.resample(seed, first, whole, totals[first:stop])
-        done.append(stop - first)
+        drawn.append(stop - first)
 
     helper = threading.Thread(target=work, args=(0, half))
     helper.start()
     work(half, resamples)
     helper.join()
-    if sum(done) != resamples:
+    if sum(drawn) != resamples:
         raise MemoryError("there is no memory for the resamples of a second thread")
-    found: Floats = np.ldexp(totals.T, places[:, None], order="C")
+    found: Floats = np.ldexp(totals.T, exponents[:, None], order="C")
     return found
+
+
+def interval(mean: float | None, means: Floats, level: float) -> Interval:
+    """Return a mean with the quantiles of its resamples; infinite ones, without any defined value, are left out."""
+    if mean is None:
+        return Interval(None, None, None)
+    means = means[np.isfinite(means)]
+    low, high = (_quantile(means, share) if len(means) else mean for share in ((1 - level) / 2, (1 + level) / 2))
+    return Interval(mean, min(mean, low), max(mean, high))  # not outside by a rounding error
 
 
 def _quantile(values: Floats, share: float) -> float:
     """Return what np.quantile does, whose first call takes longer than all resampling: it loads masked arrays."""
-    place = share * (len(values) - 1)
-    before = math.floor(place)
-    a, b = np.partition(values, (before, math.ceil(place)))[[before, math.ceil(place)]].tolist()
-    return float(a + (b - a) * (place - before))
+    position = share * (len(values) - 1)
+    before = math.floor(position)
+    a, b = np.partition(values, (before, math.ceil(position)))[[before, math.ceil(position)]].tolist()
+    return float(a + (b - a) * (position - before))
+
+
+def _mean(values: Floats) -> float | None:
+    values = values[np.isfinite(values)]
+    return math.fsum(values) / len(values) if len(values) else None
+
+
+def tail(values: Floats, means: Floats) -> float | None:
+    values, means = values[np.isfinite(values)], means[np.isfinite(means)]
+    if not len(values):
+        return None
+    zero = ROUNDING * np.abs(values).max()
+    beyond = min(np.count_nonzero(means <= zero), np.count_nonzero(means >= -zero))
+    return min(1.0, 2 * (1 + int(beyond)) / (1 + len(means)))

@@ -1,13 +1,16 @@
-"""Correlations of two series: of values, and of their ranks."""
+"""Correlations of two series, of values and of ranks; and of many pairs of series at once, one per row."""
 
 from __future__ import annotations
 
-import math
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
-from wayscore.statistics.values import Floats, Values, as_pair
+from wayscore.statistics.values import Floats, Integers, Values, as_pair
+
+Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
 
 
 def pearson(x: Values, y: Values) -> float:
@@ -16,10 +19,7 @@ def pearson(x: Values, y: Values) -> float:
     >>> pearson([1, 2, 3], [2, 4, 6])
     1.0
     """
-    x, y = as_pair(x, y)
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise OptionError("a linear correlation needs finite values; spearman and kendall also rank infinite ones")
-    return float(np.clip(_direction(x) @ _direction(y), -1.0, 1.0))
+    return _one(x, y, "pearson")
 
 
 def spearman(x: Values, y: Values) -> float:
@@ -28,7 +28,7 @@ def spearman(x: Values, y: Values) -> float:
     >>> spearman([1, 2, 3, 4], [1, 10, 100, np.inf])
     1.0
     """
-    return pearson(*map(_ranks, as_pair(x, y)))
+    return _one(x, y, "spearman")
 
 
 def kendall(x: Values, y: Values) -> float:
@@ -39,24 +39,115 @@ def kendall(x: Values, y: Values) -> float:
     >>> round(kendall([1, 2, 3, 4], [1, 2, 4, 3]), 4)
     0.6667
     """
-    x, y = map(_ranks, as_pair(x, y))
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return 0.0
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(x, y).statistic)
+    return _one(x, y, "kendall")
 
 
-def _ranks(values: Floats) -> Floats:
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return np.take(np.cumsum(counts) - (counts - 1) / 2, place)
+def _one(x: Values, y: Values, method: Method) -> float:
+    x, y = as_pair(x, y)
+    if not len(x):
+        raise OptionError("a correlation needs at least one value of each series, not an array of shape (0,)")
+    return float(row_correlations(x[None], y[None], method)[0])
 
 
-def _direction(values: Floats) -> Floats:
-    """Return the deviations from the mean at length 1, whatever the scale of the values; zeros if these are equal."""
-    if (values == values[0]).all():
-        return np.zeros_like(values)
-    scaled = values / np.abs(values).max()
-    deviations: Floats = scaled - scaled.mean()
-    deviations /= np.abs(deviations).max()
-    return deviations / math.sqrt(deviations @ deviations)
+def row_correlations(x: Floats, y: Floats, method: Method = "spearman") -> Floats:
+    """Correlate each row of x with the same row of y; 0 where either is constant.
+
+    >>> row_correlations(np.array([[1.0, 2.0, 3.0, 3.0]]), np.array([[1.0, 2.0, 3.0, 4.0]]))
+    array([0.9486833])
+    """
+    if method == "kendall":
+        return _row_kendall(_dense_ranks(x), _dense_ranks(y))
+    if method == "spearman":
+        x, y = _mean_ranks(x), _mean_ranks(y)
+    elif not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise OptionError("pearson needs finite values, and some are infinite (unreachable); use spearman or kendall")
+    x, y = _deviations(x), _deviations(y)
+    return _ratios((x * y).sum(axis=1), (x * x).sum(axis=1) * (y * y).sum(axis=1))
+
+
+def _ratios(products: Floats, squares: Floats) -> Floats:
+    """Return products / sqrt(squares), 0 where that is 0 / 0."""
+    found: Floats = np.divide(products, np.sqrt(squares), out=np.zeros(len(products)), where=squares > 0)
+    return np.clip(found, -1.0, 1.0)
+
+
+def _deviations(values: Floats) -> Floats:
+    """Return deviations from each row's mean, zeros in constant rows, in powers of two that keep squares in range."""
+    constant = (values == values[:, :1]).all(axis=1, keepdims=True)
+    scaled = _scaled(values)
+    return _scaled(np.where(constant, 0.0, scaled - scaled.mean(axis=1, keepdims=True)))
+
+
+def _scaled(values: Floats) -> Floats:
+    """Multiply each row by the power of two that makes its largest value about 1, which rounds nothing."""
+    exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))[1]
+    return np.ldexp(values, -exponents)
+
+
+def _sorted_groups(values: Floats) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return the order of each row, and where in that order a larger value begins."""
+    order = np.argsort(values, axis=1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=1)
+    begins = np.ones(values.shape, dtype=bool)
+    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return order, begins
+
+
+def _mean_ranks(values: Floats) -> Floats:
+    """Return the rank of each value in its row, from 1; equal values share the mean of their ranks."""
+    order, begins = _sorted_groups(values)
+    numbers = np.arange(values.shape[1])
+    first = np.maximum.accumulate(np.where(begins, numbers, 0), axis=1)
+    ends = np.roll(begins, -1, axis=1)  # the first value always begins, so the last one always ends
+    last = np.minimum.accumulate(np.where(ends, numbers, len(numbers))[:, ::-1], axis=1)[:, ::-1]
+    ranks = np.empty(values.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
+    return ranks
+
+
+def _dense_ranks(values: Floats) -> Integers:
+    """Return how many different values of its row are smaller than each value."""
+    order, begins = _sorted_groups(values)
+    ranks = np.empty(values.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.cumsum(begins, axis=1) - 1, axis=1)
+    return ranks
+
+
+def _row_kendall(x: Integers, y: Integers) -> Floats:
+    """Return tau-b of dense ranks: (n0 - n1 - n2 + n3 - 2 discordant) / sqrt((n0 - n1) (n0 - n2)).
+
+    n0 are all pairs, n1, n2 and n3 those that are tied in x, in y and in both.
+    """
+    count = x.shape[1]
+    pairs = count * (count - 1) / 2
+    in_x, in_y, in_both = _tied(x), _tied(y), _tied(x * count + y)
+    order = np.lexsort((y, x), axis=1)
+    surplus = pairs - in_x - in_y + in_both - 2 * _inversions(np.take_along_axis(y, order, axis=1))
+    return _ratios(surplus, (pairs - in_x) * (pairs - in_y))
+
+
+def _tied(codes: Integers) -> Floats:
+    """Return how many pairs of each row are equal: each value with those that equal it before it, in order."""
+    _, begins = _sorted_groups(codes.astype(np.float64))
+    numbers = np.arange(codes.shape[1])
+    tied: Floats = (numbers - np.maximum.accumulate(np.where(begins, numbers, 0), axis=1)).sum(axis=1, dtype=np.float64)
+    return tied
+
+
+def _inversions(codes: Integers) -> Floats:
+    """Return how many pairs of each row stand in descending order, in O(n log^2 n).
+
+    Two codes differ first in one bit: at each bit, from the highest, those that agree in all higher bits stand
+    together in their old order, and every 1 before a 0 is one inversion.
+    """
+    numbers = np.arange(codes.shape[1])
+    found = np.zeros(len(codes))
+    for bit in reversed(range(int(codes.max(initial=0)).bit_length())):
+        codes = np.take_along_axis(codes, np.argsort(codes >> (bit + 1), axis=1, kind="stable"), axis=1)
+        higher, ones = codes >> (bit + 1), (codes >> bit) & 1
+        begins = np.ones(codes.shape, dtype=bool)
+        begins[:, 1:] = higher[:, 1:] != higher[:, :-1]
+        before = np.cumsum(ones, axis=1) - ones
+        at_begin = np.take_along_axis(before, np.maximum.accumulate(np.where(begins, numbers, 0), axis=1), axis=1)
+        found += np.where(ones == 0, before - at_begin, 0).sum(axis=1)
+    return found

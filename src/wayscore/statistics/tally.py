@@ -1,4 +1,4 @@
-"""What is kept of scores that stream by: exact sums that merge in any order, and the means and intervals they give."""
+"""Exact sums of scores by cluster, which merge in any order, and the means and intervals they give."""
 
 from __future__ import annotations
 
@@ -13,31 +13,28 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.errors import OptionError
-from wayscore.kernels.plain.tally import LIMB, PLACES, carry
-from wayscore.statistics import check_resampling
-from wayscore.statistics.bootstrap import UNITS_AT_MOST, Interval, Rng, interval, resampled_means
-from wayscore.statistics.values import Floats
-
-Integers = NDArray[np.int64]
+from wayscore.kernels import FRACTION_BITS, LIMB_BITS, carry
+from wayscore.statistics.bootstrap import MOST_CLUSTERS, Interval, Rng, check_resampling, interval, resampled_means
+from wayscore.statistics.values import Floats, Integers
 
 
 class Tally:
-    """The sums of several metrics over each unit of resampling: exact, so that no order or cut changes a bit.
+    """The sums of several metrics over each cluster: exact, so that neither order nor batch size changes a bit.
 
     A sum is a whole number of 2^-72, and a value counts as the nearest such number at or below it: doubles from 2^-20
     on are kept as they are, smaller ones to 2e-22. Values that are not finite are undefined, as in a `ScoreTable`.
 
     Attributes:
         symbols: the metrics, in the order of the columns.
-        sizes: episodes in each unit.
-        sums: for each unit and metric the lower parts of a sum, whole numbers of 2^-72 and of 2^-20.
+        sizes: episodes in each cluster.
+        sums: for each cluster and metric the lower parts of a sum, whole numbers of 2^-72 and of 2^-20.
         large: the upper part, a whole number of 2^32.
-        lacking: how many of its values are undefined.
+        undefined_counts: how many of its values are undefined.
         least: the least finite value of each metric, infinite where there is none.
 
     >>> first, second = Tally(["SR", "NE"]), Tally(["SR", "NE"])
-    >>> first.add(np.array([[1.0, 0.0], [0.5, np.inf]]), units=np.array([0, 1]))
-    >>> second.add(np.array([[1.0], [2.5]]), units=np.array([2]))
+    >>> first.add(np.array([[1.0, 0.0], [0.5, np.inf]]), clusters=np.array([0, 1]))
+    >>> second.add(np.array([[1.0], [2.5]]), clusters=np.array([2]))
     >>> first.merge(second)
     >>> first.rows, first.means(), first.undefined()
     (3, {'SR': 0.6666666666666666, 'NE': 1.5}, {'NE': 1})
@@ -45,10 +42,10 @@ class Tally:
 
     def __init__(self, symbols: Iterable[str]) -> None:
         self.symbols = tuple(symbols)
-        self.sizes: Integers = np.zeros(UNITS_AT_MOST, dtype=np.int64)
-        self.sums: Integers = np.zeros((UNITS_AT_MOST, 2, len(self.symbols)), dtype=np.int64)
-        self.large: Integers = np.zeros((UNITS_AT_MOST, len(self.symbols)), dtype=np.int64)
-        self.lacking: Integers = np.zeros((UNITS_AT_MOST, len(self.symbols)), dtype=np.int64)
+        self.sizes: Integers = np.zeros(MOST_CLUSTERS, dtype=np.int64)
+        self.sums: Integers = np.zeros((MOST_CLUSTERS, 2, len(self.symbols)), dtype=np.int64)
+        self.large: Integers = np.zeros((MOST_CLUSTERS, len(self.symbols)), dtype=np.int64)
+        self.undefined_counts: Integers = np.zeros((MOST_CLUSTERS, len(self.symbols)), dtype=np.int64)
         self.least: Floats = np.full(len(self.symbols), np.inf)
 
     @property
@@ -57,30 +54,30 @@ class Tally:
         return int(self.sizes.sum())
 
     @property
-    def units(self) -> int:
-        """How many units of resampling they are in."""
+    def clusters(self) -> int:
+        """How many clusters they are in."""
         return int(np.count_nonzero(self.sizes))
 
     @property
     def counts(self) -> Integers:
         """Over how many values each sum is."""
-        counts: Integers = self.sizes[:, None] - self.lacking
+        counts: Integers = self.sizes[:, None] - self.undefined_counts
         return counts
 
-    def add(self, columns: Floats, units: Integers) -> None:
-        """Add episodes: a row of values for each metric, and the unit of each episode (see `units_of`).
+    def add(self, columns: Floats, clusters: Integers) -> None:
+        """Add episodes: a row of values for each metric, and the cluster of each episode (see `join_clusters`).
 
         Raises OptionError, and adds nothing, where a finite value is 2^40 or more in size.
         """
         columns = np.ascontiguousarray(columns, dtype=np.float64)
-        units = np.ascontiguousarray(units, dtype=np.int64)
-        if columns.shape != (len(self.symbols), *units.shape):
+        clusters = np.ascontiguousarray(clusters, dtype=np.int64)
+        if columns.shape != (len(self.symbols), *clusters.shape):
             raise OptionError(
-                f"expected a row for each of {len(self.symbols)} metrics and a unit for each column, got values of "
-                f"shape {columns.shape} and units of shape {units.shape}"
+                f"expected a row for each of {len(self.symbols)} metrics and a cluster for each column, got values of "
+                f"shape {columns.shape} and clusters of shape {clusters.shape}"
             )
         try:
-            kernels.tally(columns, units, self.sums, self.large, self.lacking, self.sizes, self.least)
+            kernels.tally(columns, clusters, self.sums, self.large, self.undefined_counts, self.sizes, self.least)
         except ValueError as error:
             raise OptionError(str(error)) from None
 
@@ -92,34 +89,36 @@ class Tally:
             mine += others
         np.minimum(self.least, other.least, out=self.least)
 
-    def means(self) -> dict[str, float]:
-        """Return the mean of each metric: its exact total, rounded once, over its count; 0 where that is 0."""
+    def means(self) -> dict[str, float | None]:
+        """Return the mean of each metric: its exact total, rounded once, over its count; None where that is 0."""
         counts = self.counts.sum(axis=0).tolist()
         return {
-            symbol: float(total) / count if count else 0.0
+            symbol: float(total) / count if count else None
             for (symbol, total), count in zip(self.totals().items(), counts, strict=True)
         }
 
     def totals(self) -> dict[str, Fraction]:
         """Return the exact total of each metric."""
         totals = self._whole().sum(axis=0)
-        return {symbol: Fraction(int(total), 2**PLACES) for symbol, total in zip(self.symbols, totals, strict=True)}
+        return {
+            symbol: Fraction(int(total), 2**FRACTION_BITS) for symbol, total in zip(self.symbols, totals, strict=True)
+        }
 
-    def unit_sums(self) -> dict[str, Floats]:
-        """Return the sum of each metric over each unit that holds an episode."""
-        sums = np.ldexp(self._whole().astype(np.float64), -PLACES)
+    def cluster_sums(self) -> dict[str, Floats]:
+        """Return the sum of each metric over each cluster that holds an episode."""
+        sums = np.ldexp(self._whole().astype(np.float64), -FRACTION_BITS)
         return dict(zip(self.symbols, sums.T, strict=True))
 
     def undefined(self) -> dict[str, int]:
-        """Return how many episodes left the mean of each metric, for those metrics where any did."""
-        left = self.lacking.sum(axis=0).tolist()
+        """Return how many episodes are left out of the mean of each metric, for metrics where any are."""
+        left = self.undefined_counts.sum(axis=0).tolist()
         return {symbol: count for symbol, count in zip(self.symbols, left, strict=True) if count}
 
     def intervals(self, rng: Rng, resamples: int = 10_000, level: float = 0.95) -> dict[str, Interval]:
         """Return what `statistics.bootstrap_table` does of the same episodes, from their sums.
 
         >>> tally = Tally(["SR"])
-        >>> tally.add(np.ones((1, 50)), units=np.arange(50))
+        >>> tally.add(np.ones((1, 50)), clusters=np.arange(50))
         >>> tally.intervals(np.random.default_rng(0))
         {'SR': Interval(mean=1.0, low=1.0, high=1.0)}
         """
@@ -127,12 +126,13 @@ class Tally:
         means = self.means()
         counts = self.counts[self.sizes > 0]
         if not len(counts):
-            return {symbol: Interval(0.0, 0.0, 0.0) for symbol in self.symbols}
+            return dict.fromkeys(self.symbols, Interval(None, None, None))
         origin = np.where(np.isfinite(self.least), self.least, 0.0)
-        floors = np.array([math.floor(math.ldexp(value, PLACES)) for value in origin.tolist()], dtype=object)
+        floors = np.array([math.floor(math.ldexp(value, FRACTION_BITS)) for value in origin.tolist()], dtype=object)
         above = self._whole() - counts * floors
-        sums = np.ldexp(above.astype(np.float64), -PLACES)
-        origin = np.where(sums.any(axis=0), origin, list(means.values()))  # a constant's mean may be rounded
+        sums = np.ldexp(above.astype(np.float64), -FRACTION_BITS)
+        constants = [mean or 0.0 for mean in means.values()]
+        origin = np.where(sums.any(axis=0), origin, constants)  # a constant's mean may be rounded
         found = resampled_means(sums, counts.astype(np.float64), origin, rng, resamples)
         return {symbol: interval(means[symbol], row, level) for symbol, row in zip(self.symbols, found, strict=True)}
 
@@ -144,7 +144,7 @@ class Tally:
         )
 
     def to_bytes(self) -> bytes:
-        """Return it as bytes, which are few where few units hold an episode."""
+        """Return it as bytes, few where few clusters hold an episode."""
         held = np.flatnonzero(self.sizes).astype(np.int64)
         parts = (held, *(array[held] for array in self._arrays()[:4]), self.least)
         return msgspec.msgpack.encode((self.symbols, *(part.tobytes() for part in parts)))
@@ -158,9 +158,9 @@ class Tally:
         """
         symbols, held, *parts, least = msgspec.msgpack.decode(content)
         tally = cls(symbols)
-        units = np.frombuffer(held, dtype=np.int64)
+        clusters = np.frombuffer(held, dtype=np.int64)
         for array, part in zip(tally._arrays(), parts, strict=False):
-            array[units] = np.frombuffer(part, dtype=np.int64).reshape(len(units), *array.shape[1:])
+            array[clusters] = np.frombuffer(part, dtype=np.int64).reshape(len(clusters), *array.shape[1:])
         tally.least[:] = np.frombuffer(least, dtype=np.float64)
         return tally
 
@@ -168,13 +168,13 @@ class Tally:
         return Tally.from_bytes, (self.to_bytes(),)
 
     def _arrays(self) -> tuple[Integers, Integers, Integers, Integers, Floats]:
-        """Return all that it keeps, in the one form that equal sums have."""
+        """Return all arrays, in the one form that equal sums have."""
         carry(self.sums, self.large)
-        return self.sizes, self.sums, self.large, self.lacking, self.least
+        return self.sizes, self.sums, self.large, self.undefined_counts, self.least
 
     def _whole(self) -> NDArray[Any]:
-        """Return the sums over each unit that holds an episode, in Python's own numbers of any length."""
+        """Return the sums over each cluster that holds an episode, in Python's own numbers of any length."""
         held = self.sizes > 0
         low, high = self.sums[held].astype(object).transpose(1, 0, 2)
-        whole: NDArray[Any] = low + high * 2**LIMB + self.large[held].astype(object) * 2 ** (2 * LIMB)
+        whole: NDArray[Any] = low + high * 2**LIMB_BITS + self.large[held].astype(object) * 2 ** (2 * LIMB_BITS)
         return whole

@@ -1,9 +1,10 @@
-"""One value an episode, from whatever users give: checked, and as arrays."""
+"""One value per episode, from whatever users give: checked, and as arrays."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,25 +12,29 @@ from numpy.typing import ArrayLike, NDArray
 from wayscore.errors import OptionError
 
 Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = ArrayLike
 Columns: TypeAlias = Mapping[str, Values]
 
+ROUNDING = 1e-12
+"""Sums that should be equal differ by less than this, relatively."""
+
 
 def as_column(values: Values, name: str) -> Floats:
-    """Return values as an array of one number an episode; NaN is refused."""
+    """Return values as an array of one number per episode; NaN is refused."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"{name}: expected numbers, one an episode") from None
-    if numbers.ndim != 1 or not len(numbers):
-        raise OptionError(f"{name}: expected one number an episode, not an array of shape {numbers.shape}")
+        raise OptionError(f"{name}: expected numbers, one per episode") from None
+    if numbers.ndim != 1:
+        raise OptionError(f"{name}: expected one number per episode, not an array of shape {numbers.shape}")
     if np.isnan(numbers).any():
-        raise OptionError(f"{name}: value {np.isnan(numbers).argmax()} is NaN; what is undefined is infinite instead")
+        raise OptionError(f"{name}: value {np.isnan(numbers).argmax()} is NaN; give infinity for undefined values")
     return numbers
 
 
 def as_columns(given: Columns) -> dict[str, Floats]:
-    """Return columns of as many values each."""
+    """Return columns of equal length."""
     arrays = {name: as_column(values, name) for name, values in given.items()}
     if not arrays:
         raise OptionError("there is no metric to resample; give at least one column")
@@ -40,6 +45,24 @@ def as_columns(given: Columns) -> dict[str, Floats]:
 
 
 def as_pair(a: Values, b: Values) -> tuple[Floats, Floats]:
-    """Return two columns of as many values."""
+    """Return two columns of equal length."""
     first, second = as_columns({"the first values": a, "the second values": b}).values()
     return first, second
+
+
+def differences(a: Values, b: Values) -> Floats:
+    """Return a - b, infinite where either is undefined."""
+    a, b = as_pair(a, b)
+    d: Floats = np.subtract(a, b, out=np.full(len(a), np.inf), where=np.isfinite(a) & np.isfinite(b))
+    return d
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """Return a whole number that is not too small."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise OptionError(f"{name} is a whole number, {least} or more, not {value!r}")
+    return number

@@ -19,8 +19,9 @@ from wayscore.statistics import (
     probability_of_superiority,
     randomization_test,
 )
+from wayscore.statistics.correlations import Method
 from wayscore.study.agreement import Agreement, Care, agree, care_of, mean_consistency
-from wayscore.study.correlations import Correlations, Method, correlate
+from wayscore.study.correlations import Correlations, correlate
 from wayscore.study.mixed import MixedEffects, fit_mixed
 from wayscore.study.model import Kind, Study
 from wayscore.study.rankings import Ranking
@@ -53,9 +54,9 @@ class Effect:
     mean: float
     by_rater: Interval | None
     by_set: Interval
-    d_z: float
-    superiority: float
-    p_swap: float
+    d_z: float | None
+    superiority: float | None
+    p_swap: float | None
     p_holm: float
     mixed: MixedEffects
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.metrics import find_metrics
 from wayscore.scoring import score
+from wayscore.statistics.correlations import Method, row_correlations
+from wayscore.statistics.values import Floats
 from wayscore.study.model import ComparisonSet, Kind, Study
 from wayscore.study.rankings import Ranking
 
-Floats: TypeAlias = NDArray[np.float64]
-Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
-
-METHODS: tuple[Method, ...] = ("spearman", "kendall", "pearson")
+METHODS: tuple[Method, ...] = get_args(Method)
 MAIN: dict[Kind, str] = {"UC": "nDTW", "SC": "SDTW"}
 RIVALS: dict[Kind, tuple[str, ...]] = {
     "UC": ("PL", "NE", "ONE", "CLS", "AD", "MD"),
@@ -109,36 +107,3 @@ def correlate(
     return Correlations(
         metrics, values, tuple(ranking.rater for ranking in answers), tuple(ranking.set for ranking in answers)
     )
-
-
-def row_correlations(x: Floats, y: Floats, method: Method = "spearman") -> Floats:
-    """Correlate each row of x with the same row of y; 0 where either is constant.
-
-    These are `wayscore.statistics.spearman`, `kendall` and `pearson`, for many short rows at once.
-
-    >>> row_correlations(np.array([[1.0, 2.0, 3.0, 3.0]]), np.array([[1.0, 2.0, 3.0, 4.0]]))
-    array([0.9486833])
-    """
-    if method == "pearson":
-        if not np.isfinite(x).all():
-            raise OptionError("a metric is infinite where no way leads to a place; pearson needs finite values")
-        a, b = x, y
-    else:
-        signs = [np.sign(_gaps(values)) for values in (x, y)]
-        if method == "kendall":
-            a, b = (sign.reshape(len(x), -1) for sign in signs)
-        else:
-            a, b = (sign.sum(axis=2) for sign in signs)  # twice the ranks, less a constant
-    if method != "kendall":
-        a, b = (values - values.mean(axis=1, keepdims=True) for values in (a, b))
-    sizes = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    products = (a * b).sum(axis=1)
-    found: Floats = np.divide(products, sizes, out=np.zeros(len(x)), where=sizes > 0)
-    return found
-
-
-def _gaps(values: Floats) -> Floats:
-    """Return x_i - x_j of every row, 0 where both are the same infinity."""
-    with np.errstate(invalid="ignore"):
-        gaps: Floats = values[:, :, None] - values[:, None, :]
-    return np.nan_to_num(gaps, nan=0.0)

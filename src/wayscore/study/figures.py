@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wayscore.figures.style import CYCLE, FAINT, INK, PAGE, new_figure, style
+from wayscore.figures.style import FAINT, INK, PAGE, new_figure, style
+from wayscore.palette import light
 from wayscore.study.analysis import Analysis
 from wayscore.study.correlations import MAIN
 from wayscore.study.report import METHODS, scope, warnings
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BETTER, TIE, WORSE = CYCLE[0], "#DDDDDD", CYCLE[1]
+BETTER, TIE, WORSE = light("better"), light("line"), light("worse")
 ROW = 0.19
 """Inches for each metric."""
 

@@ -18,7 +18,7 @@ from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, Run, join
 from wayscore.errors import OptionError, PathError
-from wayscore.evaluation.runs import names_apart
+from wayscore.evaluation.result import names_apart
 from wayscore.formats import load_references, load_run
 from wayscore.formats.graphs import distances_for
 from wayscore.study.checks import WORST, far_path, is_middling, mixed
@@ -86,7 +86,7 @@ def create_from_runs(
         raise OptionError(
             f"{asked.name}: a study from runs needs paths along graphs of rooms, not coordinates or streets"
         )
-    names = names_apart([run.name for run in loaded], [Path(path) for path in runs])
+    names = names_apart([run.name for run in loaded], [Path(path).parent.name for path in runs])
     found = _paths(loaded, names, asked, scenes)
     rng = np.random.default_rng([seed, *b"runs", *kind.encode()])
     plain: list[ComparisonSet] = []

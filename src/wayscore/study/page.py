@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from wayscore.errors import MissingPackageError
+from wayscore.palette import css
 from wayscore.study import report
 from wayscore.study.analysis import Analysis
 from wayscore.study.correlations import MAIN
 from wayscore.study.table1 import p_text
 
 STYLE = """
-:root { color-scheme: light; --ink: #262626; --faint: #5c5c5c; --line: #d5d5d5; }
-body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: var(--ink); background: #fff;
+body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: var(--ink); background: var(--card);
   font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .wide { overflow-x: auto; margin: 1rem 0; }
@@ -25,8 +25,8 @@ th, td { padding: .3rem .6rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 1px solid var(--ink); } tbody td, tbody th { border-bottom: 1px solid var(--line); }
 thead th.group { text-align: center; border-bottom: 0; }
-.simulated { border: 2px solid #b03a00; color: #8a2e00; padding: .6rem 1rem; font-weight: 600; }
-.notes { color: var(--faint); font-size: .875rem; }
+.simulated { border: 2px solid var(--worse); color: var(--worse); padding: .6rem 1rem; font-weight: 600; }
+.notes { color: var(--muted); font-size: .875rem; }
 svg { width: 100%; height: auto; }
 """
 
@@ -48,7 +48,10 @@ def page(analyses: Sequence[Analysis]) -> str:
             f"<h2>{escape(one.study)}</h2>",
             _table(
                 ["", "mean correlation", "95 % interval by set"],
-                [[metric, f"{found.mean:+.2f}", report.bounds(found)] for metric, found in one.correlations.items()],
+                [
+                    [metric, report.signed(found.mean), report.bounds(found)]
+                    for metric, found in one.correlations.items()
+                ],
             ),
             _table(
                 [f"{MAIN[one.kind]} minus", *report.EFFECT_HEADS],
@@ -64,9 +67,12 @@ def page(analyses: Sequence[Analysis]) -> str:
     parts += [f'<p class="notes">{escape(line)}</p>' for line in report.notes(analyses)]
     title = "Simulated raters: study analysis" if warned else "Study analysis"
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        '<!doctype html>\n<html lang="en" data-theme="light">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{title}</title>\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{STYLE}</style>\n</head>\n<body>\n<main>\n" + "\n".join(filter(None, parts)) + "\n</main>\n</body>\n"
+        f"<style>{css()}{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(filter(None, parts))
+        + "\n</main>\n</body>\n"
         "</html>\n"
     )
 
@@ -81,17 +87,14 @@ def _table1(analyses: Sequence[Analysis]) -> str:
         ["+/-", *(contest.counts for contest in columns)],
         ["sign test", *(p_text(contest.p) for contest in columns)],
     ]
-    told = report.told_above(analyses)
-    above = f'<tr><td></td><th class="group" colspan="{len(columns)}">{told}</th></tr>' if told else ""
+    label = report.label(analyses)
+    above = f'<tr><td></td><th class="group" colspan="{len(columns)}">{label}</th></tr>' if label else ""
     return _table(["", *(contest.rival for contest in columns)], rows, above=f"{above}<tr><td></td>{groups}</tr>")
 
 
 def _raters(one: Analysis) -> str:
-    def shown(value: float | None) -> str:
-        return "-" if value is None else f"{value:+.2f}"
-
     rows = [
-        [rater, str(care.rankings), f"{care.passed}/{care.checks}", str(care.repeats), shown(care.consistency)]
+        [rater, str(care.rankings), f"{care.passed}/{care.checks}", str(care.repeats), report.signed(care.consistency)]
         for rater, care in one.care.items()
     ]
     table = _table(["rater", "rankings", "checks passed", "repeats", "consistency"], rows)

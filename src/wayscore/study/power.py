@@ -16,16 +16,19 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.report.layout import counted
-from wayscore.study.correlations import DECIMALS, MAIN, RIVALS, Method, correlate, goodness, row_correlations
+from wayscore.report.terminal import TextTable
+from wayscore.statistics.bootstrap import Rng
+from wayscore.statistics.correlations import Method, row_correlations
+from wayscore.statistics.tests import holm_rows, sign_tests
+from wayscore.statistics.values import Floats
+from wayscore.study.correlations import DECIMALS, MAIN, RIVALS, correlate, goodness
 from wayscore.study.design import create
 from wayscore.study.model import Kind, Study
 from wayscore.study.rankings import Ranking
 from wayscore.study.simulated import Temper, draw_weights, features, perceive
 from wayscore.worlds.world import check_number, check_whole
 
-Floats: TypeAlias = NDArray[np.float64]
 Signs: TypeAlias = NDArray[np.int8]
-Rng: TypeAlias = np.random.Generator
 Source: TypeAlias = Callable[[NDArray[np.int64], Rng], Signs]
 """From the numbers of the rater and the set of each ranking of a study to signs of differences, (rankings, rivals)."""
 
@@ -133,7 +136,8 @@ def power(
         p = sign_tests(positive, negative)
         found[:, place] = ((p < alpha) & (positive > negative)).mean(axis=0)
         against[:, place] = ((p < alpha) & (positive < negative)).mean(axis=0)
-        together[place] = (holm_all(p, alpha) & (positive > negative).all(axis=1)).mean()
+        rejected = (holm_rows(p) < alpha).all(axis=1)
+        together[place] = (rejected & (positive > negative).all(axis=1)).mean()
     return Power(
         kind=kind,
         sizes=sizes,
@@ -202,26 +206,6 @@ def _signs(values: Floats) -> Signs:
     return np.sign(np.round(values[:, :1] - values[:, 1:], DECIMALS)).astype(np.int8)
 
 
-def sign_tests(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> Floats:
-    """Return what `wayscore.statistics.sign_test` does, for many counts at once.
-
-    >>> sign_tests(np.array([242, 3, 0]), np.array([17, 3, 0]))
-    array([4.05120835e-52, 1.00000000e+00, 1.00000000e+00])
-    """
-    from scipy.stats import binom
-
-    both = positive + negative
-    p: Floats = np.minimum(1.0, 2 * binom.cdf(np.minimum(positive, negative), both, 0.5))
-    return np.where(both > 0, p, 1.0)
-
-
-def holm_all(p: Floats, alpha: float) -> NDArray[np.bool_]:
-    """Whether Holm's method rejects all of each row: every i-th smallest of m p-values is below alpha / (m - i + 1)."""
-    adjusted: Floats = np.sort(p, axis=1) * np.arange(p.shape[1], 0, -1)
-    largest: Floats = np.max(adjusted, axis=1)
-    return largest < alpha
-
-
 def _needed(shares: Floats, sizes: Sequence[int], target: float) -> int | None:
     """Return the least size from which on every share reaches the target."""
     enough = None
@@ -233,23 +217,22 @@ def _needed(shares: Floats, sizes: Sequence[int], target: float) -> int | None:
 
 
 def text(found: Power) -> str:
-    """Lay shares out for a terminal, a row a rival."""
-    wide = [f"{size:>5}" for size in found.sizes]
-    share = "".join
+    """Lay shares out for a terminal, one row per rival."""
+    main = MAIN[found.kind]
+    heads = ["sets\nraters", *(f"{size}\n{raters}" for size, raters in zip(found.sizes, found.raters, strict=True))]
+    table = TextTable([*heads, f"sets needed\nfor {found.target:.0%}"], space=2)
+    rows = [(f"{main} vs {rival}", shares, found.needed[rival]) for rival, shares in found.found.items()]
+    for name, shares, needed in [*rows, ("all, Holm", found.together, found.needed_together)]:
+        enough = f"more than {found.sizes[-1]}" if needed is None else str(needed)
+        table.rows.append([name, *(f"{100 * share:.0f}" for share in shares), enough])
     lines = [
         *(["SIMULATED raters: no person gave these rankings."] if found.simulated else []),
         f"{found.kind} study, {counted(found.each, 'ranking')} of each set; rankings from {found.source}.",
-        f"Percent of {found.simulations:,} studies whose sign test favours {MAIN[found.kind]} (two-sided p < "
-        f"{found.alpha:g})",
+        f"Percent of {found.simulations:,} studies whose sign test favours {main} (two-sided p < {found.alpha:g})",
         "",
-        f"{'sets':16}{share(wide)}   sets needed",
-        f"{'raters':16}{share(f'{count:>5}' for count in found.raters)}   for {found.target:.0%}",
+        *table.lines(),
     ]
-    rows = [(f"{MAIN[found.kind]} vs {rival}", found.found[rival], found.needed[rival]) for rival in found.found]
-    for name, shares, needed in [*rows, ("all, Holm", found.together, found.needed_together)]:
-        told = f"more than {found.sizes[-1]}" if needed is None else str(needed)
-        lines.append(f"{name:16}{share(f'{100 * one:>5.0f}' for one in shares)}   {told}")
     worse = [rival for rival, shares in found.against.items() if shares[-1] > found.alpha]
     if worse:
-        lines += ["", f"Against {MAIN[found.kind]}, more often than alpha: {', '.join(worse)}."]
-    return "\n".join(line.rstrip() for line in [*lines, "", f"seed {found.seed}"]) + "\n"
+        lines += ["", f"Against {main}, more often than alpha: {', '.join(worse)}."]
+    return "\n".join([*lines, "", f"seed {found.seed}"]) + "\n"

@@ -14,7 +14,7 @@ from wayscore.study.files import write_bytes
 from wayscore.study.model import QUERIES, Kind, Study
 from wayscore.study.page import page
 from wayscore.study.rankings import Ranking, write_rankings
-from wayscore.study.report import SIMULATED, as_json, latex, table1_text, tables, text
+from wayscore.study.report import SIMULATED, as_json, latex, tables, text
 from wayscore.study.sampling import Sampler
 from wayscore.study.simulated import Temper, simulate
 
@@ -48,11 +48,11 @@ class Reproduction:
                 width,
             ),
             "SIMULATED raters: no person gave these rankings. What they like is none of the metrics.\n",
-            table1_text(tables(self.analyses), width, above=SIMULATED),
+            table1.text(tables(self.analyses), above=SIMULATED),
             f"{fill(undirected, width)}\n",
-            table1_text(tables(self.undirected), width, above=f"{SIMULATED}, undirected"),
+            table1.text(tables(self.undirected), above=f"{SIMULATED}, undirected"),
             "The paper's counts, from people:\n",
-            table1_text(table1.PAPER, width, above="the paper's people"),
+            table1.text(table1.PAPER, above="the paper's people"),
             fill(table1.SLIP, width),
         ]
         return "\n".join(parts) + "\n"

@@ -56,11 +56,11 @@ def text(analyses: Sequence[Analysis], *, width: int | None = None, color: bool 
     for one in analyses:
         page.add(scope(one))
     page.add("", "Table 1: rankings with which the study's metric correlates better / worse; ties discarded\n")
-    page.add(table1_text(tables(analyses), page.width, above=told_above(analyses)).rstrip("\n"))
+    page.add(table1.text(tables(analyses), above=label(analyses)).rstrip("\n"))
     for one in analyses:
         page.add(f"\n{one.study}\n", style="bold")
         means = TextTable(["mean correlation", *one.correlations], space=2)
-        means.rows.append(["", *(f"{found.mean:+.2f}" for found in one.correlations.values())])
+        means.rows.append(["", *(signed(found.mean) for found in one.correlations.values())])
         means.rows.append(["95 % interval", *(bounds(found, sep="\n") for found in one.correlations.values())])
         effects = TextTable([f"{MAIN[one.kind]} minus", *EFFECT_HEADS], space=2)
         effects.rows.extend([effect.rival, *effect_cells(effect)] for effect in one.effects)
@@ -69,14 +69,6 @@ def text(analyses: Sequence[Analysis], *, width: int | None = None, color: bool 
         page.add(means, "", effects, "", tests, "", *findings(one))
     page.add("", *notes(analyses), style="dim")
     return str(page)
-
-
-def table1_text(table: Table1, width: int, *, above: str = "") -> str:
-    """Return Table 1 as wide as there is room: both studies beside each other, or one below the other."""
-    whole = table1.text(table, above=above)
-    if max(map(len, whole.split("\n"))) <= width:
-        return whole
-    return "\n".join(table1.text({kind: found}, above=above) for kind, found in table.items())
 
 
 def as_json(analyses: Sequence[Analysis]) -> str:
@@ -88,11 +80,11 @@ def latex(analyses: Sequence[Analysis]) -> str:
     """Return Table 1 for booktabs, with what has to be said as comments."""
     lines = [*warnings(analyses), *(scope(one) for one in analyses), *notes(analyses)]
     lines += [f"{one.kind}: {line}" for one in analyses for line in findings(one)]
-    table = table1.latex(tables(analyses), above=told_above(analyses))
+    table = table1.latex(tables(analyses), above=label(analyses))
     return table + "".join(f"% {line}\n" for line in lines)
 
 
-def told_above(analyses: Sequence[Analysis]) -> str:
+def label(analyses: Sequence[Analysis]) -> str:
     """Return what stands above a table: nothing, or that some of its raters are simulated."""
     return SIMULATED if any(one.simulated for one in analyses) else ""
 
@@ -166,11 +158,11 @@ def notes(analyses: Sequence[Analysis]) -> list[str]:
 def effect_cells(effect: Effect) -> list[str]:
     """Return the cells of a rival's row, under `EFFECT_HEADS`."""
     return [
-        f"{effect.mean:+.2f}",
-        "-" if effect.by_rater is None else bounds(effect.by_rater),
+        signed(effect.mean),
+        "–" if effect.by_rater is None else bounds(effect.by_rater),
         bounds(effect.by_set),
-        f"{effect.d_z:+.2f}",
-        f"{effect.superiority:.2f}",
+        signed(effect.d_z),
+        "–" if effect.superiority is None else f"{effect.superiority:.2f}",
     ]
 
 
@@ -188,4 +180,13 @@ def test_cells(effect: Effect) -> list[str]:
 
 def bounds(found: Interval, sep: str = " ") -> str:
     """Return an interval in brackets."""
-    return f"[{found.low:+.2f},{sep}{found.high:+.2f}]"
+    return f"[{signed(found.low)},{sep}{signed(found.high)}]"
+
+
+def signed(value: float | None) -> str:
+    """Return a number with its sign, or a dash where it is undefined.
+
+    >>> signed(0.5), signed(None)
+    ('+0.50', '–')
+    """
+    return "–" if value is None else f"{value:+.2f}"

@@ -9,6 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from wayscore.errors import OptionError
+from wayscore.report.render import latex_table
+from wayscore.report.terminal import TextTable
 from wayscore.statistics import sign_test
 from wayscore.study.correlations import MAIN, RIVALS, Correlations
 from wayscore.study.model import Kind
@@ -88,27 +90,22 @@ def contests(correlations: Correlations) -> list[Contest]:
 
 
 def text(table: Table1, *, above: str = "") -> str:
-    """Lay the table out like the paper's, for a terminal, under a line `above` if there is one.
+    """Lay the table out for a terminal, one part for each kind of study, under a line `above` if there is one.
 
     >>> print(text({"SC": PAPER["SC"]}))
-                         SC (SDTW vs)
-                    SR      OSR      SPL      SED
-    +/-         219/16   220/14   219/17   213/26
-    sign test  9.6e-47  8.8e-49  6.7e-46  1.1e-37
+    SC: SDTW vs        SR       OSR       SPL       SED
+    ───────────────────────────────────────────────────
+    +/-            219/16    220/14    219/17    213/26
+    sign test     9.6e-47   8.8e-49   6.7e-46   1.1e-37
     <BLANKLINE>
     """
     check_table(table)
-    heads = [f"{kind} ({MAIN[kind]} vs)".center(9 * len(found) - 2) for kind, found in table.items()]
-    columns = [contest for found in table.values() for contest in found]
-    rows = {
-        "": [contest.rival for contest in columns],
-        "+/-": [contest.counts for contest in columns],
-        "sign test": [p_text(contest.p) for contest in columns],
-    }
-    lines = [f"{name:11}" + "  ".join(f"{cell:>7}" for cell in cells) for name, cells in rows.items()]
-    width = max(map(len, lines))
-    told = [" " * 11 + above.center(width - 11)] if above else []
-    return "\n".join(line.rstrip() for line in [*told, " " * 11 + "  ".join(heads), *lines]) + "\n"
+    parts = []
+    for kind, found in table.items():
+        part = TextTable([f"{kind}: {MAIN[kind]} vs", *(contest.rival for contest in found)])
+        part.rows.extend(_rows(found))
+        parts.append("\n".join(part.lines()) + "\n")
+    return "\n".join(([f"{above}:\n"] if above else []) + parts)
 
 
 def latex(table: Table1, *, above: str = "") -> str:
@@ -121,24 +118,26 @@ def latex(table: Table1, *, above: str = "") -> str:
         rules.append(rf"\cmidrule(lr){{{first}-{last}}}")
         first = last + 1
     columns = [contest for found in table.values() for contest in found]
-    rows = [
-        ["", *(contest.rival for contest in columns)],
-        ["+/-", *(contest.counts for contest in columns)],
-        ["sign test", *(p_text(contest.p) for contest in columns)],
+    begin, top, *rest = latex_table(["", *(contest.rival for contest in columns)], _rows(columns))
+    title = [rf"\multicolumn{{{len(columns) + 1}}}{{c}}{{\textbf{{{above}}}}} \\"] if above else []
+    return "\n".join([begin, top, *title, " & ".join(["", *groups]) + r" \\", "".join(rules), *rest]) + "\n"
+
+
+def _rows(found: Sequence[Contest]) -> list[list[str]]:
+    return [
+        ["+/-", *(contest.counts for contest in found)],
+        ["sign test", *(p_text(contest.p) for contest in found)],
     ]
-    lines = [" & ".join(row) + r" \\" for row in (["", *groups], *rows)]
-    begin = r"\begin{tabular}{l" + "c" * len(columns) + "}"
-    body = [lines[0], "".join(rules), lines[1], r"\midrule", *lines[2:]]
-    told = [rf"\multicolumn{{{len(columns) + 1}}}{{c}}{{\textbf{{{above}}}}} \\"] if above else []
-    return "\n".join([begin, r"\toprule", *told, *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 
-def p_text(value: float) -> str:
+def p_text(value: float | None) -> str:
     """Return a p-value as the paper prints it, or with two decimals where it is not small.
 
-    >>> p_text(4.05e-52), p_text(0.034), p_text(0.6)
-    ('4.1e-52', '0.034', '0.60')
+    >>> p_text(4.05e-52), p_text(0.034), p_text(0.6), p_text(None)
+    ('4.1e-52', '0.034', '0.60', '–')
     """
+    if value is None:
+        return "–"
     if value >= 0.1:
         return f"{value:.2f}"
     return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-PLACES = 72
-LIMB = 52
-HALF = LIMB // 2
+FRACTION_BITS = 72
+"""Sums are whole numbers of 2^-72."""
+LIMB_BITS = 52
+"""The low and the high part of a sum hold so many bits each."""
+HALF = LIMB_BITS // 2
 AT_ONCE = 2**20
 """Episodes whose half limbs sum to less than 2^53: exactly, in floating point."""
 
@@ -57,7 +59,7 @@ def tally(
             unit, row = units[part][finite], row[finite]
             lacking[:, j] += inside - np.bincount(unit, minlength=len(sums))
             least[j] = row.min(initial=least[j])
-            a, b, c, d, e = _summed(np.floor(np.ldexp(row, PLACES)), unit, len(sums))
+            a, b, c, d, e = _summed(np.floor(np.ldexp(row, FRACTION_BITS)), unit, len(sums))
             sums[:, 0, j] += a + ((b & 2**HALF - 1) << HALF)
             sums[:, 1, j] += (b >> HALF) + c + ((d & 2**HALF - 1) << HALF)
             large[:, j] += (d >> HALF) + e
@@ -66,9 +68,9 @@ def tally(
 
 def carry(sums: Integers, large: Integers) -> None:
     """Leave 52 bits, and no sign, in the low and the high part of each sum; carry what is above."""
-    sums[:, 1] += sums[:, 0] >> LIMB
-    large += sums[:, 1] >> LIMB
-    sums &= 2**LIMB - 1
+    sums[:, 1] += sums[:, 0] >> LIMB_BITS
+    large += sums[:, 1] >> LIMB_BITS
+    sums &= 2**LIMB_BITS - 1
 
 
 def _summed(whole: Floats, unit: Integers, units: int) -> list[Integers]:

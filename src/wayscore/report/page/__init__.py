@@ -15,6 +15,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import OptionError
+from wayscore.palette import css
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import results_of
 from wayscore.report.render import render
@@ -45,7 +46,7 @@ SCRIPTS = (
     "main",
 )
 """The parts of the page's program, in the order in which they are joined into one module."""
-STYLES = ("colours", "page", "tables", "figures", "episodes", "map", "media")
+STYLES = ("page", "tables", "figures", "episodes", "map", "media")
 """The parts of its style sheet; later ones overrule earlier ones."""
 PRINT_WIDTH = 100
 
@@ -93,7 +94,7 @@ def page_of(
     title = title or _title(runs, references)
     results = {"title": title, **results_of(runs, summaries, references, comparison)}
     episodes = _json(episodes_of(runs, references, distance)).encode()
-    style = "\n".join(_file(f"{part}.css") for part in STYLES)
+    style = "\n".join((css(), *(_file(f"{part}.css") for part in STYLES)))
     script = "\n".join(_file(f"{part}.js") for part in SCRIPTS)
     if comparison is None:
         plain = render(summaries, "text", width=PRINT_WIDTH)

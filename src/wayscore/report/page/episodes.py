@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.convention.path_step import flatten, resample
+from wayscore.convention.applied import flatten
+from wayscore.convention.path_step import apply_path_step
 from wayscore.metrics import find_metrics
 from wayscore.paths import without_repeats
 from wayscore.report.layout import is_share
@@ -134,8 +135,8 @@ def _as_warped(paths: Sequence[Any], rules: Convention) -> Sequence[Any]:
     found: Any = paths
     if rules.plane == "all":
         found = flatten(found)
-    if rules.resample:
-        found = resample(found, rules.resample, moves=rules.resampling == "moves")
+    if rules.path_step:
+        found = apply_path_step(found, rules.path_step, rules.path_step_by)
     return found if found is paths else list(found)
 
 

@@ -18,6 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from wayscore.palette import css
 from wayscore.study.database import CONNECTIONS
 from wayscore.study.web import admin, rater
 from wayscore.study.web.forms import ANSWER_FIELDS, read_form
@@ -26,15 +27,17 @@ from wayscore.study.web.site import FOLDER, Site
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 SIGNED = ("form", "csrf")
+KEPT = {"Cache-Control": "public, max-age=86400"}
+"""Headers of files whose addresses change with their content, so that browsers may keep them."""
 
 
 class Static(StaticFiles):
-    """Files whose addresses change with their content, so that browsers may keep them."""
+    """The style sheet, the program and the icon of the pages."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         """Return a file."""
         response = await super().get_response(path, scope)
-        response.headers["Cache-Control"] = "public, max-age=86400"
+        response.headers.update(KEPT)
         return response
 
 
@@ -83,6 +86,9 @@ def create_app(site: Site) -> Starlette:
     async def front(_: Request) -> Response:
         return site.page("front.html")
 
+    async def palette(_: Request) -> Response:
+        return Response(css(), media_type="text/css", headers=KEPT)
+
     async def too_long(_: Request) -> Response:
         raise RefusalError(414, "This address is longer than any of this site.")
 
@@ -109,6 +115,7 @@ def create_app(site: Site) -> Starlette:
         both("/admin/login", admin_form(admin.login, (*SIGNED, "secret"))),
         post("/admin/logout", admin_form(admin.logout)),
         post("/admin/link", admin_form(admin.new_link, (*SIGNED, "rater"))),
+        get("/static/palette.css", palette),
         Mount("/static", Static(directory=FOLDER / "static")),
     ]
     app = Starlette(

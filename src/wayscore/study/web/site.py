@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from wayscore.palette import css
 from wayscore.study.model import Assignment, Study
 from wayscore.study.store import Store
 from wayscore.study.web.security import Limiter, RefusalError, Signer
@@ -81,7 +82,7 @@ class Site:
         templates.globals |= {
             "study": self.study,
             "simulated": self.store.simulated,
-            "version": hashlib.sha256(content).hexdigest()[:12],
+            "version": hashlib.sha256(content + css().encode()).hexdigest()[:12],
         }
         return templates
 

@@ -1,0 +1,144 @@
+"""The root of the `wayscore` command: verbs that are loaded when they are called, errors, and exit statuses.
+
+Neither this file nor a verb's file imports NumPy at its top, so that help and completion are quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from wayscore.cli.verb import Verbs
+from wayscore.errors import MissingPackageError, OptionError, WayscoreError, first_line
+
+SECTIONS = {
+    "Scores": {
+        "demo": "Try everything on generated worlds; no data needed.",
+        "score": "Score runs: means with 95 % intervals, and a signature.",
+        "compare": "Compare runs on the episodes they share, with paired tests.",
+        "validate": "Check a result file and list every problem.",
+        "align": "Show how one episode's query is warped to its reference.",
+        "conventions": "List the conventions, or what two of them do differently.",
+    },
+    "Files": {
+        "figures": "Draw the paper's figures, or figures of a run.",
+        "convert": "Convert a result file or references to Parquet.",
+        "build": "Build R4R from R2R.",
+    },
+    "Agents and experiments": {
+        "baseline": "Score random walks.",
+        "train": "Train an agent by imitation and then by a reward.",
+        "rollout": "Let a trained agent walk, and write a result file.",
+        "reproduce": "Train and test the agents of the paper's Table 2.",
+        "study": "Ask people which paths they prefer, and which metric agrees with them.",
+    },
+}
+"""Every verb with one line of help; each is the command of that name in `wayscore.cli.<name>`."""
+VERBS = {verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()}
+DEBUG = "--debug"
+DATA, CALL, FAULT, INTERRUPTED = 1, 2, 3, 130
+"""Exit statuses: the data have problems, the call is wrong, a fault of wayscore's own, Ctrl-C."""
+
+
+class Root(Verbs):
+    """The verbs, each imported when it is called; errors take a line or two, and --debug shows their tracebacks."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a verb, or None where there is none of this name."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(f"wayscore.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the verbs in their sections, without importing them."""
+        for section, verbs in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl(list(verbs.items()), col_max=max(map(len, VERBS)))
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line and, where `standalone_mode`, leave with its exit status."""
+        words = list(sys.argv[1:] if args is None else args)
+        debug = DEBUG in words  # wherever it stands: people append it to the command that failed
+        args = [word for word in words if word != DEBUG] if debug else args
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, False, **extra)
+        output = sys.stdout
+        try:
+            status = super().main(args, prog_name, complete_var, False, **extra)
+        except SystemExit:
+            if sys.stdout is not output:  # how click leaves when nobody reads on: `wayscore ... | head`
+                sys.exit(0)
+            raise
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+        except Exception as error:
+            status, message = _explained(error)
+            if debug:
+                from traceback import format_exception
+
+                message = "".join(format_exception(error)).rstrip()
+            click.echo(message if debug else f"wayscore: {message}", err=True)
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _explained(error: Exception) -> tuple[int, str]:
+    """Return the exit status of an error, and what to print."""
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "wayscore"
+        return CALL, f"{_line(error.format_message()).rstrip('.')} (see {command} --help)"
+    if isinstance(error, WayscoreError):
+        status = CALL if isinstance(error, OptionError | MissingPackageError) else DATA
+        return status, _line(error.as_command())
+    if isinstance(error, OSError) and error.filename is not None:
+        return DATA, f"{error.filename}: {error.strerror or type(error).__name__}"
+    what = f"{type(error).__name__}: {first_line(error)}"
+    return FAULT, f"internal error: {what}\nThis is a fault of wayscore: please report it; {DEBUG} shows the traceback."
+
+
+def _line(message: str) -> str:
+    return " ".join(message.split("\n"))
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from wayscore.cli.app import version
+
+        click.echo(version())
+        context.exit()
+
+
+@click.group(
+    "wayscore",
+    cls=Root,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
+@click.option(DEBUG, is_flag=True, expose_value=False, help="Show tracebacks of errors; may stand anywhere.")
+@click.pass_context
+def app(context: click.Context) -> None:
+    """Scores the way, not just the goal: nDTW, SDTW and more for agents that follow instructions.
+
+    `wayscore VERB --help` explains a verb. To begin: wayscore demo
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

@@ -1,0 +1,254 @@
+"""Every option that several verbs share, once; names of values are those of the functions behind the verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wayscore.cli.verb import option, together
+
+FORMATS = ("text", "json", "csv", "markdown", "latex")
+POLICIES = {
+    "missing": (("error", "skip", "zero"), "References without a prediction."),
+    "unknown": (("error", "skip"), "Predictions for episodes that the references do not have."),
+    "duplicate": (("error", "keep", "all"), "Episodes with several predictions: keep the first, or score all."),
+    "start": (("error", "keep", "skip", "zero"), "Queries that do not start where their reference does."),
+    "move": (("keep", "error", "skip", "zero"), "Queries with a step that is no edge of the graph."),
+    "node": (("error", "skip", "zero"), "Queries that visit a node which their scene does not have."),
+}
+"""What can be done about each kind of problem, as in `wayscore.episodes.problems.POLICIES`, and its help."""
+FILE = click.Path(path_type=Path)
+
+
+if TYPE_CHECKING:
+    Choice = click.Choice[str]
+else:
+    Choice = click.Choice  # not generic before click 8.2
+
+
+class OneOf(Choice):
+    """A choice whose error names the option, what it can be and what came."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the choice, in any case of its letters."""
+        if value in self.choices:
+            return str(value)
+        found = [choice for choice in self.choices if choice.lower() == str(value).lower()]
+        if not found:
+            raise click.UsageError(must_be(option_name(param), self.choices, value), ctx)
+        return found[0]
+
+
+def must_be(name: str, choices: Sequence[str], value: object) -> str:
+    """Return the error of a choice.
+
+    >>> must_be("--duplicate", ("error", "keep", "all"), "first")
+    "--duplicate must be error, keep or all, not 'first'"
+    """
+    *others, last = choices
+    return f"{name} must be {', '.join(others)}{' or ' if others else ''}{last}, not {value!r}"
+
+
+def option_name(param: click.Parameter | None) -> str:
+    """Return how a user writes an option or an argument."""
+    if param is None:
+        return "it"
+    return max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
+
+
+def words(*known: str) -> Callable[[click.Context, click.Parameter, Sequence[str]], list[str] | None]:
+    """Return a callback for options that may be repeated and take commas: a list, each word once; None for none."""
+
+    def split(context: click.Context, param: click.Parameter, given: Sequence[str]) -> list[str] | None:
+        found = list(dict.fromkeys(word.strip() for one in given for word in one.split(",") if word.strip()))
+        for word in found:
+            if known and word not in known:
+                raise click.UsageError(must_be(option_name(param), known, word), context)
+        return found or None
+
+    return split
+
+
+def _settings(context: click.Context, param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
+    for setting in given:
+        if "=" not in setting:
+            raise click.UsageError(
+                f"{option_name(param)} takes NAME=VALUE, such as path_type=player, not {setting!r}", context
+            )
+    return {name: value for name, _, value in (setting.partition("=") for setting in given)}
+
+
+# The data
+
+
+def references(required: bool = True, note: str = "") -> Callable[[Any], Any]:
+    """References, which some verbs can do without."""
+    return option(
+        "-r",
+        "--references",
+        required=required,
+        metavar="FILE",
+        section="Data",
+        help=f"References (ground-truth paths): R2R, R4R, RxR, NDH, REVERIE, VLN-CE, ...{note}",
+    )
+
+
+graphs = option(
+    "-g",
+    "--graphs",
+    metavar="DIR|TAR",
+    section="Data",
+    help="Connectivity graphs: a folder or a tar; not needed where paths are coordinates.",
+)
+reader = option(
+    "--reader",
+    multiple=True,
+    callback=_settings,
+    metavar="NAME=VALUE",
+    section="Data",
+    help="A setting of the references' reader, such as objects=FILE or path_type=player; may be repeated.",
+)
+run_format = option(
+    "--run-format", metavar="NAME", section="Data", help="Format of the run; recognised by its content by default."
+)
+
+# What changes a number
+
+convention = option(
+    "--convention",
+    default="paper",
+    metavar="NAME|FILE",
+    section="Scoring",
+    help="Convention to score by: a name of `wayscore conventions`, or your own .toml file.",
+)
+threshold = option(
+    "--threshold",
+    type=float,
+    metavar="D_TH",
+    section="Scoring",
+    help="Success threshold d_th, in the unit of the distance; the convention's by default.",
+)
+metrics = option(
+    "--metrics",
+    multiple=True,
+    callback=words(),
+    metavar="SYMBOLS",
+    section="Scoring",
+    help="Metrics, such as nDTW,SDTW; may be repeated; the convention's by default.",
+)
+path_step = option(
+    "--path-step",
+    type=float,
+    metavar="METRES",
+    section="Scoring",
+    help="Lay points at this distance along paths of coordinates before warping: nDTW depends on their density.",
+)
+repeats = option(
+    "--repeats",
+    type=OneOf(["keep", "drop"]),
+    section="Scoring",
+    help="Steps that repeat the node before them; the convention's by default.",
+)
+policies = together(
+    *(
+        option(f"--{name}", type=OneOf(choices), section="Problems of the data", help=text)
+        for name, (choices, text) in POLICIES.items()
+    )
+)
+
+# Statistics
+
+cluster = option(
+    "--cluster",
+    type=OneOf(["auto", "none", "path", "scan"]),
+    default="auto",
+    section="Statistics",
+    help="What the bootstrap resamples: paths if several episodes share one (auto), episodes (none), paths or scans.",
+)
+resamples = option(
+    "--resamples",
+    type=click.IntRange(min=1),
+    default=10_000,
+    section="Statistics",
+    help="Resamples of the bootstrap and of randomization tests.",
+)
+seed = option(
+    "--seed", type=click.IntRange(min=0), default=0, section="Statistics", help="Random seed of the bootstrap."
+)
+
+# Where the work is done
+
+engines = together(
+    option("--workers", type=click.IntRange(min=1), default=1, section="Work", help="Processes that score."),
+    option(
+        "--engine",
+        type=OneOf(["local", "dask"]),
+        default="local",
+        section="Work",
+        help="Score on this machine, or on a Dask cluster.",
+    ),
+    option(
+        "--scheduler",
+        metavar="ADDRESS",
+        section="Work",
+        help="Scheduler of --engine dask; a cluster on this machine by default.",
+    ),
+    option(
+        "--chunk",
+        type=click.IntRange(min=1),
+        default=65_536,
+        section="Work",
+        help="Episodes in the memory of a worker at a time.",
+    ),
+)
+
+# Output
+
+
+def form(*choices: str, default: str = "text", text: str = "Format of the output.") -> Callable[[Any], Any]:
+    """-f/--format, of a verb that has these."""
+    return option(
+        "-f", "--format", "form", type=OneOf(choices or FORMATS), default=default, section="Output", help=text
+    )
+
+
+def out(text: str, **settings: Any) -> Callable[[Any], Any]:
+    """-o/--out of a verb whose job it is to write."""
+    return option("-o", "--out", type=FILE, metavar="PATH", section="Output", help=text, **settings)
+
+
+html = option(
+    "--html",
+    type=FILE,
+    metavar="FILE",
+    section="Output",
+    help="Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",
+)
+dpi = option("--dpi", type=click.IntRange(min=1), default=300, section="Output", help="Dots per inch of .png files.")
+up = option(
+    "--up",
+    type=OneOf(["z", "y"]),
+    section="Output",
+    help="Coordinate axis that points up, which maps look along; y in files of VLN-CE, else z.",
+)
+
+# Agents
+
+views = option(
+    "--views", type=FILE, metavar="TAR", section="Data", help="Captions and detections of the views that agents see."
+)
+worlds = option("--worlds", is_flag=True, section="Data", help="Generated worlds and instructions; no data needed.")
+instruction_words = option(
+    "--words", type=int, default=80, section="Training", help="Words of an instruction that the agent reads."
+)
+
+# Together
+
+data = together(graphs, reader)
+evaluation = together(
+    run_format, convention, threshold, metrics, path_step, repeats, policies, cluster, resamples, seed, engines
+)
+"""All that `wayscore.evaluation.evaluator` and `compare` take besides the data; the values have its names."""

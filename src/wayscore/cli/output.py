@@ -1,0 +1,98 @@
+"""What a verb prints: results as wide as the terminal, warnings on standard error, and progress."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+import click
+
+PLAIN = str.maketrans({"─": "-", "↑": "^", "↓": "v", "…": "~", "–": "-", "−": "-", "“": '"', "”": '"', "’": "'"})
+"""What is printed where a terminal has only ASCII."""
+PATIENCE = 0.5
+"""Seconds of work before a progress bar is shown."""
+WIDTH = 100
+"""Columns where the output is no terminal."""
+
+
+class Progress(Protocol):
+    """Called before each piece of work; without numbers, the calls themselves are counted."""
+
+    def __call__(self, what: str, done: int | None = None, total: int | None = None) -> None:
+        """Say what is being done, and how much is finished."""
+
+
+def show(render: Callable[[int, bool], str]) -> None:
+    """Print what a function makes of the terminal's width and whether there is colour."""
+    color = has_color()
+    text = render(shutil.get_terminal_size(fallback=(WIDTH, 24)).columns, color)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(text if encoding.lower().startswith("utf") else text.translate(PLAIN), nl=False, color=color)
+
+
+def has_color() -> bool:
+    """Whether standard output takes colours; NO_COLOR and FORCE_COLOR decide where they are set."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def warn(warnings: Iterable[str]) -> None:
+    """Print warnings on standard error, each once, in the words of the command line."""
+    from wayscore.errors import in_command
+
+    for warning in dict.fromkeys(warnings):
+        click.echo(f"wayscore: {in_command(warning)}", err=True)
+
+
+@contextmanager
+def progress(steps: int | None = None) -> Iterator[Progress]:
+    """Show a bar on standard error, if that is a terminal and the work takes longer than a moment.
+
+    Args:
+        steps: how many calls there will be, for work that counts by calls.
+    """
+    begun, calls = monotonic(), -1
+    update: Progress | None = None
+    with ExitStack() as stack:
+
+        def advance(what: str, done: int | None = None, total: int | None = None) -> None:
+            nonlocal calls, update
+            calls += 1
+            if update is None and sys.stderr.isatty() and monotonic() - begun > PATIENCE:
+                update = stack.enter_context(_bar())
+            if update is not None:
+                update(what, calls if done is None else done, steps if total is None else total)
+
+        yield advance
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+
+        def update(what: str, done: int | None = None, total: int | None = None) -> None:
+            bar.update(task, description=what, completed=done, total=total or None)
+
+        yield update
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file that a verb was called for."""
+    from wayscore.errors import OutputError
+
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}; choose another place") from None

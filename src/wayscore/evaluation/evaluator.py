@@ -1,0 +1,264 @@
+"""evaluate: files in, a Result out. One batch or many, in this process, on processes or a cluster: the same digits."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wayscore.convention.choices import Convention
+from wayscore.episodes.groups import choose_cluster, few_clusters
+from wayscore.episodes.join import finish
+from wayscore.episodes.matching import Matcher
+from wayscore.episodes.references import References
+from wayscore.episodes.targets import Targets, make_targets
+from wayscore.errors import OptionError
+from wayscore.evaluation.engines import Engine
+from wayscore.evaluation.inputs import GivenRun, Inputs, find_distances, find_references, find_run
+from wayscore.evaluation.result import Result
+from wayscore.evaluation.settings import Settings
+from wayscore.evaluation.table import EpisodeTable, ParquetTable, Part
+from wayscore.evaluation.work import Partial, Task, scan_piece, score_batch, score_piece, worst_values
+from wayscore.formats.plan import RunPlan
+from wayscore.metrics import Metric
+from wayscore.statistics.bootstrap import join_clusters
+
+KEPT_ROWS = 1_000_000
+"""Up to so many answers the table of episodes is kept in memory; of more it is written to disk, if it is wanted."""
+ROWS_AT_ONCE = 65_536
+Progress = Callable[[str, int, int], None]
+"""Called with what is going on, how many rows are done, and of how many."""
+
+
+def evaluate(
+    run: Any,
+    references: References | str | os.PathLike[str] | None = None,
+    graphs: Any = None,
+    *,
+    convention: str | Path | Convention = "paper",
+    threshold: float | None = None,
+    metrics: Iterable[str | Metric] | str | None = None,
+    name: str | None = None,
+    missing: str | None = None,
+    unknown: str | None = None,
+    duplicate: str | None = None,
+    start: str | None = None,
+    move: str | None = None,
+    node: str | None = None,
+    repeats: str | None = None,
+    path_step: float | None = None,
+    cluster: str = "auto",
+    resamples: int = 10_000,
+    seed: int = 0,
+    workers: int = 1,
+    engine: str = "local",
+    scheduler: str | None = None,
+    chunk: int = ROWS_AT_ONCE,
+    episodes: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    run_format: str | None = None,
+    reader: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Score a run against its references.
+
+    Args:
+        run: a result file, a folder of files, a pattern or an address, or several of these (one run); a `Run`;
+            `{episode: path}`; an Arrow table or a data frame. Files of any size are read in batches.
+        references: the ground-truth paths: a file, or what `ws.load_references` returned; None where the rows of the
+            run carry a `scene` and a `reference` of their own.
+        graphs: connectivity files (a folder or a tar), scene -> distance, or one distance; not needed for coordinates.
+        convention: the set of choices to score by; a name, a TOML file or a value.
+        threshold: success threshold d_th, in the units of the distance; the convention's by default.
+        metrics: which metrics, as symbols or values; the convention's by default.
+        name: what tables call the run; its file's name by default.
+        missing: references without an answer: "error", "skip" or "zero".
+        unknown: answers to no reference: "error" or "skip".
+        duplicate: episodes answered more than once: "error", "keep" the first, or score "all".
+        start: queries that do not begin where their reference does: "error", "keep", "skip" or "zero".
+        move: queries with a step that is not an edge: "keep", "error", "skip" or "zero".
+        node: queries that visit an unknown node: "error", "skip" or "zero".
+        repeats: "drop" nodes that repeat the one before, or "keep" them; the convention's by default.
+        path_step: DTW, nDTW and SDTW compare coordinates resampled at this step, metres.
+        cluster: what the bootstrap draws together: "path", "scan", "none", or "auto": paths where episodes share them.
+        resamples: how often the bootstrap draws.
+        seed: random seed of the bootstrap.
+        workers: how many processes share the work.
+        engine: "local", or "dask" for a cluster.
+        scheduler: the address of the cluster's scheduler; one on this machine by default.
+        chunk: rows of Parquet in a worker's memory at a time.
+        episodes: a file for the table of episodes: .parquet, .csv, .jsonl, or a folder of Parquet files.
+        resume: keep what an interrupted evaluation finished of `episodes`.
+        run_format: how the run is written, where its beginning does not tell.
+        reader: settings of the references' reader.
+        progress: called with what is going on, how many rows are done, and of how many.
+
+    >>> house = {"s": ws.Graph.from_edges([("hall", "stairs"), ("stairs", "attic")], [2.0, 3.5])}
+    >>> asked = ws.References("mine", "table", {"1": ws.Reference("1", "s", ["hall", "stairs", "attic"], "1")})
+    >>> evaluate({"1": ["hall", "stairs"]}, asked, house, metrics="NE,nDTW")
+    <Result run: 1 episodes: NE 3.5  nDTW 0.6778>
+    """
+    tell = progress or (lambda _what, _done, _all: None)
+    policies = {
+        "missing": missing,
+        "unknown": unknown,
+        "duplicate": duplicate,
+        "start": start,
+        "move": move,
+        "node": node,
+    }
+    settings = Settings.make(
+        convention=convention,
+        threshold=threshold,
+        metrics=metrics,
+        policies=policies,
+        repeats=repeats,
+        path_step=path_step,
+        cluster=cluster,
+        resamples=resamples,
+        seed=seed,
+    )
+    on = Engine(engine, workers, scheduler)
+    if not isinstance(chunk, int) or chunk < 1:
+        raise OptionError(f"<<chunk>> must be a whole number of rows, 1 or more, not {chunk!r}")
+    if resume and episodes is None:
+        raise OptionError("<<resume>> goes on with the file that <<episodes=FILE>> names; give that too")
+    known = find_references(references, reader)
+    listed = None if known is None else known.first_instructions(settings.convention.instructions)
+    settings = replace(settings, cluster=choose_cluster(cluster, None if listed is None else listed.episodes.values()))
+    distances = find_distances(graphs, known, settings.convention)
+    given = find_run(run, run_format, lambda what: tell(what, 0, 0))
+    matcher = Matcher(make_targets(known, distances, settings.convention, settings.cluster))
+    inputs = Inputs(given, known, distances, settings.convention)
+    target = "" if episodes is None else os.fspath(episodes)
+    if isinstance(given, GivenRun):
+        done = Partial.empty(settings, matcher.targets)
+        score_batch(given.batch, matcher, Task(settings, chunk), done)
+        task = Task(settings, chunk)
+    else:
+        task, done = _score_pieces(given, matcher, settings, on, target, resume, chunk, tell)
+    return _result(name or given.name, inputs, matcher, settings, task, done, target)
+
+
+def _score_pieces(
+    plan: RunPlan,
+    matcher: Matcher,
+    settings: Settings,
+    engine: Engine,
+    target: str,
+    resume: bool,
+    rows: int,
+    tell: Progress,
+) -> tuple[Task, Partial]:
+    from wayscore.evaluation.parts import check_target, finished, folder_of
+    from wayscore.formats import storage
+
+    pieces = plan.pieces
+    large = plan.rows > KEPT_ROWS or resume
+    if engine.name == "dask":  # whose workers are at home elsewhere
+        pieces = [replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
+        target = storage.absolute(target) if target else target
+    if target:
+        check_target(target, pieces)
+    task = Task(settings, rows, keep=not large, target=target if large else "")
+    if task.target:
+        task = replace(task, made_from=_digest(settings, matcher.targets))
+    whole = len(pieces) == 1 and pieces[0].kind == "whole"
+    if settings.policies["duplicate"] == "keep" and matcher.targets.references is not None and not whole:
+        found = engine.map(scan_piece, pieces, matcher, task)
+        task = replace(task, first=np.minimum.reduce(list(found)))
+    done = Partial.empty(settings, matcher.targets)
+    skipped = finished(pieces, task, done) if resume else set()
+    if task.target and not resume:
+        storage.remove(folder_of(task.target))
+    left = [piece for piece in pieces if piece.number not in skipped]
+    for part in engine.map(score_piece, left, matcher, task):
+        done.merge(part)
+        tell("scoring", done.rows, max(plan.rows, done.rows))
+    return task, done
+
+
+def _result(
+    name: str, inputs: Inputs, matcher: Matcher, settings: Settings, task: Task, done: Partial, target: str
+) -> Result:
+    targets = matcher.targets
+    known = targets.references
+    zeroes = np.empty(0, dtype=np.int64)
+    if known is not None and done.answers is not None:
+        zeroes = finish(done.problems, settings.policies, name, known, done.answers, done.rows)
+    elif done.problems:
+        done.problems.refuse(settings.policies, name, "the rows", done.rows, done.rows)
+    if len(zeroes):
+        assert known is not None
+        worst = np.repeat(worst_values(settings)[:, None], len(zeroes), axis=1)
+        done.tally.add(worst, join_clusters(known.clusters[zeroes]))
+        after = np.iinfo(np.int64).max - len(zeroes) + np.arange(len(zeroes))
+        done.parts.append(Part(after, zeroes, worst, None, None))
+    if not done.tally.rows:
+        raise OptionError(f"{name}: no episode is left to score; all were left out as the policies say")
+    described = {
+        **settings.described(),
+        **targets.described(sorted(done.scenes)),
+        "policies": dict(settings.policies),
+        "references": None
+        if known is None
+        else {"name": known.name, "fingerprint": known.fingerprint, "episodes": len(known)},
+        "format": inputs.run.format,
+        **({"zeroed": done.zeroed} if done.zeroed else {}),
+        **({"largest snap": done.snap} if done.snap else {}),
+    }
+    bootstrap = {
+        "resamples": settings.resamples,
+        "seed": settings.seed,
+        "cluster": settings.cluster,
+        "clusters": done.tally.clusters,
+    }
+    result = Result(
+        name,
+        settings.metrics,
+        described,
+        done.tally.rows,
+        done.problems,
+        bootstrap,
+        tuple(few_clusters(settings.cluster, done.tally.clusters)),
+        tally=done.tally,
+        inputs=inputs,
+    )
+    if task.keep:
+        result = replace(result, table=EpisodeTable.of(done.parts, targets, settings, ordered=True))
+        if target:
+            result.write_episodes(target)
+    elif task.target:
+        result = replace(result, table=_on_disk(result, task, done, targets, inputs))
+    return result
+
+
+def _on_disk(result: Result, task: Task, done: Partial, targets: Targets, inputs: Inputs) -> EpisodeTable | None:
+    """Put the parts of a large table together."""
+    from wayscore.evaluation.parts import assemble, write_part
+    from wayscore.evaluation.saved import metadata_of
+
+    assert isinstance(inputs.run, RunPlan)
+    count = len(inputs.run.pieces)
+    if done.parts:  # references that nothing answers
+        write_part(task.target, count, task.made_from, [EpisodeTable.of(done.parts, targets, task.settings)], done)
+        count += 1
+    first = EpisodeTable.of([], targets, task.settings)
+    files = assemble(task.target, count, metadata_of(result))
+    return ParquetTable(files, list(first.facts), result.symbols) if files else None
+
+
+def _digest(settings: Settings, targets: Targets) -> str:
+    """Return a few digits that change with anything that parts depend on besides their rows."""
+    policies = {kind: policy for kind, policy in settings.policies.items() if kind != "missing"}
+    spaces = [space.fingerprint for space in targets.spaces]
+    facts = [settings.described(), settings.convention, settings.symbols, policies, targets.scenes, spaces]
+    digest = hashlib.sha256(repr([*facts, settings.cluster]).encode())
+    if targets.references is not None:
+        digest.update(targets.references.fingerprint.encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,111 @@
+"""What people give to an evaluation: runs, references and graphs in every form, read once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wayscore.convention.choices import Convention
+from wayscore.distances.base import Distance
+from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.references import Query, References, Run
+from wayscore.errors import OptionError
+from wayscore.formats import load_references
+from wayscore.formats.arrow import as_arrow, from_arrow
+from wayscore.formats.files import Source
+from wayscore.formats.graphs import distances_for
+from wayscore.formats.plan import Piece, RunPlan, plan_run
+
+Distances = Distance | Mapping[str, Distance] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenRun:
+    """A run that is in memory already."""
+
+    name: str
+    format: str
+    batch: EpisodeBatch
+
+    @property
+    def rows(self) -> int:
+        """How many answers there are."""
+        return len(self.batch)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inputs:
+    """Where the paths of a result are, for pictures and comparisons.
+
+    Attributes:
+        run: the answers.
+        references: the ground-truth paths; None where rows carry them.
+        distances: scene -> distance, one for all scenes, or None for straight lines.
+        convention: what they were scored by.
+    """
+
+    run: RunPlan | GivenRun
+    references: References | None
+    distances: Distances
+    convention: Convention
+
+    def queries(self, wanted: Callable[[str], bool] | None = None) -> dict[str, Query]:
+        """Read the run again: by episode, the first answer to each that is wanted."""
+        batches = [self.run.batch] if isinstance(self.run, GivenRun) else self.run.batches()
+        found: dict[str, Query] = {}
+        for batch in batches:
+            for query in batch.to_queries():
+                if query.episode not in found and (wanted is None or wanted(query.episode)):
+                    found[query.episode] = query
+        return found
+
+
+def find_run(
+    run: Any, run_format: str | None = None, progress: Callable[[str], None] | None = None
+) -> RunPlan | GivenRun:
+    """Take a run in any form: files, a `Run`, paths by episode, an Arrow table or a data frame."""
+    if isinstance(run, str | os.PathLike):
+        return plan_run(run, run_format, progress)
+    if isinstance(run, Run):
+        return GivenRun(run.name, run.format, EpisodeBatch.from_queries(run.answers))
+    if isinstance(run, Mapping):
+        made = Run.from_paths(run)
+        return GivenRun(made.name, made.format, EpisodeBatch.from_queries(made.answers))
+    if isinstance(run, Sequence) and run and all(isinstance(one, str | os.PathLike) for one in run):
+        return plan_run(run, run_format, progress)
+    table = as_arrow(run)
+    return GivenRun("table", "table", from_arrow(table, Source(Path("the table"), b"")))
+
+
+def find_references(
+    references: References | str | os.PathLike[str] | None, reader: Mapping[str, Any] | None = None
+) -> References | None:
+    """Take references in any form."""
+    if references is None or isinstance(references, References):
+        return references
+    if not isinstance(references, str | os.PathLike):
+        raise OptionError(
+            f"references must be a file or what ws.load_references returned, not a {type(references).__name__}"
+        )
+    return load_references(references, **(reader or {}))
+
+
+def find_distances(graphs: Any, references: References | None, convention: Convention) -> Distances:
+    """Take graphs in any form: connectivity files, scene -> distance, one distance, or None for coordinates."""
+    if graphs is not None and not isinstance(graphs, str | os.PathLike):
+        given: Distances = graphs
+        return given
+    if references is not None:
+        found: Distances = distances_for(references, None if graphs is None else Path(graphs), convention)
+        return found
+    if graphs is None:
+        return None
+    from wayscore.distances.graphs import load_graphs
+
+    return load_graphs(Path(graphs))
+
+
+__all__ = ["GivenRun", "Inputs", "Piece", "RunPlan", "find_distances", "find_references", "find_run"]

@@ -1,0 +1,195 @@
+"""Saved results: Parquet with everything that made them; and the score files of other evaluators, read as results."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wayscore.episodes.problems import Problem, Problems
+from wayscore.errors import FormatError, OptionError
+from wayscore.evaluation.result import Result
+from wayscore.evaluation.table import FACTS, EpisodeTable
+from wayscore.formats import storage
+from wayscore.formats.plan import name_of
+from wayscore.formats.scores import ScoreFile, is_score_file, read_scores
+from wayscore.metrics import Metric, find_metrics
+from wayscore.metrics.registry import METRICS
+from wayscore.statistics.bootstrap import Interval, join_clusters
+from wayscore.statistics.tally import Tally
+
+RESULT = b"wayscore.result"
+"""The key under which a Parquet file of scores says everything that made it."""
+
+
+def save(result: Result, path: str | Path) -> None:
+    """Write a result; `load_result` reads it back with the same means, intervals and signature."""
+    target = os.fspath(path)
+    if not target.endswith(".parquet"):
+        raise OptionError(f"{target}: a result is saved as a .parquet file")
+    table = result.to_arrow().replace_schema_metadata(metadata_of(result))
+    with storage.writing_parquet(target, table.schema) as out:
+        out.add(table)
+
+
+def write_episodes(result: Result, path: str | Path) -> None:
+    """Write one row per episode in the form that the file's ending names."""
+    from wayscore.evaluation.parts import ENDINGS, write_rows
+
+    target = os.fspath(path)
+    if target.endswith(".parquet"):
+        save(result, target)
+    elif target.endswith(ENDINGS):
+        write_rows(target, result.to_arrow().to_batches())
+    elif not os.path.splitext(target.rstrip("/"))[1]:  # a folder of Parquet files, as those of large runs
+        storage.remove(target.rstrip("/"))
+        save(result, f"{target.rstrip('/')}/part-000000.parquet")
+    else:
+        raise OptionError(f"<<episodes>> {target}: the ending must be .parquet, .csv or .jsonl, or none for a folder")
+
+
+def metadata_of(result: Result) -> dict[bytes, bytes]:
+    """Return what a file of scores says of itself."""
+    facts = {
+        "name": result.name,
+        "settings": {**result.settings, "undefined": result.undefined},
+        "episodes": result.episodes_scored,
+        "problems": {
+            kind: [count, result.problems.first.get(kind, [])] for kind, count in result.problems.counts.items()
+        },
+        "bootstrap": result.bootstrap,
+        "warnings": result.warnings,
+        "runs": result.runs,
+        "metrics": [_facts(metric) for metric in result.metrics],
+        "intervals": {symbol: list(found) for symbol, found in result.intervals().items()},
+    }
+    return {RESULT: json.dumps(facts).encode()}
+
+
+def is_saved_result(path: Any) -> bool:
+    """Say whether a file is a saved result."""
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path).endswith(".parquet") or not os.path.isfile(path):
+        return False
+    with storage.damage(os.fspath(path)), storage.parquet_file(storage.open_native(os.fspath(path))) as file:
+        return RESULT in (file.schema_arrow.metadata or {})
+
+
+def load_result(path: str | os.PathLike[str], name: str | None = None) -> Result:
+    """Read a saved result, or the score file of another evaluator.
+
+    Args:
+        path: what `Result.save` or `wayscore score --save` wrote; or scores of single episodes: JSON lines, a JSON
+            object `{episode: {...}}`, a JSON list, or CSV.
+        name: what tables call it; by default the name it was saved under.
+    """
+    address = os.fspath(path)
+    if is_saved_result(address):
+        return _load(address, name)
+    if not storage.is_remote(address) and not os.path.exists(address):
+        raise FormatError(f"{address}: no such file")
+    return _from_scores(read_scores(address), name or name_of(address))
+
+
+def is_result(path: Any) -> bool:
+    """Say whether a file holds scores rather than paths."""
+    return is_saved_result(path) or is_score_file(path)
+
+
+def _load(path: str, name: str | None) -> Result:
+    with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
+        table = file.read()
+    try:
+        facts: dict[str, Any] = json.loads(table.schema.metadata[RESULT])
+        metrics = tuple(_metric(one) for one in facts["metrics"])
+        columns = {metric.symbol: table.column(metric.symbol).to_numpy() for metric in metrics}
+        known = {symbol: Interval(*found) for symbol, found in facts["intervals"].items()}
+        problems = Problems(
+            counts={kind: count for kind, (count, _) in facts["problems"].items()},
+            first={kind: [Problem(*one) for one in some] for kind, (_, some) in facts["problems"].items()},
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{path}: the description of this result is damaged ({error}); save it again") from None
+    named = {fact: table.column(fact) for fact in FACTS if fact in table.column_names}
+    listed = {
+        fact: column.to_numpy() if fact in ("reference_nodes", "run") else column.to_pylist()
+        for fact, column in named.items()
+    }
+    return Result(
+        name or facts["name"],
+        metrics,
+        facts["settings"],
+        facts["episodes"],
+        problems,
+        facts["bootstrap"],
+        tuple(facts["warnings"]),
+        table=EpisodeTable(listed, columns),
+        known=known,
+        runs=facts["runs"],
+    )
+
+
+def _from_scores(found: ScoreFile, name: str) -> Result:
+    """Take scores that another evaluator wrote; what it did is not known."""
+    from wayscore import __version__
+
+    metrics = find_metrics([*found.columns])
+    columns = {metric.symbol: found.columns[metric.symbol] for metric in metrics}
+    tally = Tally(columns)
+    tally.add(np.array(list(columns.values())), join_clusters(np.arange(len(found.episodes))))
+    warnings = [
+        f"{count} values of {symbol} are NaN: they count as {'undefined' if undefined else 'the worst value'}"
+        for symbol, (count, undefined) in found.not_numbers.items()
+    ]
+    settings = {
+        "convention": "theirs",
+        "version": __version__,
+        "policies": {},
+        "references": {"name": "unknown"},
+        "format": "scores",
+    }
+    bootstrap = {"resamples": 10_000, "seed": 0, "cluster": "none", "clusters": len(found.episodes)}
+    facts: dict[str, Any] = {"episode": found.episodes}
+    if found.scenes is not None:
+        facts["scene"] = found.scenes
+    return Result(
+        name,
+        metrics,
+        settings,
+        len(found.episodes),
+        Problems(),
+        bootstrap,
+        tuple(warnings),
+        table=EpisodeTable(facts, columns),
+        tally=tally,
+    )
+
+
+def _facts(metric: Metric) -> Any:
+    """Return a metric's symbol; of one that is not found by name, its facts too."""
+    if METRICS.get(metric.symbol) is metric:
+        return metric.symbol
+    bounds = [None if abs(bound) == np.inf else bound for bound in metric.bounds]
+    return {
+        "symbol": metric.symbol,
+        "name": metric.name,
+        "direction": metric.direction,
+        "bounds": bounds,
+        "unit": metric.unit,
+        "formula": metric.formula,
+    }
+
+
+def _metric(saved: str | Mapping[str, Any]) -> Metric:
+    if isinstance(saved, str):
+        return find_metrics([saved])[0]
+    low, high = saved["bounds"]
+    bounds = (-np.inf if low is None else low, np.inf if high is None else high)
+    return Metric(**{**saved, "bounds": bounds, "compute": _not_here})
+
+
+def _not_here(_: Any) -> Any:
+    raise OptionError("a metric of a saved result has its values, but not the function that made them")

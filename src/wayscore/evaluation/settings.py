@@ -1,0 +1,87 @@
+"""The settings of an evaluation: one value that is checked, signed, and sent to workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from wayscore.convention.choices import CHOICES, Convention
+from wayscore.convention.presets import find_convention, signed
+from wayscore.episodes.groups import CLUSTERS, check_choice
+from wayscore.episodes.problems import choose_policies
+from wayscore.errors import OptionError
+from wayscore.metrics import Metric, find_metrics
+from wayscore.warping.alignment import check_threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the answers of a run are scored.
+
+    Attributes:
+        convention: the choices that change a number.
+        threshold: d_th, in the units of the distance.
+        metrics: what is measured, as values.
+        policies: what is done about each kind of problem.
+        cluster: what the bootstrap draws: "auto", "none", "path" or "scan".
+        resamples: how often it draws.
+        seed: of its random generator.
+    """
+
+    convention: Convention
+    threshold: float
+    metrics: tuple[Metric, ...]
+    policies: Mapping[str, str]
+    cluster: str
+    resamples: int
+    seed: int
+
+    @classmethod
+    def make(
+        cls,
+        *,
+        convention: str | Path | Convention = "paper",
+        threshold: float | None = None,
+        metrics: Iterable[str | Metric] | str | None = None,
+        policies: Mapping[str, str | None] | None = None,
+        repeats: str | None = None,
+        path_step: float | None = None,
+        cluster: str = "auto",
+        resamples: int = 10_000,
+        seed: int = 0,
+    ) -> Settings:
+        """Check what a caller gives; what is not given is the convention's."""
+        chosen = find_convention(convention)
+        if repeats is not None:
+            check_choice("repeats", repeats, CHOICES["repeats"])
+            chosen = replace(chosen, repeats=repeats)  # type: ignore[arg-type]
+        if path_step is not None:
+            chosen = replace(chosen, path_step=path_step)
+        d_th = chosen.threshold if threshold is None else threshold
+        check_threshold(d_th)
+        check_choice("cluster", cluster, CLUSTERS)
+        for name, value, least in (("seed", seed, 0), ("resamples", resamples, 1)):
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise OptionError(f"<<{name}>> must be a whole number, {least} or more, not {value!r}")
+        return cls(
+            chosen,
+            float(d_th),
+            find_metrics(metrics if metrics is not None else chosen.metrics or None),
+            choose_policies(policies or {}, chosen),
+            cluster,
+            resamples,
+            seed,
+        )
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """What the columns are called."""
+        return tuple(metric.symbol for metric in self.metrics)
+
+    def described(self) -> dict[str, Any]:
+        """Return what a result says of how it was scored, as plain values."""
+        from wayscore import __version__
+
+        return {"convention": signed(self.convention), "threshold": self.threshold, "version": __version__}

@@ -1,0 +1,100 @@
+"""Results over the episodes that all of them share, row by row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from wayscore.errors import OptionError
+from wayscore.evaluation.result import Result
+from wayscore.evaluation.table import EpisodeTable
+from wayscore.statistics.bootstrap import join_clusters
+from wayscore.statistics.tally import Tally
+
+Key = tuple[str, int]
+"""An episode, and which of a run's answers to it this is."""
+
+
+def share_episodes(results: Sequence[Result]) -> tuple[list[Result], int]:
+    """Restrict results to the episodes and metrics that all have, in the first one's order.
+
+    Returns:
+        The results, and how many episodes are left out.
+    """
+    metrics = tuple(m for m in results[0].metrics if all(m.symbol in other.symbols for other in results[1:]))
+    if not metrics:
+        listed = "; ".join(f"{result.name}: {', '.join(result.symbols)}" for result in results)
+        raise OptionError(f"the runs share no metric ({listed})")
+    keys = [_keys(result) for result in results]
+    common = set.intersection(*({key for rows in some for key in rows} for some in keys))
+    for some in keys:
+        common &= set.intersection(*(set(rows) for rows in some))
+    if not common:
+        counts = ", ".join(f"{result.name} {len(result)}" for result in results)
+        raise OptionError(f"the runs share no episode (episodes of each: {counts})")
+    order = [key for key in keys[0][0] if key in common]
+    total = max(_total(result) for result in results)
+    return [_restricted(one, some, order, metrics) for one, some in zip(results, keys, strict=True)], total - len(order)
+
+
+def per_episode(result: Result) -> EpisodeTable:
+    """Return the table of a shared result with one row per episode: of several runs, their mean."""
+    table = result._rows()
+    if result.runs == 1:
+        return table
+    count = len(table) // result.runs
+    facts = {name: values[:count] for name, values in table.facts.items() if name != "run"}
+    columns = {symbol: table[symbol].reshape(result.runs, count).mean(axis=0) for symbol in result.symbols}
+    return EpisodeTable(facts, columns)
+
+
+def _keys(result: Result) -> list[dict[Key, int]]:
+    """Return for each run of a result where each of its answers stands."""
+    table = result._rows()
+    runs = table.facts["run"].tolist() if "run" in table.facts else [0] * len(table)
+    found: list[dict[Key, int]] = [{} for _ in range(result.runs)]
+    seen: Counter[tuple[int, str]] = Counter()
+    for row, (run, episode) in enumerate(zip(runs, table.episodes, strict=True)):
+        found[run][episode, seen[run, episode]] = row
+        seen[run, episode] += 1
+    return found
+
+
+def _total(result: Result) -> int:
+    known = (result.settings.get("references") or {}).get("episodes")
+    return int(known) if known else result.episodes_scored // result.runs
+
+
+def _restricted(
+    result: Result, keys: Sequence[dict[Key, int]], order: Sequence[Key], metrics: tuple[object, ...]
+) -> Result:
+    rows = np.array([some[key] for some in keys for key in order], dtype=np.int64)
+    table = result._rows()
+    same = len(rows) == len(table) and bool((rows == np.arange(len(rows))).all())
+    if same and len(metrics) == len(result.metrics):
+        return result
+    kept = table if same else table.take(rows)
+    symbols = [metric.symbol for metric in metrics]  # type: ignore[attr-defined]
+    kept = EpisodeTable(kept.facts, {symbol: kept[symbol] for symbol in symbols})
+    settings = {key: value for key, value in result.settings.items() if key != "undefined"}
+    cut = replace(
+        result,
+        metrics=metrics,  # type: ignore[arg-type]
+        settings=settings,
+        episodes_scored=len(rows),
+        table=kept,
+        tally=None,
+        known=None,
+    )
+    if result.runs > 1:
+        from wayscore.evaluation.agents import summarize
+
+        return summarize(cut)
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault(label, len(numbers)) for label in cut.cluster_labels()]
+    tally = Tally(symbols)
+    tally.add(np.array([kept[symbol] for symbol in symbols]), join_clusters(np.array(codes, dtype=np.int64)))
+    return replace(cut, tally=tally, bootstrap={**result.bootstrap, "clusters": len(numbers)})

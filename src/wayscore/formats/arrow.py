@@ -1,0 +1,165 @@
+"""Rows of a run out of Arrow tables and Parquet: columns as they are, without a Python object per row.
+
+A row has an `episode` that names its reference, or carries its own `scene` and `reference`; its `path` (or `query`) is
+what the agent did, and `stopped` says whether it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
+from wayscore.errors import FormatError, OptionError
+from wayscore.formats.columns import is_text, labels_of
+from wayscore.formats.faults import EMPTY_PATH, Fault, not_finite
+from wayscore.formats.files import Source
+from wayscore.paths import Offsets, PathBatch
+
+COLUMNS = ("episode", "scene", "reference", "path", "query", "stopped")
+"""What is read of a table; at least a path or query, and an episode or a reference."""
+EXPECTED = 'a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
+
+
+def from_arrow(
+    table: Any,
+    source: Source,
+    *,
+    first: int = 0,
+    row: int = 0,
+    labels: Mapping[str, Sequence[Any]] | None = None,
+) -> EpisodeBatch:
+    """Take the rows of an Arrow table or record batch; lists of codes and points are not copied.
+
+    Args:
+        table: with columns of `COLUMNS`, in any order; others are left alone.
+        source: what errors call the table, and where faults of single rows are collected.
+        first: the number of its first row in the run.
+        row: the number of its first row in the file.
+        labels: what codes stand for; by default what the table's own metadata says.
+    """
+    names = table.schema.names
+    labels = labels_of(table.schema, source) if labels is None else labels
+    columns = {name: _whole(table.column(name)) for name in COLUMNS if name in names}
+    field = "path" if "path" in columns else "query"
+    if field not in columns or not ("episode" in columns or "reference" in columns):
+        raise FormatError(
+            f"{source}: the columns are {', '.join(names) or 'none'}; expected path (or query), and episode or "
+            "scene and reference"
+        )
+    paths = [name for name in (field, "reference") if name in columns]
+    bad = np.zeros(len(table), dtype=bool)
+    for name in paths:
+        for number, fault in _faults(columns[name], name):
+            if not bad[number]:
+                episode = str(columns["episode"][number]) if "episode" in columns else None
+                source.refuse(Fault(fault.what, f"row {row + number}", episode, fault.field, fault.expected))
+            bad[number] = True
+    if bad.any():
+        import pyarrow as pa
+
+        kept = pa.array(np.flatnonzero(~bad))
+        columns = {name: column.take(kept) for name, column in columns.items()}
+    rows = np.flatnonzero(~bad)
+    stopped = columns.get("stopped")
+    return EpisodeBatch(
+        _paths(columns[field], field, source, labels),
+        columns.get("episode"),
+        columns.get("scene"),
+        _paths(columns["reference"], "reference", source, labels) if "reference" in columns else None,
+        None if stopped is None or stopped.null_count == len(stopped) else stopped.to_pylist(),
+        first,
+        lambda number: f"{source}, row {row + int(rows[number])}",
+    )
+
+
+def as_arrow(table: Any) -> Any:
+    """Return a table of any library as PyArrow's, without copying where both keep Arrow's layout."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table | pa.RecordBatch):
+        return table
+    try:
+        return pa.table(table) if hasattr(table, "__arrow_c_stream__") else pa.Table.from_pandas(table)
+    except (AttributeError, TypeError, pa.ArrowException) as error:
+        why = f" ({error.args[0]})" if isinstance(error, pa.ArrowException) else ""
+        raise OptionError(
+            f"expected a file, a Run, paths by episode, or an Arrow table or data frame, got "
+            f"{type(table).__name__}{why}"
+        ) from None
+
+
+def _faults(column: Any, field: str) -> Iterable[tuple[int, Fault]]:
+    """Go through what is wrong with the paths of a column, by row."""
+    import pyarrow as pa
+
+    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+        raise FormatError(f"the column {field!r} must hold lists, got Arrow type {column.type}")
+    lengths = np.asarray(column.value_lengths().fill_null(1))
+    places = column.flatten()
+    if not column.null_count and lengths.all() and not places.null_count and not pa.types.is_nested(places.type):
+        return
+    for number in np.flatnonzero(~np.asarray(column.is_valid())).tolist():
+        yield number, Fault(f"the field {field!r} is missing", expected=EXPECTED)
+    for number in np.flatnonzero(lengths == 0).tolist():
+        yield number, Fault(EMPTY_PATH)
+    filled = np.where(np.asarray(column.is_valid()), lengths, 0)
+    ends = np.cumsum(filled)
+    for at in np.flatnonzero(~np.asarray(places.is_valid())).tolist():
+        number = int(np.searchsorted(ends, at, side="right"))
+        step = at - int(ends[number] - filled[number])
+        what = "must be a label or a point, got null"
+        yield number, Fault(what, field=f"field {field!r}, item {step}", expected=EXPECTED)
+    if pa.types.is_nested(places.type):
+        numbers = places.flatten()
+        values = numbers.to_numpy(zero_copy_only=False)
+        if values.dtype.kind != "f" or np.isfinite(values).all():
+            return
+        starts = np.concatenate(([0], np.cumsum(np.asarray(places.value_lengths().fill_null(0)))))
+        for at in np.flatnonzero(~np.isfinite(values)).tolist():
+            point = int(np.searchsorted(starts, at, side="right")) - 1
+            number = int(np.searchsorted(ends, point, side="right"))
+            step = point - int(ends[number] - filled[number])
+            yield number, not_finite(float(values[at]), (field, step, at - int(starts[point])))
+
+
+def _paths(column: Any, field: str, source: Source, labels: Mapping[str, Sequence[Any]] | None) -> BatchPaths:
+    import pyarrow as pa
+
+    kind = column.type
+    offsets = np.asarray(column.offsets).astype(np.int64)
+    places = column.values.slice(offsets[0], offsets[-1] - offsets[0]) if len(column) else column.flatten()
+    offsets -= offsets[0]
+    if pa.types.is_integer(places.type) and labels is not None:
+        return CodedPaths(_codes(places.to_numpy(), offsets, source), offsets, labels)
+    if pa.types.is_nested(places.type):
+        numbers = places.flatten()
+        sizes = set(places.value_lengths().unique().to_pylist())
+        if len(sizes) > 1 or numbers.null_count:
+            raise FormatError(f"{source}: the column {field!r} mixes points of several dimensions, or holds nulls")
+        points = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
+        return PathBatch(points.reshape(len(places), *sizes or (1,)), offsets)
+    if not (pa.types.is_integer(places.type) or is_text(places.type)):
+        raise FormatError(
+            f"{source}: the column {field!r} must hold labels, or points of one dimension, got Arrow type {kind}"
+        )
+    named = places if pa.types.is_dictionary(places.type) else places.dictionary_encode()
+    return CodedPaths(named.indices.cast(pa.int32()).to_numpy(), offsets, {"": named.dictionary.to_pylist()})
+
+
+def _codes(codes: NDArray[Any], offsets: Offsets, source: Source) -> NDArray[np.int32]:
+    if codes.dtype != np.int32 and len(wide := np.flatnonzero((codes < 0) | (codes >= 2**31))):
+        row = int(np.searchsorted(offsets, wide[0], side="right")) - 1
+        raise FormatError(f"{source}, row {row}: code {codes[wide[0]]} stands for no label; convert the file again")
+    return codes.astype(np.int32, copy=False)
+
+
+def _whole(column: Any) -> Any:
+    import pyarrow as pa
+
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)

@@ -1,0 +1,119 @@
+"""The nodes of many scenes as one set of arrays: their neighbours, distances and what an agent observes of them.
+
+Headings are in radians clockwise from +y, as R2R has them; z is up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.distances.base import Floats
+from wayscore.distances.graph import Graph
+from wayscore.errors import OptionError
+
+Codes = NDArray[np.int64]
+STAIRS = 0.5
+"""Metres of height from which an edge counts as going up or down."""
+LOOK_AHEAD = ("degree", "ahead", "right", "back", "left", "up", "down")
+"""What is known of the nodes beyond a neighbour, relative to the edge that leads there."""
+
+
+class Nodes:
+    """All nodes of several graphs under one numbering.
+
+    Attributes:
+        names: label of each node.
+        scene: number of each node's scene.
+        positions: (n, 3), metres.
+        neighbors: (n, k) node numbers, -1 where a node has fewer.
+        degree: how many neighbours each node has.
+        headings: (n, k) of the edge to each neighbour.
+        climbs: (n, k) sine of its slope.
+        lengths: (n, k) of the edge, infinite where a node has fewer.
+        beyond: (n, k, 7) what lies beyond each neighbour (see `LOOK_AHEAD`), in tens of metres or eighths.
+    """
+
+    def __init__(self, graphs: Mapping[str, Graph]) -> None:
+        if not graphs:
+            raise OptionError("an environment needs at least one scene")
+        self.scenes = list(graphs)
+        self.names: list[str] = []
+        sizes, tables, positions, edges = [], [], [], []
+        for scene, graph in graphs.items():
+            if graph.positions is None or graph.table is None:
+                raise OptionError(f"scene {scene!r} needs a graph with positions and at most 4,096 nodes")
+            starts, targets = graph.adjacency
+            sources = np.repeat(np.arange(len(graph)), np.diff(starts))
+            edges.append(np.column_stack((sources, targets)) + len(self.names))
+            self.names += [str(node) for node in graph.nodes]
+            sizes.append(len(graph))
+            tables.append(graph.table.reshape(-1))
+            flat = np.zeros((len(graph), 3))
+            flat[:, : graph.positions.shape[1]] = graph.positions[:, :3]
+            positions.append(flat)
+        self._first = np.concatenate(([0], np.cumsum(sizes)))[:-1]
+        self._size = np.array(sizes)
+        self._table_first = np.concatenate(([0], np.cumsum(self._size**2)))[:-1]
+        self._table: Floats = np.concatenate(tables)
+        self.scene = np.repeat(np.arange(len(sizes)), sizes)
+        self.positions: Floats = np.concatenate(positions)
+        self._index = {scene: graph.index for scene, graph in graphs.items()}
+        self._lay_out(np.concatenate(edges))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def numbers(self, scene: str, labels: list[str]) -> Codes:
+        """Return the numbers of nodes by their labels."""
+        first = self._first[self.scenes.index(scene)]
+        index = self._index[scene]
+        found: Codes = np.array([index[label] for label in labels], dtype=np.int64) + first
+        return found
+
+    def distance(self, a: Codes, b: Codes) -> Floats:
+        """Return d(a, b) of nodes in the same scene, whatever their shapes; they broadcast."""
+        scene = self.scene[a]
+        first = self._first[scene]
+        found: Floats = self._table[self._table_first[scene] + (a - first) * self._size[scene] + (b - first)]
+        return found
+
+    def next_hop(self, here: Codes, goal: Codes) -> Codes:
+        """Return which neighbour of each node is next on a shortest path to a goal, as its index."""
+        near = self.neighbors[here]
+        rest = self.distance(np.where(near < 0, here[:, None], near), goal[:, None])
+        hop: Codes = np.argmin(self.lengths[here] + rest, axis=1)
+        return hop
+
+    def _lay_out(self, edges: Codes) -> None:
+        sources, targets = edges.T
+        self.degree = np.bincount(sources, minlength=len(self))
+        width = int(self.degree.max(initial=1))
+        column = np.arange(len(sources)) - (np.cumsum(self.degree) - self.degree)[sources]
+        away = self.positions[targets] - self.positions[sources]
+        flat = np.hypot(away[:, 0], away[:, 1])
+        heading = np.arctan2(away[:, 0], away[:, 1])
+        shape = (len(self), width)
+        self.neighbors = np.full(shape, -1, dtype=np.int64)
+        self.headings, self.climbs, self.lengths = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
+        self.neighbors[sources, column] = targets
+        self.headings[sources, column] = heading
+        self.climbs[sources, column] = np.sin(np.arctan2(away[:, 2], flat))
+        self.lengths[sources, column] = self.distance(sources, targets)
+        self.beyond = np.zeros((*shape, len(LOOK_AHEAD)))
+        self.beyond[sources, column] = self._look_ahead(sources, targets, heading)
+
+    def _look_ahead(self, sources: Codes, targets: Codes, heading: Floats) -> Floats:
+        """Describe the edges that lead on from the end of each edge, except the one back."""
+        near = self.neighbors[targets]
+        onward = (near >= 0) & (near != sources[:, None])
+        turn = (self.headings[targets] - heading[:, None] + np.pi / 4) % (2 * np.pi)
+        quarter = (turn // (np.pi / 2)).astype(np.int64)
+        metres = np.where(onward, np.where(np.isfinite(self.lengths[targets]), self.lengths[targets], 0.0), 0.0)
+        rise = np.where(onward, self.climbs[targets] * metres, 0.0)
+        columns = [self.degree[targets] / 8.0]
+        columns += [np.where(quarter == side, metres, 0.0).sum(axis=1) / 10.0 for side in range(4)]
+        columns += [(rise > STAIRS).any(axis=1).astype(float), (rise < -STAIRS).any(axis=1).astype(float)]
+        return np.column_stack(columns)

@@ -1,0 +1,169 @@
+"""Reward functions by name: the paper's two, and those of published agents; each is two formulas over `Progress`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.distances.base import Floats
+from wayscore.errors import OptionError, did_you_mean
+
+ENTRY_POINTS = "wayscore.rewards"
+"""The entry-point group in which installed packages offer reward functions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far agents have come, one number each.
+
+    Attributes:
+        to_goal: d(q_t, goal), in the units of the distance.
+        dtw: DTW(R, q_1..t).
+        reference_count: |R|.
+        walked: PL(q_1..t).
+        optimal: d(q_1, goal).
+        threshold: d_th.
+    """
+
+    to_goal: Floats
+    dtw: Floats
+    reference_count: NDArray[np.int64]
+    walked: Floats
+    optimal: Floats
+    threshold: float
+
+    @property
+    def ndtw(self) -> Floats:
+        """nDTW(R, q_1..t)."""
+        found: Floats = np.exp(-self.dtw / (self.reference_count * self.threshold))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RewardFunction:
+    """The reward of a transition and of the end of an episode.
+
+    Attributes:
+        name: how trainers select it.
+        about: who uses it, and its formula.
+        move: from the progress before and after a move to the reward of moving.
+        stop: from the progress at the end to the reward of stopping.
+    """
+
+    name: str
+    about: str
+    move: Callable[[Progress, Progress], Floats]
+    stop: Callable[[Progress], Floats]
+
+
+def _approach(before: Progress, after: Progress) -> Floats:
+    """How much nearer to the goal."""
+    return before.to_goal - after.to_goal
+
+
+def _fidelity(before: Progress, after: Progress) -> Floats:
+    """How much more faithful."""
+    return after.ndtw - before.ndtw
+
+
+def _success(at: Progress) -> Any:
+    return at.to_goal <= at.threshold
+
+
+def _signed_approach(before: Progress, after: Progress) -> Floats:
+    return np.sign(_approach(before, after))
+
+
+def _signed_with_fidelity(before: Progress, after: Progress) -> Floats:
+    """The sign of the approach and the gain in nDTW; leaving a goal that is nearer than a metre costs up to 2 more."""
+    leaving = (before.to_goal <= 1) & (after.to_goal > before.to_goal)
+    penalty = np.where(leaving, 2 * (1 - np.minimum(before.to_goal, 1)), 0.0)
+    return np.sign(_approach(before, after)) + _fidelity(before, after) - penalty
+
+
+def _group_relative(at: Progress) -> Floats:
+    """NDTW + SDTW + SPL + 1 - d / 6, where success is within half the threshold."""
+    success = at.to_goal <= at.threshold / 2
+    longer = np.maximum(np.maximum(at.walked, at.optimal), 1e-12)
+    return at.ndtw + success * (at.ndtw + at.optimal / longer) + 1 - at.to_goal / (2 * at.threshold)
+
+
+def _nothing(*progress: Progress) -> Floats:
+    return np.zeros(len(progress[0].to_goal))
+
+
+REWARDS: Mapping[str, RewardFunction] = MappingProxyType(
+    {
+        function.name: function
+        for function in (
+            RewardFunction(
+                "goal",
+                "the paper's goal-oriented agent: metres nearer; +1 for a success, -1 otherwise",
+                _approach,
+                lambda at: np.where(_success(at), 1.0, -1.0),
+            ),
+            RewardFunction(
+                "fidelity",
+                "the paper's fidelity-oriented agent: gain in nDTW; 1 - d / d_th for a success",
+                _fidelity,
+                lambda at: np.where(_success(at), 1 - np.minimum(at.to_goal, at.threshold) / at.threshold, 0.0),
+            ),
+            RewardFunction(
+                "envdrop",
+                "R2R-EnvDrop: the sign of the approach; +2 within the threshold, -2 beyond",
+                _signed_approach,
+                lambda at: np.where(at.to_goal < at.threshold, 2.0, -2.0),
+            ),
+            RewardFunction(
+                "hamt",
+                "Recurrent-VLN-BERT, HAMT, EnvEdit: that and the gain in nDTW; 2 + 2 nDTW within the threshold, or -2",
+                _signed_with_fidelity,
+                lambda at: np.where(at.to_goal < at.threshold, 2 + 2 * at.ndtw, -2.0),
+            ),
+            RewardFunction(
+                "valan",
+                "VALAN's default: metres nearer, cut to [-1, 1]; +4 at the very goal, -4 elsewhere",
+                lambda before, after: np.clip(_approach(before, after), -1, 1),
+                lambda at: np.where(at.to_goal == 0, 4.0, -4.0),
+            ),
+            RewardFunction(
+                "valan-dtw",
+                "VALAN's dense_dtw: loss in DTW itself; nothing for stopping",
+                lambda before, after: before.dtw - after.dtw,
+                _nothing,
+            ),
+            RewardFunction(
+                "etp-r1",
+                "ETP-R1: once, at the end: nDTW + SDTW + SPL + 1 - d / 6, success within half the threshold",
+                _nothing,
+                _group_relative,
+            ),
+        )
+    }
+)
+"""The reward functions that come with wayscore, by name."""
+
+
+def find_reward(name: str | RewardFunction) -> RewardFunction:
+    """Return a reward function by name: wayscore's, or an installed package's.
+
+    >>> find_reward("fidelity").name
+    'fidelity'
+    """
+    if isinstance(name, RewardFunction):
+        return name
+    if name in REWARDS:
+        return REWARDS[name]
+    from importlib.metadata import entry_points
+
+    others = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    if name not in others:
+        known = [*REWARDS, *others]
+        raise OptionError(f"there is no reward {name!r}{did_you_mean(name, known)} Known: {', '.join(known)}")
+    found: RewardFunction = others[name].load()
+    return found

@@ -1,0 +1,179 @@
+"""Pieces of work: some episodes of one scene, encoded, and what files record of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wayscore import kernels
+from wayscore.convention.choices import Convention
+from wayscore.distances.base import Distance, Floats, Places
+from wayscore.errors import PathError
+from wayscore.metrics.episode import Episode
+from wayscore.paths import Offsets, PathBatch
+from wayscore.warping.encoded import dtw_value, fast_cost
+
+EPISODES_AT_ONCE = 10_000
+"""Few enough that the measurements of a part stay in the cache, enough that threads rarely wait for each other."""
+
+
+class PathSets(NamedTuple):
+    """The paths of all episodes, as given or encoded.
+
+    Attributes:
+        references: R of each, or of several episodes with a pairing.
+        queries: Q of each.
+        warped_references: what DTW warps to instead of `references`, in step with them; None for those themselves.
+        warped_queries: what DTW warps instead of `queries`; None for those themselves.
+    """
+
+    references: Any
+    queries: Any
+    warped_references: Any = None
+    warped_queries: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some episodes of one scene: a piece of work for one thread.
+
+    Attributes:
+        space: their distance.
+        paths: encoded.
+        pairing: the number of the reference of each query, or None where they go in step.
+        rows: the rows of the table that they are.
+    """
+
+    space: Distance
+    paths: PathSets
+    pairing: Offsets | None
+    rows: slice | Offsets
+
+    def __len__(self) -> int:
+        return len(self.paths.queries)
+
+    @property
+    def largest_snap(self) -> float:
+        """How far a point was moved at most to fit its space."""
+        moved = [batch.moved for batch in self.paths[:2] if batch.moved is not None]
+        return max((float(distances.max()) for distances in moved if distances.size), default=0.0)
+
+    def measure(self, scale: float, reach: float, out: Floats, first: int) -> None:
+        """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
+        r, q = self.paths.references, self.paths.queries
+        paths = (r.places, r.offsets, q.places, q.offsets)
+        if self.space.is_straight:
+            kernels.measure_points(*paths, self.pairing, scale, reach, out, first)
+        elif self.space.table is not None:
+            kernels.measure_table(self.space.table, *paths, self.pairing, scale, reach, out, first)
+        else:
+            for column, (reference, query) in enumerate(self._pairs(r, q), start=first):
+                self._measure_one(reference, query, scale, reach, out, column)
+
+    def warp(self, how: str, warping: Floats, counts: Floats, first: int) -> None:
+        """Write DTW, "exact" or "fast", of the paths that the convention warps, and how many nodes it warps to."""
+        r, q = self.paths.warped_references, self.paths.warped_queries
+        r, q = self.paths.references if r is None else r, self.paths.queries if q is None else q
+        cost = fast_cost if how == "fast" else dtw_value
+        for column, (reference, query) in enumerate(self._pairs(r, q), start=first):
+            warping[column] = cost(reference, query, self.space)
+            counts[column] = len(reference)
+
+    def episodes(self, recorded: Recorded, threshold: float, convention: Convention) -> Iterable[Episode]:
+        """Yield the episodes one by one."""
+        rows = range(*self.rows.indices(len(recorded.names))) if isinstance(self.rows, slice) else self.rows.tolist()
+        pairs = self._pairs(self.paths.references, self.paths.queries)
+        for row, (reference, query) in zip(rows, pairs, strict=True):
+            yield Episode(self.space, reference, query, threshold, convention, **recorded.facts(row))
+
+    def _pairs(self, references: PathBatch, queries: PathBatch) -> Iterable[tuple[Places, Places]]:
+        for number, query in enumerate(queries):
+            yield references[number if self.pairing is None else int(self.pairing[number])], query
+
+    def _measure_one(self, reference: Any, query: Any, scale: float, reach: float, out: Floats, column: int) -> None:
+        """Measure an episode whose distances are not in a table: compute a block of them."""
+        codes = np.concatenate((reference, query))
+        if codes.ndim == 2:  # a distance may work on points; edits are of nodes that are the same or not
+            codes = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+        kernels.measure_block(
+            self.space.between(reference, query).reshape(-1),
+            np.zeros(1, dtype=np.int64),
+            np.append(self.space.pairs(reference[:-1], reference[1:]), 0.0),
+            np.append(self.space.pairs(query[:-1], query[1:]), 0.0),
+            codes[: len(reference)],
+            np.array([0, len(reference)]),
+            codes[len(reference) :],
+            np.array([0, len(query)]),
+            None,
+            scale,
+            reach,
+            out,
+            column,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What is known of every query beside its path, by row; None where nothing is.
+
+    Attributes:
+        names: of the episodes.
+        scenes: of the episodes.
+        goals: nodes or points any of which is a right end, as users name them.
+        stopped: whether the agent stopped.
+        start_distances: from start to goal, as the dataset has them.
+    """
+
+    names: Sequence[Any]
+    scenes: Sequence[Any] | None = None
+    goals: Sequence[Sequence[Any]] | None = None
+    stopped: Sequence[bool | None] | None = None
+    start_distances: Sequence[float | None] | None = None
+
+    def facts(self, row: int) -> dict[str, Any]:
+        """Return what an `Episode` says of one row."""
+        return {
+            "name": self.names[row],
+            "scene": None if self.scenes is None else self.scenes[row],
+            "goals": () if self.goals is None else self.goals[row],
+            "stopped": None if self.stopped is None else self.stopped[row],
+            "start_distance": None if self.start_distances is None else self.start_distances[row],
+        }
+
+
+def cut(space: Distance, paths: PathSets, pairing: Offsets | None, rows: range | Offsets) -> Iterable[Part]:
+    """Cut the encoded episodes of one scene into parts."""
+    for r, q in (paths[:2], (paths.warped_references, paths.queries)):
+        if r is not None and r.places.ndim == 2 and len(r) and len(q) and r.places.shape[1] != q.places.shape[1]:
+            raise PathError(
+                f"references have {r.places.shape[1]}-dimensional points and queries {q.places.shape[1]}-dimensional "
+                "ones; both need the same dimension"
+            )
+    for start in range(0, len(paths.queries), EPISODES_AT_ONCE):
+        stop = min(start + EPISODES_AT_ONCE, len(paths.queries))
+        some = between(paths, start, stop) if pairing is None else between(paths, start, stop, references=slice(None))
+        yield Part(
+            space,
+            some,
+            None if pairing is None else pairing[start:stop],
+            slice(rows.start + start, rows.start + stop) if isinstance(rows, range) else rows[start:stop],
+        )
+
+
+def between(paths: PathSets, start: int, stop: int, *, references: slice | None = None) -> PathSets:
+    """Return the paths of queries start to stop, with their references or another stretch of them."""
+    which = slice(start, stop) if references is None else references
+
+    def part(batch: PathBatch | None, some: slice) -> PathBatch | None:
+        return batch if batch is None or some == slice(None) else batch.part(some.start, some.stop)
+
+    own = slice(start, stop)
+    return PathSets(
+        part(paths.references, which),
+        part(paths.queries, own),
+        part(paths.warped_references, which),
+        part(paths.warped_queries, own),
+    )

@@ -1,0 +1,126 @@
+"""DTW of two encoded paths: its value, its optimal warping tile by tile, and FastDTW."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore import kernels
+from wayscore.distances.base import Distance, Floats, Places
+from wayscore.errors import PathError
+from wayscore.paths import LARGEST
+
+BLOCK_CELLS = 1 << 21
+"""The most cells of C that are held at once (16 MiB)."""
+PRUNE_CELLS = 9_000_000
+"""From this many cells on (3,000 x 3,000) pairs of points are tried with pruning first."""
+PRUNE_SHARE = 50
+"""Pruning gives up once it has kept one cell in this many: then the full recurrence is faster."""
+
+
+def dtw_value(R: Places, Q: Places, distance: Distance) -> float:
+    """Return DTW of two encoded paths."""
+    if distance.is_straight:
+        cells = len(R) * len(Q)
+        pruned = kernels.pruned_points(R, Q, cells // PRUNE_SHARE) if cells >= PRUNE_CELLS else None
+        value = kernels.warp_points(R, Q, None, None) if pruned is None else pruned
+        check_overflow(value, Q, distance)
+        return value
+    if len(R) * len(Q) <= BLOCK_CELLS:
+        return kernels.warp_block(distance.between(R, Q), None, None)
+    top, left = fresh_borders(len(R), len(Q))
+    parts = math.isqrt(len(R) * len(Q) // BLOCK_CELLS) + 1
+    rows, *_ = _warp_tiles(R, Q, distance, top, left, parts)
+    return float(rows[-1][-1])
+
+
+def fast_cost(R: Places, Q: Places, distance: Distance) -> float:
+    """Return the cost of FastDTW of radius 1 between two encoded paths."""
+    return fast_warping(R, Q, distance, 1)[0]
+
+
+def fast_warping(R: Places, Q: Places, distance: Distance, radius: int) -> tuple[float, NDArray[np.int64]]:
+    """Return the cost and the (k, 2) pairs of FastDTW between two encoded paths."""
+    cells = np.empty((len(R) + len(Q), 2), dtype=np.int64)
+    radius = min(radius, len(R) + len(Q))
+    if distance.is_straight:
+        cost, count = kernels.fast_points(R, Q, radius, cells)
+    elif distance.table is not None:
+        cost, count = kernels.fast_table(distance.table, R, Q, radius, cells)
+    else:
+        cost, count = kernels.fast_warp(R, Q, distance.pairs, radius, cells)
+    check_overflow(cost, Q, distance)
+    return cost, cells[:count].copy()
+
+
+def check_overflow(value: float, Q: Places, distance: Distance) -> None:
+    """Refuse points whose squares are infinite, by what comes of them: looking at every point would take longer."""
+    if value == math.inf and distance.is_straight:
+        role = "the query" if np.abs(Q).max() > LARGEST else "the reference"
+        raise PathError(f"{role} has coordinates above {LARGEST:g}, whose squares are infinite")
+
+
+def fresh_borders(n: int, m: int) -> tuple[Floats, Floats]:
+    """Return the row above C and the column before it: infinite, but for the corner."""
+    top, left = np.full(m + 1, np.inf), np.full(n + 1, np.inf)
+    top[0] = left[0] = 0.0
+    return top, left
+
+
+def _warp_tile(R: Places, Q: Places, distance: Distance, top: Floats, left: Floats) -> None:
+    if distance.is_straight:
+        kernels.warp_points(R, Q, top, left)
+    else:
+        kernels.warp_block(distance.between(R, Q), top, left)
+
+
+def _warp_tiles(
+    R: Places, Q: Places, distance: Distance, top: Floats, left: Floats, parts: int
+) -> tuple[list[Floats], list[Floats], NDArray[np.int64], NDArray[np.int64]]:
+    """Fill C in `parts` x `parts` tiles, keeping the row above each row of tiles and the column before each.
+
+    Returns those rows and columns (one more of each than tiles: the last is the end of C), and where tiles begin.
+    """
+    row_cuts = np.unique(np.linspace(0, len(R), min(parts, len(R)) + 1).astype(np.int64))
+    column_cuts = np.unique(np.linspace(0, len(Q), min(parts, len(Q)) + 1).astype(np.int64))
+    columns = [left.copy()] + [np.empty_like(left) for _ in column_cuts[1:]]
+    rows = [top.copy()]
+    for i, i_end in pairwise(row_cuts):
+        row = rows[-1].copy()
+        for number, (j, j_end) in enumerate(pairwise(column_cuts)):
+            above, beside = rows[-1][j : j_end + 1].copy(), columns[number][i : i_end + 1].copy()
+            _warp_tile(R[i:i_end], Q[j:j_end], distance, above, beside)
+            row[j if j == 0 else j + 1 : j_end + 1] = above if j == 0 else above[1:]
+            columns[number + 1][i : i_end + 1] = beside
+        rows.append(row)
+    return rows, columns, row_cuts, column_cuts
+
+
+def walk_back(
+    R: Places, Q: Places, distance: Distance, top: Floats, left: Floats, i: int, j: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the cells of an optimal warping from (i, j) back, and then the first one outside these borders."""
+    R, Q, top, left = R[: i + 1], Q[: j + 1], top[: j + 2], left[: i + 2]
+    if len(R) * len(Q) <= BLOCK_CELLS:
+        cells = np.empty((len(R) + len(Q) + 1, 2), dtype=np.int64)
+        count = kernels.trace_block(distance.between(R, Q), top, left, i, j, cells)
+        yield from map(tuple, cells[: count + 1].tolist())
+        return
+    rows, columns, row_cuts, column_cuts = _warp_tiles(R, Q, distance, top, left, 48)
+    while i >= 0 and j >= 0:
+        a = int(np.searchsorted(row_cuts, i, side="right")) - 1
+        b = int(np.searchsorted(column_cuts, j, side="right")) - 1
+        i0, j0 = int(row_cuts[a]), int(column_cuts[b])
+        above = rows[a][j0 : int(column_cuts[b + 1]) + 1]
+        beside = columns[b][i0 : int(row_cuts[a + 1]) + 1]
+        inside = walk_back(R[i0 : i + 1], Q[j0 : j + 1], distance, above, beside, i - i0, j - j0)
+        cell = next(inside)
+        for following in inside:
+            yield cell[0] + i0, cell[1] + j0
+            cell = following
+        i, j = cell[0] + i0, cell[1] + j0
+    yield i, j
