@@ -16,6 +16,7 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
 
 bench: .venv/dev  ## ratios against peers, measured in one run
 	$(BIN)/python -m benchmarks --json benchmarks/results.json

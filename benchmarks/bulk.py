@@ -28,7 +28,7 @@ from benchmarks import data
 from benchmarks.processes import child_environment
 from benchmarks.walks import write_walks
 from wayscore.episodes import Reference, References
-from wayscore.report.render import markdown_table
+from wayscore.report.markdown import markdown_table
 
 WALKS = 10_000_000
 ROUNDS = 3

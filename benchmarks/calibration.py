@@ -28,8 +28,8 @@ def runs() -> tuple[str, list[Result] | list[ScoreTable]]:
     if folder:
         data = Path(folder)
         files = [data / f"predictions/r2r/val_unseen_{name}.json.gz" for name in ("prevalent_add", "seq2seq_iter19000")]
-        references, graphs = data / "r2r/R2R_val_unseen.json.gz", data / "connectivity.tar.gz"
-        return "R2R val_unseen", [ws.evaluate(file, references, graphs) for file in files]
+        truth, graphs = data / "r2r/R2R_val_unseen.json.gz", data / "connectivity.tar.gz"
+        return "R2R val_unseen", [ws.evaluate(file, truth, graphs) for file in files]
     from wayscore.worlds import WALKERS, World
 
     world, rng = World.paper(0), np.random.default_rng(0)
@@ -51,7 +51,7 @@ def main() -> None:
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
     source, (one, other) = runs()
     columns = {metric: (one[metric], other[metric]) for metric in METRICS}
-    truth = one.means()
+    truth = {metric: float(np.mean(one[metric][np.isfinite(one[metric])])) for metric in METRICS}
     held = dict.fromkeys(METRICS, 0)
     false = {f"{test} {metric}": 0 for test in ("bootstrap", "randomization") for metric in ("nDTW", "SR")}
     for trial in range(trials):
@@ -59,17 +59,18 @@ def main() -> None:
         rows = rng.integers(len(one), size=EPISODES)
         drawn = {metric: values[rows] for metric, (values, _) in columns.items()}
         for metric, interval in bootstrap_table(drawn, rng=rng, resamples=RESAMPLES).items():
-            held[metric] += interval.low <= truth[metric] <= interval.high
+            low, high = interval.low, interval.high
+            held[metric] += low is not None and high is not None and low <= truth[metric] <= high
         swap = rng.random(EPISODES) < 0.5
         swapped = [
             {m: np.where(swap if n else ~swap, a[rows], b[rows]) for m, (a, b) in columns.items()} for n in (0, 1)
         ]
         for metric, difference in paired_bootstrap_table(*swapped, rng=rng, resamples=RESAMPLES).items():
             if metric in ("nDTW", "SR"):
-                false[f"bootstrap {metric}"] += difference.p < 0.05
+                false[f"bootstrap {metric}"] += difference.p is not None and difference.p < 0.05
         for metric in ("nDTW", "SR"):
             p = randomization_test(swapped[0][metric], swapped[1][metric], rng=rng, resamples=RESAMPLES)
-            false[f"randomization {metric}"] += p < 0.05
+            false[f"randomization {metric}"] += p is not None and p < 0.05
     error = 196 * np.sqrt(0.05 * 0.95 / trials)
     print(
         f"{source}, {trials:,} draws of {EPISODES} episodes, {RESAMPLES:,} resamples; sampling error {error:.1f} points"

@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, Literal
 
-from wayscore.report.render import markdown_table
+from wayscore.report.markdown import markdown_table
 from wayscore.report.terminal import TextPage, TextTable, breadth
 
 Measure = Literal["ratio", "growth", "MB", "ms"]

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-import wayscore as ws
-from tests.town import Town, evaluated, make_town, write_parquet
+from tests.town import Town, make_town
 
 settings.register_profile("wayscore", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("wayscore")
@@ -42,16 +41,6 @@ def golden(data: Path) -> Path:
 def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
     """Generated worlds with references and runs."""
     return make_town(tmp_path_factory.mktemp("town"))
-
-
-@pytest.fixture(scope="session")
-def whole(town: Town, tmp_path_factory: pytest.TempPathFactory) -> tuple[ws.Result, Any]:
-    """The walks of the town in one file and one piece, scored at once: result and scores."""
-    folder = tmp_path_factory.mktemp("whole")
-    run = write_parquet(folder / "walks.parquet", town.walks, rows=len(town.walks))
-    found = evaluated(run, town, folder / "scores.parquet")
-    assert found[0].episodes_scored == len(town.walks) == len(found[1])
-    return found
 
 
 def read_json(path: Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -237,3 +238,44 @@ def test_a_matrix_too_large_is_refused() -> None:
     )
     with pytest.raises(ws.OptionError, match="more than 2 GiB"):
         found.matrix()
+
+
+@pytest.mark.parametrize("name", ["dtw", "ndtw", "sdtw", "align", "fast_dtw"])
+def test_paths_go_by_name(name: str) -> None:
+    function = getattr(ws, name)
+    match = f"{name} takes reference= and query= by name, since the literature swaps their order"
+    for args, paths in (
+        (([[0.0]], [[1.0]]), {}),
+        (([[0.0]],), {"query": [[0.0]]}),
+        ((), {"reference": [[0.0]]}),
+        ((), {}),
+    ):
+        with pytest.raises(ws.OptionError, match=match):
+            function(*args, **paths)
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+@pytest.mark.parametrize("function", [ws.dtw, ws.ndtw, ws.sdtw, ws.align, ws.fast_dtw])
+def test_coordinates_whose_squares_overflow(function: Any, kind: Any) -> None:
+    small, large = kind([[0.0, 0.0]]), kind([[1e200, 0.0]])
+    with pytest.raises(ws.PathError, match=r"the query.*1e\+150"):
+        function(reference=small, query=large)
+    with pytest.raises(ws.PathError, match=r"the reference.*1e\+150"):
+        function(reference=large, query=small)
+
+
+def test_a_notebook_shows_the_warping() -> None:
+    corner = ws.Graph.from_edges([("<b>", "b"), ("b", "c")])
+    found = ws.align(reference=["<b>", "b", "c"], query=["<b>", "c"], distance=corner)
+    shown = found._repr_html_()
+    assert shown.count("<line ") == len(found) + 2
+    assert "&lt;b&gt;" in shown
+    assert "<b>b" not in shown
+    assert "<script" not in shown
+    assert "http" not in shown.replace("http://www.w3.org/2000/svg", "")
+    R, Q = walks(1, 300, 400)
+    long = ws.align(reference=R, query=Q)
+    assert long._repr_html_().count("<tr>") == 51
+    assert "(first 50 shown)" in long._repr_html_()
+    assert len(repr(long)) < 100
+    assert ws.align(reference=[[0.0]], query=[[1.0]])._repr_html_().count("<circle") == 2

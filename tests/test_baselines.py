@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import wayscore as ws
 from tests.test_cli_score import write_references
@@ -85,5 +85,5 @@ def test_the_command(tmp_path: Path) -> None:
     assert set(run.queries) == {"1_0", "1_1", "2_0"}
     assert run.queries["2_0"].path[0] == "b"
     wrong = CliRunner().invoke(app, ["baseline", "clever", *words[2:]])
-    assert wrong.exit_code == 1
+    assert wrong.exit_code == 2
     assert "there is no baseline 'clever'" in wrong.stderr

@@ -7,23 +7,22 @@ import gzip
 import json
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import wayscore as ws
 from tests.conftest import read_json
-from tests.test_episodes import references, run
 from wayscore.cli.app import app
 from wayscore.convention import CHOICES, PAPER, Convention
-from wayscore.convention.presets import CONVENTIONS, find_convention
-from wayscore.episodes import Query, Reference, References, Run, join
+from wayscore.convention.presets import CONVENTIONS, find_convention, read_signed, signed
+from wayscore.episodes import Query, Reference, References, Run
 from wayscore.formats import load_references, load_run
 from wayscore.metrics import find_metrics
 from wayscore.paths import without_repeats
-from wayscore.scoring import score_joined
 
 ROUND = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])
 """A square of 1, 2, 3 and 4 metres: from a to d it is 4 m direct and 6 m around."""
@@ -86,23 +85,31 @@ def test_what_an_evaluator_prints() -> None:
     assert table.settings["convention"] == "r2r"
 
 
-def test_three_instructions_a_path() -> None:
-    asked = references(**{"7_0": "ab", "7_1": "ab", "7_2": "ab", "7_3": "ab"})
-    agent = run(**{"7_0": "ab", "7_1": "ab", "7_2": "ab", "7_3": "ab"})
-    assert join(agent, asked).episodes == ("7_0", "7_1", "7_2", "7_3")
-    official = join(agent, asked, convention="r2r")
-    assert official.episodes == ("7_0", "7_1", "7_2")
-    assert official.problems["unknown"] == ("7_3",)
-    assert official.policies["unknown"] == "skip"
+def instructed(*names: str) -> References:
+    """Episodes in one scene whose references lead from a to b; those named alike up to "_" share a path."""
+    return References(
+        "r.json", "r2r", {name: Reference(name, "s", ["a", "b"], name.partition("_")[0]) for name in names}
+    )
 
 
-def test_absent_answers_as_each_evaluator_takes_them() -> None:
-    asked, agent = references(e1="ab", e2="ab"), run(e1="ab")
-    assert join(agent, asked, convention="duet").episodes == ("e1",)
-    with pytest.raises(ws.FormatError, match="not answered"):
-        join(agent, asked, convention="envdrop")
-    with pytest.raises(ws.FormatError, match="not answered"):
-        join(agent, asked, convention="duet", missing="error")
+def evaluate(agent: Run, asked: References, **options: Any) -> ws.Result:
+    """Score a run; without intervals, which take the longest."""
+    return ws.evaluate(agent, asked, **{"resamples": 1, **options})
+
+
+def test_three_instructions_per_path() -> None:
+    asked = instructed("7_0", "7_1", "7_2", "7_3")
+    agent = Run("agent", "r2r", [Query(name, ["a", "b"]) for name in asked.episodes])
+    assert evaluate(agent, asked, graphs={"s": ROUND}).episodes == ["7_0", "7_1", "7_2", "7_3"]
+    assert evaluate(agent, asked, graphs={"s": ROUND}, convention="r2r").episodes == ["7_0", "7_1", "7_2"]
+
+
+def test_missing_answers_as_each_evaluator_takes_them() -> None:
+    asked, agent = instructed("e1", "e2"), Run("agent", "r2r", [Query("e1", ["a", "b"])])
+    assert evaluate(agent, asked, graphs={"s": ROUND}, convention="duet").episodes == ["e1"]
+    for options in ({"convention": "envdrop"}, {"convention": "duet", "missing": "error"}):
+        with pytest.raises(ws.FormatError, match="has no answer"):
+            evaluate(agent, asked, graphs={"s": ROUND}, **options)
 
 
 def test_every_preset_is_sound_and_different() -> None:
@@ -158,7 +165,7 @@ def test_the_command() -> None:
     diff = CliRunner().invoke(app, ["conventions", "--diff", "duet", "paper"])
     assert "comparison: duet <, paper <=" in diff.stdout.splitlines()
     wrong = CliRunner().invoke(app, ["conventions", "papr"])
-    assert wrong.exit_code == 1
+    assert wrong.exit_code == 2
     assert "did you mean 'paper'" in wrong.stderr
 
 
@@ -174,10 +181,10 @@ def test_duet_and_the_official_evaluator_on_real_walks(which: str, walker: str, 
     source = data / "r2r/R2R_val_seen.json.gz" if which.startswith("r2r") else folder / "references.json.gz"
     asked, agent = load_references(source), load_run(folder / f"{walker}.predictions.json.gz")
     graphs = ws.load_graphs(data / "connectivity.tar.gz")
-    table = score_joined(join(agent, asked, graphs=graphs, convention="duet"), distance=graphs, convention="duet")
+    table = evaluate(agent, asked, graphs=graphs, convention="duet")
     with gzip.open(folder / f"{walker}.expected.csv.gz", "rt") as stream:
         expected = {row["instr_id"]: row for row in csv.DictReader(stream)}
-    assert len(table) == SETS[which]
+    assert len(table["SR"]) == SETS[which]
     for column, metric in {
         "duet_sr": "SR",
         "duet_spl": "SPL",
@@ -191,7 +198,7 @@ def test_duet_and_the_official_evaluator_on_real_walks(which: str, walker: str, 
     official = json.loads((folder / "summary.json").read_text())[walker].get("r2r_official")
     if official is None:
         return
-    table = score_joined(join(agent, asked, graphs=graphs, convention="r2r"), distance=graphs, convention="r2r")
+    table = evaluate(agent, asked, graphs=graphs, convention="r2r")
     means = table.means()
     names = {
         "length": "PL",
@@ -215,7 +222,7 @@ def test_another_repositorys_figures_for_each_episode(data: Path) -> None:
     )
     theirs = read_json(folder / "val_seen_navillm_run1.item_metrics.json.gz")
     graphs = ws.load_graphs(data / "connectivity.tar.gz")
-    table = score_joined(join(agent, asked, graphs=graphs), distance=graphs, convention="duet")
+    table = evaluate(agent, asked, graphs=graphs, convention="duet")
     names = {
         "nav_error": "NE",
         "oracle_error": "ONE",
@@ -324,9 +331,9 @@ def continuous(stopped: bool | None = True, dense: bool = True) -> tuple[Referen
 )
 def test_continuous_evaluators_at_the_threshold(convention: str, stopped: bool, success: float) -> None:
     asked, agent = continuous(stopped)
-    table = score_joined(join(agent, asked), distance=None, convention=convention)
+    table = evaluate(agent, asked, convention=convention)
     assert table["SR"].tolist() == [success]
-    nearer = score_joined(join(agent, asked), distance=None, convention=convention, threshold=3.5)
+    nearer = evaluate(agent, asked, convention=convention, threshold=3.5)
     assert nearer["SR"].tolist() == [0.0 if convention.startswith("vlnce") and not stopped else 1.0]
 
 
@@ -335,30 +342,29 @@ def test_continuous_evaluators_warp_to_the_dense_walk() -> None:
     reference, query = asked.episodes["1"], agent.queries["1"]
     (steps,) = without_repeats([query.path])
     assert len(steps) == 4
-    joined = join(agent, asked)
-    fast = score_joined(joined, distance=None, convention="vlnce", threshold=3.5)
-    exact = score_joined(joined, distance=None, convention="vlnce-exact", threshold=3.5)
+    fast = evaluate(agent, asked, convention="vlnce", threshold=3.5)
+    exact = evaluate(agent, asked, convention="vlnce-exact", threshold=3.5)
     assert fast["DTW"][0] == ws.fast_dtw(reference=reference.dense, query=steps, radius=1).cost
     assert exact["DTW"][0] == ws.dtw(reference=reference.dense, query=steps)
     assert exact["nDTW"][0] == pytest.approx(np.exp(-exact["DTW"][0] / (17 * 3.5)))
     assert exact["SDTW"][0] == exact["nDTW"][0]
-    sparse = score_joined(joined, distance=None, convention="paper", threshold=3.5)
+    sparse = evaluate(agent, asked, convention="paper", threshold=3.5)
     assert sparse["DTW"][0] == ws.dtw(reference=reference.path, query=query.path) != exact["DTW"][0]
-    only = score_joined(joined, distance=None, convention="vlnce", metrics="SDTW")
-    assert only.metrics == ["SDTW"]
+    only = evaluate(agent, asked, convention="vlnce", metrics="SDTW")
+    assert list(only.means()) == ["SDTW"]
     lacking, agent = continuous(dense=False)
-    with pytest.raises(ws.FormatError, match="episode 1 has no dense path"):
-        score_joined(join(agent, lacking), distance=None, convention="vlnce")
+    with pytest.raises(ws.FormatError, match="not every reference has a dense"):
+        evaluate(agent, lacking, convention="vlnce")
 
 
 def test_a_continuous_agent(data: Path) -> None:
     asked = load_references(data / "vlnce/R2R_VLNCE_v1-3/val_unseen/val_unseen.json.gz")
     agent = load_run(data / "vlnce/results/gridmap_agent_val_unseen_3scenes_locations.json.gz")
-    joined = join(agent, asked, missing="skip", start="keep")
-    table = score_joined(joined, distance=None, convention="vlnce")
-    assert len(table) == 420
+    options = {"missing": "skip", "start": "keep"}
+    table = evaluate(agent, asked, convention="vlnce", **options)
+    assert len(table["nDTW"]) == 420
     assert 0 < table.means()["nDTW"] < 1
-    sparse = score_joined(joined, distance=None, convention="paper").means()["nDTW"]
+    sparse = evaluate(agent, asked, convention="paper", **options).means()["nDTW"]
     assert sparse < table.means()["nDTW"]  # a dense query against a sparse reference is charged for its density
 
 
@@ -434,7 +440,7 @@ def test_reverie_through_the_command(data: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["metrics"]["SR"]["mean"] > 0.99  # references end where their object is seen
     without = CliRunner().invoke(app, ["score", str(tmp_path / "oracle.json"), *words])
-    assert without.exit_code == 1
+    assert without.exit_code == 2
     assert "--reader objects=FILE" in without.stderr
 
 
@@ -453,5 +459,37 @@ def test_goal_progress_of_a_real_agent(split: str, data: Path) -> None:
     asked = load_references(data / f"ndh/NDH_{split}.json.gz")
     agent = load_run(data / f"predictions/ndh/{split}_seq2seq_iter00100.json.gz")
     graphs = ws.load_graphs(data / "connectivity.tar.gz")
-    table = score_joined(join(agent, asked, graphs=graphs, convention="cvdn"), distance=graphs, convention="cvdn")
+    table = evaluate(agent, asked, graphs=graphs, convention="cvdn")
     assert table.means()["GP"] == pytest.approx(float(logged[column]), abs=5e-5)
+
+
+@pytest.mark.parametrize("name", CONVENTIONS)
+def test_what_is_signed_can_be_read_back(name: str) -> None:
+    convention = CONVENTIONS[name]
+    assert read_signed(signed(convention)) is convention
+    mine = replace(convention, name="mine", threshold=2.5, path_step=0.5, instructions=2, metrics=())
+    assert read_signed(signed(mine)) == replace(mine, about="")
+    assert len(repr(mine)) < 400
+
+
+def test_signatures_written_by_hand() -> None:
+    assert read_signed("mine(comparison=<,threshold=far,colour=red)") == replace(
+        PAPER, name="mine", about="", comparison="<"
+    )
+
+
+def test_names_in_any_case_and_files_that_make_no_sense(tmp_path: Path) -> None:
+    assert find_convention("DUET") is CONVENTIONS["duet"]
+    with pytest.raises(ws.OptionError, match=r"convention must be a name, a \.toml file or a Convention, got 3"):
+        find_convention(3)  # type: ignore[arg-type]
+    own = tmp_path / "own.toml"
+    for content, match in (
+        ("base = [1]", r"base must be the name of a convention, got \[1\]"),
+        (f'base = "{own.as_posix()}"', "its base leads back to it"),
+        ("x = " + "[" * 50_000 + "]" * 50_000, "nested too deeply"),
+        ("metrics = [1]", "metrics must be a list such as"),
+        ("colour = 1", r"there is no choice 'colour'\. Known: name"),
+    ):
+        own.write_text(content)
+        with pytest.raises(ws.FormatError, match=match):
+            find_convention(own)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import math
 import pickle
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -17,7 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wayscore as ws
+from wayscore.distances import as_distance, matterport
 from wayscore.distances import graph as graph_module
+from wayscore.distances.hops import Reversed
 
 
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))
@@ -304,3 +309,114 @@ def test_a_shortest_path_past_edges_of_no_length() -> None:
     assert graph.shortest_path("a", "a") == ["a"]
     with pytest.raises(ws.PathError, match="'z' cannot be reached from 'a' in the graph"):
         ws.Graph.from_edges([("a", "b")], nodes=["a", "b", "z"]).shortest_path("a", "z")
+
+
+def every_distance() -> dict[str, tuple[ws.Distance, list]]:
+    """One distance of every kind, with a path of it."""
+    line = ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.0, 2.0])
+    return {
+        "graph": (line, ["a", "c", "a"]),
+        "hops": (line.hops, ["a", "c", "a"]),
+        "reversed": (Reversed(line), ["a", "c"]),
+        "table": (ws.Table([[0, 1], [1, 0]], ["a", "b"]), ["a", "b", "b"]),
+        "euclidean": (ws.Euclidean(), [[0.0, 1.0], [2.0, 3.0]]),
+        "grid": (ws.Grid(np.ones((4, 4)), cell=1.0), [[0.0, 1.0], [2.0, 3.0]]),
+        "function": (ws.Function(lambda a, b: abs(ord(a) - ord(b)), name="letters"), ["a", "c"]),
+    }
+
+
+@pytest.mark.parametrize("kind", every_distance())
+def test_every_distance_says_what_it_has(kind: str) -> None:
+    distance, path = every_distance()[kind]
+    assert isinstance(distance, ws.Distance)
+    assert as_distance(distance) is distance
+    batch = distance.encode([path])
+    decoded = distance.decode(batch.places)
+    assert (decoded.tolist() if isinstance(decoded, np.ndarray) else decoded) == path
+    assert distance.unit == ("hops" if kind == "hops" else "m")
+    assert distance.is_straight == (kind == "euclidean")
+    assert (distance.table is not None) == (kind in ("graph", "hops", "table"))
+    assert (distance.index is not None) == (kind in ("graph", "hops", "table", "reversed"))
+    assert isinstance(distance.fingerprint, str)
+    assert isinstance(distance.name, str)
+    assert distance.between(batch.places, batch.places).shape == (len(path), len(path))
+    assert len(repr(distance)) < 100
+
+
+class Floors:
+    """What users wrote for the first edition: three methods and a fingerprint."""
+
+    fingerprint = "floors"
+
+    def encode(self, paths: list, *, role: object = "path") -> ws.PathBatch:
+        batch = ws.PathBatch.from_labels(paths)
+        return ws.PathBatch(batch.places.astype(np.int32), batch.offsets)
+
+    def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.abs(a[:, None] - b[None, :]).astype(float)
+
+    def pairs(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.abs(a - b).astype(float)
+
+
+def test_an_object_with_the_methods_is_a_distance() -> None:
+    floors: Any = Floors()
+    assert ws.dtw(reference=[0, 3], query=[0, 1, 3], distance=floors) == 1.0
+    assert ws.RunningDTW(reference=[0, 3], distance=floors).step(0) == 3.0
+    assert ws.RunningBatch(references=[[0, 3]], distance=[floors]).step([0]).tolist() == [3.0]
+    table = ws.score(references=[[0, 3]], queries=[[0, 1]], distance={"s": floors}, scenes=["s"])
+    assert table.settings["distance"] == ["floors"]
+    assert table["NE"].tolist() == [2.0]
+    adapted = as_distance(floors)
+    assert (adapted.unit, adapted.index, adapted.table, adapted.is_straight) == ("m", None, None, False)
+    assert adapted.decode(np.array([1, 2])) == [1, 2]
+    assert pickle.loads(pickle.dumps(adapted)).fingerprint == "floors"
+    floors.unit, floors.index, floors.table = "floors", {0: 0, 1: 1}, np.array([[0.0, 1.0], [1.0, 0.0]])
+    assert as_distance(floors).unit == "floors"
+    assert ws.score(references=[[0, 1]], queries=[[0]], distance=floors).settings["unit"] == "floors"
+
+
+@pytest.mark.parametrize("wrong", [3, "graph", [1.0], object(), Floors, {"s": 1}])
+def test_what_is_no_distance(wrong: Any) -> None:
+    with pytest.raises(ws.OptionError, match="distance must be a Graph, Euclidean"):
+        ws.dtw(reference=[[0.0]], query=[[0.0]], distance=wrong)
+
+
+def test_a_distance_needs_a_fingerprint() -> None:
+    class Nameless:
+        encode, between, pairs = Floors.encode, Floors.between, Floors.pairs
+
+    with pytest.raises(ws.OptionError, match="the Nameless has no fingerprint"):
+        ws.score(references=[[0]], queries=[[0]], distance=Nameless())  # type: ignore[arg-type]
+
+
+def letters(a: str, b: str) -> float:
+    return abs(ord(a) - ord(b))
+
+
+def test_functions_travel_with_what_they_have_encoded() -> None:
+    function = ws.Function(letters)
+    codes = function.encode(["xa"]).places
+    again = pickle.loads(pickle.dumps(function))
+    assert again.decode(codes) == ["x", "a"]
+    assert again.pairs(codes[:1], codes[1:]).tolist() == [23.0]
+
+
+def test_archives_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matterport, "SIZE_LIMIT", 1000)
+    for packer in (gzip, bz2, lzma):
+        file = tmp_path / "S_connectivity.json"
+        file.write_bytes(packer.compress(b" " * 10**6))
+        with pytest.raises(ws.FormatError, match="when decompressed"):
+            ws.Graph.from_matterport(file)
+    monkeypatch.undo()
+    file.write_bytes(gzip.compress(json.dumps(connectivity("ab", "ab")).encode()) + gzip.compress(b"  ") + bytes(512))
+    assert len(ws.Graph.from_matterport(file)) == 2  # several streams, and padding
+
+
+def test_a_scan_that_is_there_twice(tmp_path: Path) -> None:
+    content = json.dumps(connectivity("ab", "ab")).encode()
+    (tmp_path / "S_connectivity.json").write_bytes(content)
+    (tmp_path / "S_connectivity.json.gz").write_bytes(gzip.compress(content))
+    with pytest.raises(ws.FormatError, match="holds the scan 'S' twice"):
+        ws.load_graphs(tmp_path)

@@ -12,10 +12,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+
 from docs.building import formulas, pictures, workspace
 from docs.building.directives import DIRECTIVE, RUNS, every_metric, expand, meanings
 from docs.building.examples import ExampleError, Runner, blocks_of
-
 from wayscore.convention.presets import CONVENTIONS
 from wayscore.formats import FORMATS
 from wayscore.metrics import METRICS

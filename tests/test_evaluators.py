@@ -18,9 +18,7 @@ import wayscore as ws
 from wayscore.convention import PAPER
 from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import CONVENTIONS
-from wayscore.episodes import Query, Reference, References, Run, join
-from wayscore.report import summarize
-from wayscore.scoring import score_joined
+from wayscore.episodes import Query, Reference, References, Run
 from wayscore.scoring.single_episode import edit_distance
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 3.0, 4.0])
@@ -129,30 +127,29 @@ def test_citynav() -> None:
     only("citynav", "SDTW", math.exp(-20 / (2 * 20)), asked, done)
 
 
-def continuous(query: Any, *, stopped: bool = True, start_distance: float = 1.0) -> Any:
-    """Join a run of one episode with its reference: a metre straight ahead, with a dense walk of five places."""
+def continuous(query: Any, convention: str, *, stopped: bool = True, start_distance: float = 1.0) -> ws.Result:
+    """Score a run of one episode, whose reference leads a metre straight ahead, with a dense path of five points."""
     path = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     reference = Reference("1", "S", path, "1", start_distance=start_distance, dense=np.linspace(path[0], path[1], 5))
     run = Run("agent", "vlnce", {"1": Query("1", np.asarray(query, dtype=np.float64), stopped)})
-    return join(run, References("val.json", "vlnce", {"1": reference}), start="keep")
+    asked = References("val.json", "vlnce", {"1": reference})
+    return ws.evaluate(run, asked, convention=convention, start="keep", resamples=1)
 
 
 def test_cwp() -> None:
-    joined = continuous([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
-    scores = {name: score_joined(joined, distance=None, convention=name) for name in ("cwp", "etpnav")}
-    assert scores["etpnav"]["DTW"].tolist() == [1.0]  # 0.25 + 0.5 + 0.25 to the nearer end
-    assert scores["cwp"]["DTW"].tolist() == [0.0]  # the same places on both walks
-    late = continuous([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]], stopped=False)
-    assert score_joined(late, distance=None, convention="cwp")["SR"].tolist() == [0.0]
-    assert score_joined(late, distance=None, convention="etpnav")["SR"].tolist() == [1.0]
-    assert score_joined(continuous([[4.0, 0, 0]]), distance=None, convention="cwp")["SR"].tolist() == [1.0]
-    assert score_joined(continuous([[4.0, 0, 0]]), distance=None, convention="vlnce")["SR"].tolist() == [0.0]
+    straight = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    assert continuous(straight, "etpnav")["DTW"].tolist() == [1.0]  # 0.25 + 0.5 + 0.25 to the nearer end
+    assert continuous(straight, "cwp")["DTW"].tolist() == [0.0]  # the same points on both paths
+    late = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]]
+    assert continuous(late, "cwp", stopped=False)["SR"].tolist() == [0.0]
+    assert continuous(late, "etpnav", stopped=False)["SR"].tolist() == [1.0]
+    assert continuous([[4.0, 0, 0]], "cwp")["SR"].tolist() == [1.0]
+    assert continuous([[4.0, 0, 0]], "vlnce")["SR"].tolist() == [0.0]
 
 
 def test_vlnce_takes_the_datasets_start_distance() -> None:
-    # Five metres by the navmesh, six walked: the straight line of one metre has no say.
-    joined = continuous([[0, 0, 0], [0, 0, 2.5], [1, 0, 0]], start_distance=5.0)
-    table = score_joined(joined, distance=None, convention="vlnce")
+    # Five metres by the navmesh, six walked: the straight line of one metre does not matter.
+    table = continuous([[0, 0, 0], [0, 0, 2.5], [1, 0, 0]], "vlnce", start_distance=5.0)
     walked = 2.5 + math.sqrt(1 + 2.5**2)
     assert table["SPL"][0] == pytest.approx(5.0 / max(5.0, walked))
     with pytest.raises(ws.PathError, match="there is no distance from start to goal"):
@@ -272,10 +269,8 @@ def test_d12_what_no_way_exists_for() -> None:
 def test_what_became_zero_is_signed() -> None:
     asked = References("r.json", "r2r", {name: Reference(name, "s", ["a", name], name) for name in ("b", "x")})
     run = Run("agent", "r2r", {name: Query(name, ["a"]) for name in ("b", "x")})
-    joined = join(run, asked, graphs={"s": APART})
-    table = score_joined(joined, distance={"s": APART}, convention="navid", metrics="NE", threshold=1.0)  # type: ignore[arg-type]
-    summary = summarize(table, joined, rng=np.random.default_rng(0), resamples=10)
-    assert "|undefined:zero-1" in str(summary.signature)
+    result = ws.evaluate(run, asked, graphs={"s": APART}, convention="navid", metrics="NE", threshold=1.0, resamples=10)
+    assert "|undefined:zero-1" in str(result.signature)
 
 
 def test_d13_repeated_places() -> None:

@@ -14,16 +14,16 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection, QuadMesh
 from matplotlib.figure import Figure
-from typer.testing import CliRunner, Result
 
 import wayscore as ws
 from tests.test_distances import connectivity
 from wayscore.cli.app import app
-from wayscore.episodes import Joined, Query, Reference, References, join
-from wayscore.evaluation.runs import score_runs
+from wayscore.episodes import Query, Reference, References, Run
+from wayscore.evaluation import evaluate
 from wayscore.figures import (
     COLUMN,
     PAGE,
@@ -46,9 +46,8 @@ from wayscore.figures import (
     warp_episode,
 )
 from wayscore.figures.episode import drawable, find_episode, unit_in
-from wayscore.figures.paths import flatten, places, window_of
+from wayscore.figures.paths import coordinates, flatten, window_of
 from wayscore.figures.style import QUERY, REFERENCE
-from wayscore.scoring import score_joined
 
 SIMULATED = {
     "warping": figure_warping,
@@ -112,7 +111,7 @@ def test_without_an_alignment_there_are_no_links(ax: Axes, world: ws.World, pair
 def test_an_alignment_of_other_paths_is_refused(ax: Axes, world: ws.World, pair: tuple[Any, Any]) -> None:
     reference, query = pair
     other = ws.align(reference=reference[1:], query=query, distance=world.graph)
-    with pytest.raises(ws.OptionError, match=rf"of {len(reference) - 1} and {len(query)} places, but"):
+    with pytest.raises(ws.OptionError, match=rf"of {len(reference) - 1} and {len(query)} nodes, but"):
         draw_pair(ax, world, reference=reference, query=query, alignment=other)
 
 
@@ -163,7 +162,7 @@ def test_habitat_is_seen_from_above() -> None:
 @pytest.mark.parametrize("path", [["a", "b"], [[1.0], [2.0]], [[1.0, 2.0, 3.0, 4.0]], np.empty((0, 2))])
 def test_paths_that_cannot_be_drawn(path: Any) -> None:
     with pytest.raises(ws.OptionError, match=r"must be an \(n, 2\) or \(n, 3\) array"):
-        places(path, None)
+        coordinates(path, None)
 
 
 def test_a_graph_without_positions(ax: Axes) -> None:
@@ -171,7 +170,7 @@ def test_a_graph_without_positions(ax: Axes) -> None:
     with pytest.raises(ws.OptionError, match="has no positions"):
         draw_graph(ax, graph)
     with pytest.raises(ws.UnknownNodeError, match="'c'"):
-        places(["c"], ws.Graph.from_edges([("a", "b")], positions={"a": (0, 0), "b": (1, 0)}))
+        coordinates(["c"], ws.Graph.from_edges([("a", "b")], positions={"a": (0, 0), "b": (1, 0)}))
 
 
 def test_an_agent_that_never_moved_has_a_surrounding() -> None:
@@ -216,7 +215,7 @@ def test_a_large_matrix_has_a_bar_and_no_numbers(ax: Axes) -> None:
     assert not ax.texts
     figure = ax.get_figure()
     assert isinstance(figure, Figure)
-    assert [other.get_ylabel() for other in figure.axes] == ["reference place $i$", "accumulated cost (m)"]
+    assert [other.get_ylabel() for other in figure.axes] == ["reference node $i$", "accumulated cost (m)"]
     assert all(tick == round(tick) for tick in ax.get_xticks())
     with pytest.raises(ws.OptionError, match="costs must be"):
         draw_cost_matrix(ax, ws.align(reference=walk, query=walk), costs="all")  # type: ignore[arg-type]
@@ -400,18 +399,15 @@ def test_files_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ws.OptionError, match="cannot be written as 'bmp'"):
         save(figure, tmp_path / "figure.bmp")
     (tmp_path / "taken").write_text("")
-    with pytest.raises(ws.OptionError, match=r"cannot write .*; choose another place"):
+    with pytest.raises(ws.OptionError, match=r"cannot write .*; choose another file"):
         save(figure, tmp_path / "taken" / "figure.pdf")
 
 
 # Episodes
 
 
-def joined_of(reference: Any, query: Any, **facts: Any) -> tuple[Joined, Reference, Query]:
-    asked = Reference("e1", "here", reference, "p1", start_distance=5.0, **facts)
-    done = Query("e1", query, stopped=True)
-    run = ws.episodes.Run("run", "table", {"e1": done})
-    return join(run, References("refs", "table", {"e1": asked}), start="keep"), asked, done
+def episode_of(path: Any, walked: Any, **facts: Any) -> tuple[Reference, Query]:
+    return Reference("e1", "here", path, "p1", start_distance=5.0, **facts), Query("e1", walked, stopped=True)
 
 
 @pytest.mark.parametrize("convention", sorted(ws.conventions()))
@@ -420,23 +416,25 @@ def test_episodes_are_warped_as_they_are_scored(convention: str, kind: str, worl
     rng = np.random.default_rng(8)
     graphs = None
     if kind == "labels":
-        reference = world.sample_path(rng)
-        query: Any = ws.worlds.WALKERS["noisy"](world, reference, rng)
-        query = [*query[:3], query[2], *query[3:]]  # turning in place
-        joined, asked, done = joined_of(reference, query, goals=(reference[-1],), dense=reference)
+        path: Any = world.sample_path(rng)
+        walked: Any = ws.worlds.WALKERS["noisy"](world, path, rng)
+        walked = [*walked[:3], walked[2], *walked[3:]]  # turning in place
+        reference, query = episode_of(path, walked, goals=(path[-1],), dense=path)
         graphs = {"here": world.graph}
     else:
-        walk = np.cumsum(rng.normal(size=(9, 3)), axis=0)
-        query = walk[[0, 1, 1, 2, 4, 5, 7]] + 0.5
-        joined, asked, done = joined_of(walk, query, dense=np.repeat(walk, 2, axis=0) + 0.01)
+        path = np.cumsum(rng.normal(size=(9, 3)), axis=0)
+        walked = path[[0, 1, 1, 2, 4, 5, 7]] + 0.5
+        reference, query = episode_of(path, walked, dense=np.repeat(path, 2, axis=0) + 0.01)
     try:
-        scores = score_joined(joined, distance=graphs, convention=convention, metrics="DTW,nDTW")
+        run, references = Run("run", "table", {"e1": query}), References("refs", "table", {"e1": reference})
+        options: dict[str, Any] = {"convention": convention, "metrics": "DTW,nDTW", "start": "keep"}
+        scores = evaluate(run, references, graphs, **options)
     except ws.OptionError:
         if ws.conventions()[convention].goal != "set":  # which asks for goals, not for another warping
             with pytest.raises(ws.OptionError):
-                warp_episode(asked, done, graphs, convention=convention)
+                warp_episode(reference, query, graphs, convention=convention)
         return
-    one = warp_episode(asked, done, graphs, convention=convention)
+    one = warp_episode(reference, query, graphs, convention=convention)
     assert one.alignment.cost == pytest.approx(scores["DTW"][0], rel=1e-12)
     assert one.ndtw == pytest.approx(scores["nDTW"][0], rel=1e-12)
     steps = one.steps()
@@ -447,13 +445,13 @@ def test_episodes_are_warped_as_they_are_scored(convention: str, kind: str, worl
 
 
 def test_a_convention_without_what_it_needs() -> None:
-    _, asked, done = joined_of([[0.0, 0.0]], [[0.0, 0.0]])
+    reference, query = episode_of([[0.0, 0.0]], [[0.0, 0.0]])
     with pytest.raises(ws.FormatError, match="episode e1 has no dense walk"):
-        warp_episode(asked, done, convention="vlnce")
+        warp_episode(reference, query, convention="vlnce")
     with pytest.raises(ws.UnknownSceneError, match="no graph of scene 'here'; did you mean 'her'"):
-        warp_episode(asked, done, {"her": ws.Graph.from_edges([("a", "b")])})
+        warp_episode(reference, query, {"her": ws.Graph.from_edges([("a", "b")])})
     with pytest.raises(ws.PathError, match="episode e1: the query"):
-        warp_episode(asked, Query("e1", []))
+        warp_episode(reference, Query("e1", []))
 
 
 def test_streets_are_drawn_in_metres() -> None:
@@ -494,8 +492,8 @@ def call(files: Path, verb: str, *words: str, graphs: bool = True) -> Result:
     return CliRunner().invoke(app, [verb, str(files / "agent.json"), *words, *where])
 
 
-def mistake(result: Result) -> str:
-    assert result.exit_code == 1
+def mistake(result: Result, status: int = 2) -> str:
+    assert result.exit_code == status
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
     return result.stderr
@@ -545,7 +543,7 @@ def test_align_draws(files: Path, form: str) -> None:
         (["1_3"], "references.json has no episode '1_3'; did you mean '1_"),
         (["zebra"], "references.json has no episode 'zebra'; the first is '1_0'"),
         (["1_0", "--out", "a.bmp"], "figures cannot be written as 'bmp'"),
-        (["1_0", "--up", "x"], "--up must be z (Matterport3D) or y (Habitat), got 'x'"),
+        (["1_0", "--up", "x"], "--up must be z or y, not 'x'"),
         (["1_0", "--threshold", "0"], "threshold must be a positive distance"),
         (["1_0", "--convention", "papr"], "there is no convention 'papr'; did you mean 'paper'?"),
     ],
@@ -567,10 +565,10 @@ def test_align_without_graphs(files: Path) -> None:
     assert "paths are node names, so distances need the graphs" in mistake(call(files, "align", "1_0", graphs=False))
 
 
-def test_align_of_an_unknown_place(files: Path) -> None:
+def test_align_of_an_unknown_node(files: Path) -> None:
     run = [{"instr_id": "1_0", "trajectory": [["a", 0.0, 0.0], ["x", 0.0, 0.0]]}]
     (files / "agent.json").write_text(json.dumps(run))
-    assert "episode 1_0: the query" in mistake(call(files, "align", "1_0"))
+    assert "episode 1_0: the query" in mistake(call(files, "align", "1_0"), status=1)
 
 
 WITHOUT = "import sys; sys.modules['matplotlib'] = None; from wayscore.cli.app import main; main()"
@@ -584,7 +582,7 @@ def test_text_needs_no_matplotlib(files: Path) -> None:
     assert "nDTW 1.0000" in text.stdout
     for more in ([*words, "--out", "a.pdf"], ["figures", "--out", str(files / "none")]):
         drawn = subprocess.run([sys.executable, "-c", WITHOUT, *more], capture_output=True, text=True, check=False)
-        assert drawn.returncode == 1
+        assert drawn.returncode == 2
         assert drawn.stderr == (
             "wayscore: figures need matplotlib, which is not installed: pip install 'wayscore[plot]'\n"
         )
@@ -644,34 +642,34 @@ def test_no_window_system_is_touched(tmp_path: Path) -> None:
 def test_figures_of_a_run(files: Path) -> None:
     result = call(files, "figures", "--out", str(files / "out"), "-f", "svg")
     assert result.exit_code == 0, result.stderr
-    (scored,) = score_runs([files / "agent.json"], files / "references.json", graphs=files / "connectivity")
+    scored = evaluate(files / "agent.json", files / "references.json", files / "connectivity")
     svg = (files / "out" / "gallery.svg").read_text()
     titles = re.findall(r">(\d\.\d\d)</text>", svg)
-    assert titles == [f"{value:.2f}" for value in sorted(scored.table["nDTW"], reverse=True)]
+    assert titles == [f"{value:.2f}" for value in sorted(scored["nDTW"], reverse=True)]
     assert re.findall(r">(1_\d)</text>", svg) == ["1_0", "1_2", "1_1"]
-    assert "a dot for each of 3 episodes" in result.stdout
+    assert "one dot for each of 3 episodes" in result.stdout
     assert ">SR</text>" in (files / "out" / "metrics.svg").read_text()
 
 
-def test_what_a_run_lacks_is_left_out_and_told(files: Path) -> None:
+def test_what_a_run_misses_is_left_out_with_a_warning(files: Path) -> None:
     (files / "agent.json").write_text(json.dumps([{"instr_id": "1_0", "trajectory": [["a", 0.0, 0.0]]}]))
     result = call(files, "figures", "--out", str(files / "out"), "--which", "gallery", "-f", "png", "--dpi", "50")
     assert result.exit_code == 0, result.stderr
-    assert result.stderr == "wayscore: 2 of the 3 episodes of references.json are not answered: 1_1, 1_2; left out\n"
+    assert result.stderr == "wayscore: 2 of the 3 episodes of references.json have no answer: 1_1, 1_2; left out\n"
     (files / "agent.json").write_text(json.dumps([{"instr_id": "9_0", "trajectory": [["a", 0.0, 0.0]]}]))
     failed = call(files, "figures", "--out", str(files / "out"), "--which", "gallery")
     assert failed.exit_code == 1
-    assert "agent answers no episode of references.json, so there is none to draw" in failed.stderr
+    assert "no episode of this run is in references.json: wrong split?" in failed.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--which", "galery"], "there is no figure 'galery'; did you mean 'gallery'? Known: warping, comparison"),
-        (["--format", "gif"], "figures cannot be written as 'gif'"),
-        (["--references", "a.json"], "references and graphs go with a run"),
-        (["run.json"], "to draw run.json, say with --references FILE what it was asked for"),
-        (["run.json", "--which", "warping"], "there is no figure 'warping' of a run Known: gallery, metrics"),
+        (["--which", "galery"], "--which must be warping, comparison, gallery, matrix or metrics, not 'galery'"),
+        (["--format", "gif"], "--format must be pdf, svg or png, not 'gif'"),
+        (["--references", "a.json"], "--references and --graphs go with a run"),
+        (["run.json"], "to draw a run, give its references with --references FILE"),
+        (["run.json", "--which", "warping"], "--which of a run must be gallery or metrics, not 'warping'"),
         (["--which", "metrics", "--x", "SRR"], "there is no metric 'SRR'; did you mean 'SR'?"),
         (["--seed", "-1"], "Invalid value for '--seed'"),
     ],
@@ -690,22 +688,24 @@ def test_real_episodes_on_graphs(data: Path, convention: str) -> None:
     references = ws.load_references(data / "r2r" / "R2R_val_unseen.json.gz")
     graphs = ws.load_graphs(data / "connectivity.tar.gz")
     run = data / "predictions" / "r2r" / "val_unseen_prevalent_add.json.gz"
-    (scored,) = score_runs([run], references, graphs=graphs, convention=convention, metrics="DTW,nDTW")
-    for row in range(0, len(scored.table), 100):
-        one = warp_episode(*scored.joined.pairs[row], graphs, convention=convention)
-        assert one.ndtw == pytest.approx(scored.table["nDTW"][row], rel=1e-12)
-        assert one.alignment.cost == pytest.approx(scored.table["DTW"][row], rel=1e-12)
+    scored = evaluate(run, references, graphs, convention=convention, metrics="DTW,nDTW", resamples=1)
+    queries = ws.load_run(run).queries
+    for row, name in list(enumerate(scored.episodes))[::100]:
+        one = warp_episode(references.episodes[name], queries[name], graphs, convention=convention)
+        assert one.ndtw == pytest.approx(scored["nDTW"][row], rel=1e-12)
+        assert one.alignment.cost == pytest.approx(scored["DTW"][row], rel=1e-12)
 
 
 @pytest.mark.parametrize("convention", ["paper", "vlnce", "vlnce-exact"])
 def test_real_walks(data: Path, convention: str, tmp_path: Path) -> None:
     references = data / "vlnce" / "R2R_VLNCE_v1-3" / "val_unseen" / "val_unseen.json.gz"
     run = data / "vlnce" / "results" / "gridmap_agent_val_unseen_3scenes_locations.json.gz"
-    policies = {"missing": "skip", "start": "keep"}
-    (scored,) = score_runs([run], references, convention=convention, metrics="DTW,nDTW", policies=policies)
-    for row in range(0, len(scored.table), 40):
-        one = warp_episode(*scored.joined.pairs[row], convention=convention)
-        assert one.ndtw == pytest.approx(scored.table["nDTW"][row], rel=1e-12)
+    options: dict[str, Any] = {"missing": "skip", "start": "keep", "resamples": 1}
+    scored = evaluate(run, references, convention=convention, metrics="DTW,nDTW", **options)
+    known, queries = ws.load_references(references).episodes, ws.load_run(run).queries
+    for row, name in list(enumerate(scored.episodes))[::40]:
+        one = warp_episode(known[name], queries[name], convention=convention)
+        assert one.ndtw == pytest.approx(scored["nDTW"][row], rel=1e-12)
     words = ["align", str(run), one.episode, "-r", str(references), "--convention", convention]
     result = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "walk.pdf")])
     assert result.exit_code == 0, result.stderr

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +14,9 @@ from hypothesis import strategies as st
 
 import wayscore as ws
 from tests.oracles import paper
+from wayscore.convention import PAPER
+from wayscore.metrics import ALIASES, Episode, Measurements, find_metric, find_metrics
+from wayscore.metrics.registry import KNOWN
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 1.0, 2.0], nodes="abcdef")
 """a -1- b -2- c -1- d -2- e, and f on its own."""
@@ -171,3 +177,204 @@ def test_metrics_by_name() -> None:
         ws.score(references=[["a"]], queries=[["a"]], distance=LINE, metrics=["nDTV"])
     with pytest.raises(ws.OptionError, match="at least one metric"):
         ws.score(references=[["a"]], queries=[["a"]], distance=LINE, metrics=[])
+
+
+def measured(measure: Callable[[Episode], float], symbol: str = "mine") -> ws.Metric:
+    return ws.Metric(
+        symbol=symbol, name="Mine", direction="down", bounds=(0, math.inf), unit="m", formula="?", measure=measure
+    )
+
+
+def farthest(episode: Episode) -> float:
+    return float(episode.goal_distances().max())
+
+
+def test_a_metric_sees_one_episode() -> None:
+    seen: list[Episode] = []
+    table = ws.score(
+        references=[list("abc"), list("ab")],
+        queries=[list("abcde"), ["f"]],
+        distance=LINE,
+        threshold=2.0,
+        metrics=[measured(lambda episode: seen.append(episode) or farthest(episode)), "NE"],
+        convention=replace(PAPER, name="mine", stop="required"),
+        stopped=[True, None],
+        goals=[["c", "d"], []],
+        start_distances=[3.0, None],
+        episodes=["one", "two"],
+    )
+    assert table["mine"].tolist() == [3.0, math.inf]
+    assert table.undefined() == {"mine": 1, "NE": 1}
+    one, two = seen
+    assert (one.reference, one.query) == (list("abc"), list("abcde"))
+    assert (one.threshold, one.name, one.scene, one.stopped, one.goals) == (2.0, "one", None, True, ["c", "d"])
+    assert (one.start_distance, two.start_distance, two.stopped) == (3.0, None, None)
+    assert one.convention.stop == "required"
+    assert one.matrix().shape == (3, 5)
+    assert one.matrix() is one.matrix()
+    assert one.matrix()[-1].tolist() == one.goal_distances().tolist()
+    assert one.distance.pairs(one.encoded_query[:-1], one.encoded_query[1:]).tolist() == [1.0, 2.0, 1.0, 2.0]
+    assert repr(one) == "<Episode one: 3 x 5 nodes>"
+    with pytest.raises(ValueError, match="read-only"):
+        one.matrix()[0, 0] = 1.0
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2])
+@pytest.mark.parametrize("kind", ["graph", "table", "function", "points", "grid", "own"])
+def test_a_metric_of_one_episode_works_for_every_distance(kind: str, threads: int | None) -> None:
+    rng = np.random.default_rng(3)
+    if kind in ("points", "grid"):
+        paths = [rng.integers(0, 5, size=(n, 2)).astype(float) for n in (1, 4, 6, 3, 2, 5)]
+    else:
+        paths = [rng.choice(list("abcde"), n).tolist() for n in (1, 4, 6, 3, 2, 5)]
+
+    class Own:
+        fingerprint = "own"
+        encode, between, pairs = LINE.encode, LINE.between, LINE.pairs
+
+    distance = {
+        "graph": LINE,
+        "table": ws.Table(LINE.table, LINE.nodes),
+        "function": ws.Function(LINE.distance),
+        "points": None,
+        "grid": ws.Grid(np.ones((6, 6)), cell=1.0),
+        "own": Own(),
+    }[kind]
+    pairing = [0, 0, 1, 2, 2, 1]
+    table = ws.score(
+        references=paths[:3],
+        queries=paths,
+        pairing=pairing,
+        distance=distance,
+        metrics=[
+            measured(lambda e: e.goal_distances()[-1]),
+            measured(lambda e: e.matrix().min(axis=0).max(), "far"),
+            "NE",
+            "MD",
+        ],
+        threads=threads,
+    )
+    assert table["mine"].tolist() == table["NE"].tolist()
+    assert table["far"].tolist() == table["MD"].tolist()
+    if kind != "own":
+        decoded = ws.score(
+            references=paths[:3],
+            queries=paths,
+            pairing=pairing,
+            distance=distance,
+            metrics=[measured(lambda e: float(np.array_equal(e.query, paths[e.name])))],
+        )
+        assert decoded["mine"].all()
+
+
+def test_a_metric_of_one_episode_in_several_scenes() -> None:
+    other = ws.Graph.from_edges([("x", "y")], [7.0])
+    metric = measured(lambda e: e.goal_distances()[0] + 100 * (e.scene in ("s", 1)))
+    paths, scenes = [["a"], ["x", "y"], ["b", "c"]], ["r", "s", "r"]
+    by_name = ws.score(
+        references=paths, queries=paths, distance={"r": LINE, "s": other}, scenes=scenes, metrics=[metric]
+    )
+    assert by_name["mine"].tolist() == [0.0, 107.0, 2.0]
+    codes = ws.PathBatch(np.array([0, 0, 1, 1, 2], dtype=np.int32), np.array([0, 1, 3, 5]))
+    by_number = ws.score(
+        references=codes,
+        queries=codes,
+        distance=[LINE, other],
+        scenes=np.array([0, 1, 0]),
+        pairing=None,
+        metrics=(metric,),
+    )
+    assert by_number["mine"].tolist() == by_name["mine"].tolist()
+
+
+@pytest.mark.parametrize("value", [math.nan, None, "3", [1.0], np.nan, np.zeros(2)])
+def test_a_metric_that_returns_no_number(value: object) -> None:
+    with pytest.raises(ws.OptionError, match=r"metric mine, episode 7_1: the function returned .*; it must"):
+        ws.score(
+            references=["ab"],
+            queries=["ab"],
+            distance=LINE,
+            episodes=["7_1"],
+            metrics=[measured(lambda e: value)],  # type: ignore[arg-type, return-value]
+        )
+
+
+def computed(compute: Callable[[Measurements], object]) -> ws.Metric:
+    return ws.Metric("mine", "Mine", "down", (0, math.inf), "", "?", compute)  # type: ignore[arg-type]
+
+
+def test_a_formula_that_returns_no_numbers() -> None:
+    def call(metric: ws.Metric) -> None:
+        ws.score(references=["ab"] * 2, queries=["ab", "a"], distance=LINE, metrics=[metric])
+
+    with pytest.raises(ws.OptionError, match="metric mine, episode 1: the function returned nan"):
+        call(computed(lambda m: np.where(m.end > 0, np.nan, 0.0)))
+    with pytest.raises(ws.OptionError, match=r"metric mine: .*it must return one number for each of 2 episodes"):
+        call(computed(lambda m: np.zeros(3)))
+    with pytest.raises(ws.OptionError, match="in needs="):
+        call(computed(lambda m: m.reach))
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({}, "give either measure= .* or compute= .*; got neither"),
+        ({"measure": farthest, "compute": len}, "got both"),
+        ({"measure": 3}, "must be a function"),
+        ({"measure": farthest, "direction": "better"}, 'direction must be "up", "down" or None'),
+        ({"measure": farthest, "bounds": (1, 0)}, "bounds must be"),
+    ],
+)
+def test_metrics_that_make_no_sense(options: dict, match: str) -> None:
+    facts = {"symbol": "x", "name": "X", "direction": "up", "bounds": (0, 1), "unit": "", "formula": "x"}
+    with pytest.raises(ws.OptionError, match=f"metric 'x': .*{match}"):
+        ws.Metric(**{**facts, **options})
+
+
+def test_metrics_travel_between_processes() -> None:
+    for metric in KNOWN.values():
+        assert pickle.loads(pickle.dumps(metric)) == metric
+    assert find_metrics([pickle.loads(pickle.dumps(KNOWN["NE"])), "NE"]) == (KNOWN["NE"],)
+    assert pickle.loads(pickle.dumps(measured(farthest))).measure is farthest
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol"),
+    [
+        ("TL", "PL"),
+        ("trajectory_length", "PL"),
+        ("nav_error", "NE"),
+        ("OS", "OSR"),
+        ("oracle success rate", "OSR"),
+        ("success", "SR"),
+        ("ndtw", "nDTW"),
+        ("NDTW", "nDTW"),
+        ("sDTW", "SDTW"),
+        ("softspl", "SoftSPL"),
+        ("soft-spl", "SoftSPL"),
+        (" SPL ", "SPL"),
+    ],
+)
+def test_the_fields_other_names(name: str, symbol: str) -> None:
+    assert [metric.symbol for metric in find_metrics(name)] == [symbol]
+    assert ws.score(references=["a"], queries=["a"], distance=LINE, metrics=[name]).metrics == [symbol]
+
+
+def test_every_name_leads_to_a_metric() -> None:
+    assert set(ALIASES.values()) == set(KNOWN)
+
+
+def test_metrics_of_ones_own_are_known_to_their_table_only() -> None:
+    mine = measured(farthest)
+    table = ws.score(references=["ab"], queries=["ab"], distance=LINE, metrics=[mine, "nDTW"])
+    assert table.own_metrics == {"mine": mine}
+    assert table.metric("mine") is mine
+    assert table.metric("nDTW") is ws.METRICS["nDTW"]
+    assert find_metrics(["mine", "SR"], table.own_metrics) == (mine, ws.METRICS["SR"])
+    with pytest.raises(ws.OptionError, match=r"there is no metric 'mine'\. Known: PL"):
+        find_metrics("mine")
+    assert find_metric("mine").direction is None
+    with pytest.raises(ws.OptionError, match="two different metrics have the symbol 'mine'"):
+        find_metrics([mine, measured(len, "mine")])  # type: ignore[arg-type]
+    with pytest.raises(ws.OptionError, match="a metric is a symbol such as 'nDTW' or a Metric, got 3"):
+        find_metrics([3])  # type: ignore[list-item]

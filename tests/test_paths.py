@@ -99,3 +99,15 @@ def test_bad_paths() -> None:
         ws.PathBatch.from_points([[[[0]]]])
     with pytest.raises(ws.PathError, match="path 0, step 1: a node is a hashable label"):
         GRAPH.encode([["a", ["b"]]])
+
+
+def test_large_batches_are_shown_briefly() -> None:
+    assert repr(ws.PathBatch.from_points([np.zeros((900, 3))] * 900)) == "<PathBatch of 900 paths, 810000 points>"
+    assert repr(ws.PathBatch.from_labels(["ab", "c"])) == "<PathBatch of 2 paths, 3 nodes>"
+    assert repr(ws.PathBatch.from_arrow(pa.array([["a"]]))) == "<PathBatch of 1 paths, 1 nodes>"
+
+
+def test_coordinates_that_are_too_large() -> None:
+    for wrong in (1e151, -1e151, np.inf, -np.inf, np.nan):
+        with pytest.raises(ws.PathError, match=r"path 1, step 1: coordinates must be finite, and below 1e\+150"):
+            ws.PathBatch.from_points([[[0.0]], [[0.0], [wrong]]])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import wayscore as ws
 from tests.conftest import read_json
@@ -105,9 +105,9 @@ def test_the_command(ending: str, tmp_path: Path) -> None:
     assert references.format == "r4r"
     content = gzip.decompress(out.read_bytes()) if ending.endswith("gz") else out.read_bytes()
     assert json.loads(content)[1]["path"] == ["a", "b", "c"]
-    for wrong, match in (("r5r", "there is no recipe for 'r5r'"),):
+    for wrong, match in (("r5r", "must be r4r, not 'r5r'"),):
         refused = CliRunner().invoke(app, ["build", wrong, *words[2:]])
-        assert refused.exit_code == 1
+        assert refused.exit_code == 2
         assert match in refused.stderr
     nowhere = CliRunner().invoke(app, [*words[:-1], str(tmp_path / "no" / "r4r.json")])
     assert nowhere.exit_code == 1

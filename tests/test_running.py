@@ -115,7 +115,7 @@ def test_bad_steps() -> None:
     with pytest.raises(ws.UnknownNodeError, match="query step 1: node 'q' is not among the 5 nodes"):
         running.step("q")
     on_points = ws.RunningDTW(reference=[[0.0, 0.0]])
-    for wrong in ([0.0], [0.0, math.nan], "ab", None):
+    for wrong in ([0.0], [0.0, math.nan], "ab", None, [1e200, 0.0]):
         with pytest.raises(ws.PathError, match="query step 0 must be 2 finite coordinates"):
             on_points.step(wrong)
     with pytest.raises(ws.OptionError, match="threshold"):
@@ -142,6 +142,6 @@ def test_bad_batches() -> None:
     with pytest.raises(ws.OptionError, match="environment 2 is not one of the 2"):
         batch.reset(2)
     on_points = ws.RunningBatch(references=[np.zeros((1, 2))])
-    for wrong in ([[0.0]], [[math.inf, 0.0]], [["a", "b"]]):
+    for wrong in ([[0.0]], [[math.inf, 0.0]], [["a", "b"]], [[1e200, 0.0]]):
         with pytest.raises(ws.PathError, match="coordinates"):
             on_points.step(wrong)

@@ -296,3 +296,87 @@ def test_a_distance_of_ones_own_on_points() -> None:
     table = ws.score(references=[R], queries=[Q], distance=Taxi(), threshold=3.0)
     assert (table["PL"][0], table["NE"][0], table["DTW"][0]) == (4.0, 2.0, 2.0)
     assert table["SED"][0] == pytest.approx(1 - 1 / 2)
+
+
+@pytest.mark.parametrize(
+    ("paths", "distance"),
+    [
+        (np.zeros((3, 2)), None),
+        (np.zeros(3), None),
+        ([[0, 0], [1, 0]], None),
+        ([np.zeros(2), np.ones(2)], None),
+        ([0.0, 1.0], None),
+        (np.zeros((3, 2), dtype=int), LINE),
+        ([0, 1], ws.Function(lambda a, b: abs(a - b))),
+        ([(0, 0), (0, 1)], ws.Graph.from_edges([((0, 0), (0, 1))])),
+        (["hall", "attic"], ws.Graph.from_edges([("hall", "attic")])),
+        (np.array(["hall", "attic"]), ws.Graph.from_edges([("hall", "attic")])),
+    ],
+)
+def test_one_bare_path_is_refused(paths: Any, distance: Any) -> None:
+    with pytest.raises(ws.PathError, match=r"must be a list of paths, but this is a single path.*wrap it in a list"):
+        ws.score(references=paths, queries=paths, distance=distance)
+    wrapped = ws.score(references=[[[0.0, 0.0]]], queries=[[[0.0, 0.0]]]) if distance is None else None
+    assert wrapped is None or len(wrapped) == 1
+
+
+def test_lists_of_paths_of_any_kind_are_taken() -> None:
+    assert len(ws.score(references=np.zeros((3, 2, 2)), queries=np.zeros((3, 2, 2)))) == 3
+    assert len(ws.score(references=np.array([["a", "b"]]), queries=(("a", "b"),), distance=LINE)) == 1
+    assert len(ws.score(references=[[0, 3]], queries=[range(2)], distance=ws.Function(lambda a, b: abs(a - b)))) == 1
+    corner = ws.Graph.from_edges([((0, 0), (0, 1))])
+    assert len(ws.score(references=[((0, 0), (0, 1))], queries=[[(0, 0)]], distance=corner)) == 1
+    assert len(ws.score(references=[], queries=[])) == 0
+
+
+def test_what_is_no_list_of_paths_is_quoted_briefly() -> None:
+    class Loaded:
+        episodes: dict = {}  # noqa: RUF012
+
+    with pytest.raises(ws.OptionError, match=r"references is a Loaded, .* ws\.evaluate\(run, references, graphs\)"):
+        ws.score(references=Loaded(), queries=[])  # type: ignore[arg-type]
+    for wrong in (None, 3, "abc", {"1": ["a"]}, iter(())):
+        with pytest.raises(ws.PathError, match="references must be a list of paths or a PathBatch, got"):
+            ws.score(references=wrong, queries=[])  # type: ignore[arg-type]
+    with pytest.raises(ws.PathError) as caught:
+        ws.score(references=np.zeros((10**5, 2)), queries=[])
+    assert len(str(caught.value)) < 300
+    with pytest.raises(ws.OptionError) as refused:
+        ws.score(references=["a"], queries=["a"], distance=LINE, metrics=["x" * 10**5])
+    assert len(str(refused.value)) < 700
+
+
+@pytest.mark.parametrize("wrong", [[[1e200, 0.0]], [[math.inf, 0.0]], [[math.nan, 0.0]], [], [[0.0, 0.0, 0.0]]])
+def test_points_that_make_no_sense_name_the_episode(wrong: Any) -> None:
+    for kind in ("references", "queries"):
+        paths: dict[str, Any] = {"references": [[[0.0, 0.0]]] * 2, "queries": [[[0.0, 0.0]]] * 2}
+        paths[kind] = [[[0.0, 0.0]], wrong]
+        with pytest.raises(ws.PathError, match="episode e1"):
+            ws.score(**paths, episodes=["e0", "e1"])
+
+
+def test_goals_of_another_dimension() -> None:
+    paths = {"references": [[[0.0, 0.0]]], "queries": [[[0.0, 0.0]]]}
+    with pytest.raises(ws.PathError, match="episode 0, goals: points of 3 coordinates, but the query has 2"):
+        ws.score(**paths, goals=[[[0.0, 0.0, 0.0]]])  # type: ignore[arg-type]
+    deep = {"references": [[[0.0, 0.0, 9.0]]], "queries": [[[0.0, 0.0, 5.0]]]}
+    table = ws.score(**deep, goals=[[[3.0, 4.0, 1.0]]], convention="citynav", metrics="GP,NE")  # type: ignore[arg-type]
+    assert table.means() == {"GP": 0.0, "NE": 0.0}
+
+
+@pytest.mark.parametrize("convention", ["vlnce", "vlnce-exact", "cwp", "aerialvln", "paper"])
+def test_every_warping_is_computed_once(convention: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    for name in ("dtw_value", "fast_cost"):
+        real = getattr(parts, name)
+        monkeypatch.setattr(parts, name, lambda *args, name=name, real=real: calls.append(name) or real(*args))
+    real_measure = parts.Part.measure
+    monkeypatch.setattr(parts.Part, "measure", lambda *args: calls.append("measure") or real_measure(*args))
+    rng = np.random.default_rng(0)
+    R, Q, D = ([rng.normal(size=(n, 3)) for _ in range(2)] for n in (3, 6, 9))
+    ws.score(references=R, queries=Q, dense=D, convention=convention, start_distances=[1.0, 2.0])
+    expected = {"vlnce": ["fast_cost"] * 2, "vlnce-exact": ["dtw_value"] * 2, "cwp": ["fast_cost"] * 2}
+    assert calls == ["measure", *expected.get(convention, ["fast_cost"] * 2 if convention == "aerialvln" else [])]
+    calls.clear()
+    ws.score(references=R, queries=Q, dense=D, convention=convention, metrics="NE,SR")
+    assert calls == ["measure"]

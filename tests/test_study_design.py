@@ -282,11 +282,11 @@ def test_a_study_cut_short_is_refused(study: Study, tmp_path: Path) -> None:
             read_study(tmp_path / "x.json")
 
 
-def test_a_study_that_does_not_tell_how_cannot_be_rebuilt(study: Study, tmp_path: Path) -> None:
+def test_a_study_without_its_design_cannot_be_rebuilt(study: Study, tmp_path: Path) -> None:
     def forget(content: dict[str, Any]) -> None:
         content["how"] = {"from": "worlds"}
 
-    with pytest.raises(OptionError, match="does not tell the options"):
+    with pytest.raises(OptionError, match="has no saved design"):
         rebuild(read_study(change(study, tmp_path / "x.json", forget)))
 
 
@@ -323,7 +323,7 @@ ONE_BY_ONE = [[0], [1], [2], [3], [4]]
     [
         (answer([[0, 1, 2, 3]]), "line 2: an order names each of the queries 0 to 4 once, got [[0, 1, 2, 3]]"),
         (answer([[0], [1], [2], [3], [5]]), "names each of the queries 0 to 4 once"),
-        (answer([[0], [], [1], [2], [3], [4]]), "has no empty places"),
+        (answer([[0], [], [1], [2], [3], [4]]), "has no empty ranks"),
         (answer([[0, 1], [2], [3], [4]]), "queries 0 and 1 are tied, which the study does not allow"),
         (answer(ONE_BY_ONE, name="uc-99"), "the study has no set 'uc-99'"),
         (answer(ONE_BY_ONE, rater=""), "the rater has no name"),

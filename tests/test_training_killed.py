@@ -149,7 +149,7 @@ def files(course: Path) -> list[str]:
 
 def command(course: Path, out: Path, *words: str) -> list[str]:
     program = [sys.executable, "-c", "from wayscore.cli.app import main; main()", "train", str(out), *files(course)]
-    lengths = ["--imitation", "6", "--reinforcement", str(TOTAL - 6), "--every", str(EVERY), "--most-steps", "8"]
+    lengths = ["--imitation", "6", "--reinforcement", str(TOTAL - 6), "--every", str(EVERY), "--max-episode-steps", "8"]
     return [*program, "--held-out", "1", "--seed", "5", *lengths, *words]
 
 
@@ -220,7 +220,7 @@ def available(pipe: int) -> bytes:
 
 def walks(course: Path, agent: Path) -> bytes:
     """Return the result file of an agent's walks."""
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from wayscore.cli.app import app
 

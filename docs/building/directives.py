@@ -1,4 +1,4 @@
-"""What pages have computed for them: a line `<!-- name words -->` of a page becomes what the function `name` returns.
+"""Parts of pages that are computed: a line `<!-- name words -->` of a page becomes what the function `name` returns.
 
 Facts of metrics and conventions are read from the code, so that they are typed once.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,8 @@ from wayscore.convention import CHOICES, PAPER, Convention
 from wayscore.convention.presets import CONVENTIONS
 from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.metrics.extra import EXTRA
+from wayscore.metrics.registry import KNOWN
+from wayscore.metrics.trajectory import TRAJECTORY
 from wayscore.report.layout import number
 
 DIRECTIVE = re.compile(r"^<!-- ([a-z]+)((?: [\w-]+)*) -->$", re.MULTILINE)
@@ -58,8 +60,10 @@ RUNS: dict[str, tuple[str, str, str | None, float, tuple[str, ...]]] = {
     ),
     "flights": ("flown.jsonl", "flights.jsonl", None, 20.0, ("paper", "aerialvln", "openfly", "citynav")),
 }
-"""The run of the examples in its several guises, and the conventions that are meant for each."""
+"""The run of the examples in several formats, and the conventions that are meant for each."""
 READERS = {"objects": {"objects": "BBoxes.json"}}
+Means = dict[str, dict[str, "float | None"]]
+"""By convention and metric."""
 COLUMNS = ("PL", "NE", "ONE", "SR", "OSR", "SPL", "SED", "CLS", "nDTW", "SDTW")
 
 
@@ -76,15 +80,15 @@ def expand(text: str, folder: Path) -> str:
 
 
 def every_metric() -> dict[str, Metric]:
-    """Return the paper's metrics and the extra ones, by symbol."""
-    return {**METRICS, **EXTRA}
+    """Return all metrics, by symbol."""
+    return dict(KNOWN)
 
 
 def facts(_: Path, symbol: str) -> str:
     """Say what a metric is: name, formula, unit, bounds and direction."""
     metric = every_metric()[symbol]
-    told = f"{UNITS[metric.unit]} · {bounds(metric)} · {WORTH[metric.direction]}"
-    return f'<div class="facts">\n<p><b>{metric.name}</b></p>\n$${metric.formula}$$\n<p>{told}</p>\n</div>'
+    line = f"{UNITS[metric.unit]} · {bounds(metric)} · {WORTH[metric.direction]}"
+    return f'<div class="facts">\n<p><b>{metric.name}</b></p>\n$${metric.formula}$$\n<p>{line}</p>\n</div>'
 
 
 def bounds(metric: Metric) -> str:
@@ -103,23 +107,29 @@ def metrics(_: Path) -> str:
 
 
 def extras(_: Path) -> str:
-    """List the metrics that go by name only."""
-    rows = [
-        (f"[{m.symbol}](#{m.symbol.lower()})", m.name, f"${m.formula}$", m.unit or "%", _arrow(m))
-        for m in EXTRA.values()
-    ]
+    """List the metrics that evaluators print beside the paper's."""
+    return _by_name_only(EXTRA.values())
+
+
+def trajectories(_: Path) -> str:
+    """List the measures of trajectories."""
+    return _by_name_only(TRAJECTORY.values())
+
+
+def _by_name_only(metrics: Iterable[Metric]) -> str:
+    rows = [(f"[{m.symbol}](#{m.symbol.lower()})", m.name, f"${m.formula}$", m.unit or "%", _arrow(m)) for m in metrics]
     return _table(("metric", "name", "formula", "unit", "better"), rows)
 
 
 def conventions(_: Path) -> str:
-    """List all conventions, and in what each departs from the paper."""
+    """List all conventions, and how each differs from the paper."""
     rows = []
     for convention in CONVENTIONS.values():
         departures = convention.differences(PAPER)
         departures.pop("metrics", None)
-        told = "<br>".join(f"`{choice}` {_text(mine)}" for choice, (mine, _) in departures.items())
-        rows.append((f"`{convention.name}`", convention.about, told or "nothing"))
-    return _table(("convention", "whose it is", "departs from the paper in"), rows)
+        listed = "<br>".join(f"`{choice}` {_text(mine)}" for choice, (mine, _) in departures.items())
+        rows.append((f"`{convention.name}`", convention.about, listed or "nothing"))
+    return _table(("convention", "whose it is", "differs from the paper in"), rows)
 
 
 def choices(_: Path) -> str:
@@ -129,54 +139,52 @@ def choices(_: Path) -> str:
         users: dict[Any, list[str]] = {value: [] for value in CHOICES.get(choice, ())}
         for convention in CONVENTIONS.values():
             users.setdefault(getattr(convention, choice), []).append(convention.name)
-        told = "<br>".join(
+        listed = "<br>".join(
             f"{_text(value)}: {'the others' if value == getattr(PAPER, choice) else ', '.join(names) or 'none yet'}"
             for value, names in users.items()
         )
-        rows.append((f"`{choice}`", meaning, told))
-    return _table(("choice", "what it says", "who chooses what"), rows)
+        rows.append((f"`{choice}`", meaning, listed))
+    return _table(("choice", "meaning", "conventions"), rows)
 
 
 def meanings() -> dict[str, str]:
-    """Return what each choice says, from the docstring of `Convention`."""
+    """Return the meaning of each choice, from the docstring of `Convention`."""
     doc = inspect.getdoc(Convention) or ""
-    told = dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", doc.partition("Attributes:\n")[2], re.MULTILINE))
+    listed = dict(re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", doc.partition("Attributes:\n")[2], re.MULTILINE))
     named = [field.name for field in fields(Convention) if field.name not in ("name", "about", "metrics")]
-    return {name: " ".join(told[name].split()) for name in named}
+    return {name: " ".join(listed[name].split()) for name in named}
 
 
 def scores(folder: Path, kind: str) -> str:
-    """Score the run of the examples, in one of its guises, by every convention meant for it."""
+    """Score the run of the examples, in one of its formats, by every convention that is meant for it."""
     means = scored(folder, kind)
     paper = means["paper"]
     rows = []
     for name, found in means.items():
         printed = CONVENTIONS[name].metrics or tuple(METRICS)
         cells = [_cell(symbol, found, paper, printed) for symbol in COLUMNS]
-        besides = ", ".join(f"{symbol} {_number(symbol, found)}" for symbol in printed if symbol in EXTRA)
-        rows.append((f"`{name}`", *cells, besides))
-    head = ("convention", *COLUMNS, "besides")
+        others = ", ".join(f"{symbol} {_number(symbol, found)}" for symbol in printed if symbol in EXTRA)
+        rows.append((f"`{name}`", *cells, others))
+    head = ("convention", *COLUMNS, "also prints")
     if not any(row[-1] for row in rows):
         head, rows = head[:-1], [row[:-1] for row in rows]
     return _table(head, rows, right=COLUMNS)
 
 
 @cache
-def scored(folder: Path, kind: str) -> dict[str, dict[str, float]]:
+def scored(folder: Path, kind: str) -> Means:
     """Return means by convention, of all metrics that the table shows or the evaluator prints."""
-    from wayscore.formats import load_references
-    from wayscore.report import score_runs
+    import wayscore as ws
 
-    run, references, graphs, threshold, names = RUNS[kind]
-    settings = {name: folder / file for name, file in READERS.get(kind, {}).items()}
-    asked = load_references(folder / references, **settings)
+    run, file, graphs, threshold, names = RUNS[kind]
+    references = ws.load_references(folder / file, **{k: folder / v for k, v in READERS.get(kind, {}).items()})
+    where = None if graphs is None else folder / graphs
     found = {}
     for name in names:
         wanted = list(dict.fromkeys((*COLUMNS, *CONVENTIONS[name].metrics)))
-        options: dict[str, Any] = {"threshold": threshold} if name == "paper" else {}
-        where = None if graphs is None else folder / graphs
-        table = score_runs([folder / run], asked, graphs=where, convention=name, metrics=wanted, **options)[0].table
-        found[name] = table.means()
+        of_paper = threshold if name == "paper" else None
+        result = ws.evaluate(folder / run, references, where, convention=name, metrics=wanted, threshold=of_paper)
+        found[name] = result.means()
     return found
 
 
@@ -233,13 +241,13 @@ def _sections(command: Any, context: Any) -> dict[str, list[tuple[str, str, str]
     return found
 
 
-def _cell(symbol: str, found: dict[str, float], paper: dict[str, float], printed: Sequence[str]) -> str:
+def _cell(symbol: str, found: dict[str, float | None], paper: dict[str, float | None], printed: Sequence[str]) -> str:
     shown, usual = _number(symbol, found), _number(symbol, paper)
     text = shown if shown == usual else f"**{shown}**"
     return text if symbol in printed else f'<span class="unprinted">{text}</span>'
 
 
-def _number(symbol: str, found: dict[str, float]) -> str:
+def _number(symbol: str, found: dict[str, float | None]) -> str:
     return number(find_metrics([symbol])[0], found[symbol])
 
 
@@ -263,5 +271,5 @@ def _escaped(cell: str) -> str:
 
 DIRECTIVES: dict[str, Callable[..., str]] = {
     directive.__name__: directive
-    for directive in (facts, metrics, extras, conventions, choices, scores, rewards, commands)
+    for directive in (facts, metrics, extras, trajectories, conventions, choices, scores, rewards, commands)
 }

@@ -4,8 +4,8 @@ Pages are Markdown with fenced blocks, and a block's language says what is done 
 
 - one with `title="name"` is written to a file of that name; a `pyproject.toml` is installed, as far as its entry
   points go;
-- `python` is executed, in one namespace a page. With `>>>` it is a doctest; else, if lines end in `print(...)  # text`,
-  what is printed must be that text;
+- `python` is executed, in one namespace per page. With `>>>` it is a doctest; else, if lines end in
+  `print(...)  # text`, what is printed must be that text;
 - `sh` and `console` are run: every command must succeed. Of `console`, whose commands begin with `$`, the output is
   shown below each command;
 - `<!-- not run: reason -->` on the line above exempts a block.
@@ -20,12 +20,16 @@ import os
 import re
 import shlex
 import sys
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'title="([^"]+)"')
@@ -33,7 +37,7 @@ EXEMPT = re.compile(r"<!-- not run: (.+?) -->\n\Z")
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.*)$", re.MULTILINE)
 SHELL = ("sh", "console")
 COLUMNS = "84"
-"""How wide a terminal commands believe to have."""
+"""How wide the terminal of a command is."""
 
 
 class ExampleError(Exception):
@@ -169,7 +173,7 @@ class Runner:
             raise ExampleError(f"{where}: {report.getvalue()}")
 
     def _call(self, command: str, block: Block) -> str:
-        from typer.testing import CliRunner
+        from click.testing import CliRunner
 
         from wayscore.cli.app import app
 
@@ -186,13 +190,14 @@ class Runner:
     @contextlib.contextmanager
     def _within(self) -> Iterator[None]:
         """Work in the folder, which modules and installed packages are found in; forget its modules afterwards."""
-        before, modules = sys.path.copy(), dict(sys.modules)
+        before, modules, home = sys.path.copy(), dict(sys.modules), os.getcwd()
         self._names["__name__"] = "__main__"
         sys.path.insert(0, os.fspath(self.folder))
+        os.chdir(self.folder)
         try:
-            with contextlib.chdir(self.folder):
-                yield
+            yield
         finally:
+            os.chdir(home)
             sys.path[:] = before
             for name in [name for name, module in sys.modules.items() if self._is_ours(name, module, modules)]:
                 del sys.modules[name]

@@ -10,10 +10,11 @@ from typing import Any
 
 import workspace
 from directives import expand
-from examples import Runner
 from formulas import IN_TEXT, mathml
 from mkdocs.structure.files import File
 from pictures import PICTURES, svg
+
+from examples import Runner
 
 _folders: list[tempfile.TemporaryDirectory[str]] = []
 _formulas: dict[str, str] = {}

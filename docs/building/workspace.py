@@ -95,8 +95,8 @@ def _run(walk: dict[str, list[Any]]) -> bytes:
 def _stretched(content: bytes) -> bytes:
     viewpoints = json.loads(content)
     for viewpoint in viewpoints:
-        for place in (3, 7):
-            viewpoint["pose"][place] *= STRETCH
+        for entry in (3, 7):
+            viewpoint["pose"][entry] *= STRETCH
     return _json(viewpoints)
 
 
@@ -167,7 +167,7 @@ def _reverie(walks: dict[str, dict[str, list[Any]]]) -> dict[str, bytes]:
 
 
 def _continuous(walks: dict[str, dict[str, list[Any]]]) -> dict[str, bytes]:
-    """Write the walks in steps of 0.25 m, in Habitat's frame (y leads up) and in one where z does."""
+    """Write the walks in steps of 0.25 m, in Habitat's frame (y points up) and in one where z does."""
     rng = np.random.default_rng(0)
     episodes, dense, run, plain, walked = [], {}, {}, [], []
     for number, (name, task, words) in enumerate(_episodes(), start=1):
@@ -203,11 +203,11 @@ def _continuous(walks: dict[str, dict[str, list[Any]]]) -> dict[str, bytes]:
 
 def _strides(nodes: Floats, rng: np.random.Generator) -> Floats:
     """Walk along nodes: a little off their line, with turns on the spot at every node."""
-    places = [nodes[:1]]
+    points = [nodes[:1]]
     for start, end in pairwise(nodes):
         way = _even(np.stack((start, end)))[1:]
-        places += [np.repeat(places[-1][-1:], rng.integers(0, 4), axis=0), way + rng.normal(scale=0.08, size=way.shape)]
-    return np.concatenate(places)
+        points += [np.repeat(points[-1][-1:], rng.integers(0, 4), axis=0), way + rng.normal(scale=0.08, size=way.shape)]
+    return np.concatenate(points)
 
 
 def _even(nodes: Floats) -> Floats:
@@ -225,7 +225,7 @@ def _upright(points: Floats) -> list[list[float]]:
 
 
 def _streets(walks: dict[str, dict[str, list[Any]]]) -> dict[str, bytes]:
-    """Write the episodes of the first world as routes along streets, some of which lead one way only."""
+    """Write the episodes of the first world as routes along streets, some of which are one-way."""
     scan = "world1"
     graph = COURSE.worlds[scan].graph
     rng = np.random.default_rng(0)
@@ -258,11 +258,11 @@ def _flights(walks: dict[str, dict[str, list[Any]]]) -> dict[str, bytes]:
     rng = np.random.default_rng(0)
     flights, flown = [], []
     for number, (name, task, words) in enumerate(_episodes(), start=1):
-        asked, done = (CITY * _points(task.scan, path) for path in (task.path, walks["agent"][name]))
+        reference, query = (CITY * _points(task.scan, path) for path in (task.path, walks["agent"][name]))
         row = {"episode": number, "scene": task.scan, "path_id": task.path_id, "instruction": words}
-        flights.append({**row, "path": _aloft(asked, np.full(len(asked), ALTITUDE))})
-        heights = ALTITUDE + np.concatenate(([0.0], rng.normal(scale=6.0, size=len(done) - 1).cumsum()))
-        flown.append({"episode": number, "path": _aloft(done, heights)})
+        flights.append({**row, "path": _aloft(reference, np.full(len(reference), ALTITUDE))})
+        heights = ALTITUDE + np.concatenate(([0.0], rng.normal(scale=6.0, size=len(query) - 1).cumsum()))
+        flown.append({"episode": number, "path": _aloft(query, heights)})
     return {"flights.jsonl": _lines(flights), "flown.jsonl": _lines(flown)}
 
 

@@ -22,7 +22,7 @@ _HOMES = {
     "distances.graphs": ("load_graphs",),
     "distances.grid": ("Grid",),
     "distances.table": ("Table",),
-    "episodes.join": ("join",),
+    "episodes.pairing": ("join",),
     "episodes.references": ("Query", "Reference", "References", "Run"),
     "errors": (
         "DistanceError",
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from wayscore.distances.graphs import load_graphs as load_graphs
     from wayscore.distances.grid import Grid as Grid
     from wayscore.distances.table import Table as Table
-    from wayscore.episodes.join import join as join
+    from wayscore.episodes.pairing import join as join
     from wayscore.episodes.references import Query as Query
     from wayscore.episodes.references import Reference as Reference
     from wayscore.episodes.references import References as References

@@ -10,6 +10,7 @@ import difflib
 import re
 import reprlib
 from collections.abc import Iterable
+from typing import Any
 
 _OPTION = re.compile(r"<<(\w+)(?:=([^>]*))?>>")
 
@@ -129,3 +130,13 @@ def first_line(error: BaseException) -> str:
     """
     text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
     return text if len(text) <= 160 else text[:157] + "..."
+
+
+def need(package: str) -> Any:
+    """Import an optional package, or say how to install it."""
+    from importlib import import_module
+
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingPackageError(f"this needs {package}, which is not installed: pip install {package}") from None

@@ -152,9 +152,12 @@ class PathBatch:
 
     def check_finite(self, *, role: Role) -> None:
         """Raise a PathError that names the first point with a coordinate that is NaN, infinite or too large."""
-        if not self.places.size or (self.places.min() >= -LARGEST and self.places.max() <= LARGEST):
+        if np.vdot(self.places, self.places) <= LARGEST**2:  # one pass; a sum that is larger says nothing yet
             return
-        point = int(np.flatnonzero(~(np.abs(self.places) <= LARGEST).all(axis=1))[0])
+        wrong = ~(np.abs(self.places) <= LARGEST).all(axis=1)
+        if not wrong.any():
+            return
+        point = int(np.flatnonzero(wrong)[0])
         number = int(np.searchsorted(self.offsets, point, side="right")) - 1
         raise PathError(
             f"{path_name(role, number)}, step {point - int(self.offsets[number])}: coordinates must be finite, and "

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wayscore as ws
-from tests.browser.houses import HOSTILE, ISLAND, scored, summaries_of, write_one, write_two
-from wayscore.formats.graphs import distances_for
-from wayscore.report import compare_runs, score_runs, write_page
+from tests.browser.houses import HOSTILE, ISLAND, graphs_of, references_in, run_of, scored, write_one, write_two
+from wayscore.evaluation import compare, evaluate, load_result, pool
+from wayscore.report import render, write_page
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 Open = Callable[..., Any]
@@ -65,19 +66,21 @@ def warping(page: Any, which: int = 0) -> list[list[str]]:
 
 def test_the_means_are_those_that_the_terminal_prints(opened: Open, one: Path) -> None:
     page = opened(one).go()
-    _, summaries, _, _ = scored("noisy")
-    for symbol, interval in summaries[0].metrics.items():
+    (result,) = scored("noisy")
+    for symbol, mean in result.means().items():
         row = page.locator(".means tbody tr", has=page.get_by_text(symbol, exact=True))
-        shown = f"{100 * interval.mean:.1f}" if ws.METRICS[symbol].bounds == (0, 1) else f"{interval.mean:.2f}"
+        shown = f"{100 * (mean or 0):.1f}" if ws.METRICS[symbol].bounds == (0, 1) else f"{mean:.2f}"
         assert row.locator(".mean").text_content() == shown
-    assert page.locator(".signature code").text_content() == str(summaries[0].signature)
-    assert "no way exists" in page.locator("#means .note").first.text_content()
+        assert row.locator(".rest").count() == (symbol in result.undefined)
+    assert page.locator(".means .rest").first.text_content() == " (1 unreachable)"
+    assert page.locator(".signature code").text_content() == str(result.signature)
+    assert "left out of the mean PL (1), NE (1)" in page.locator("#means .note").first.text_content()
+    assert page.locator("#warnings").text_content() == result.warnings[0]
 
 
 def test_sorting(opened: Open, one: Path) -> None:
     page = opened(one).go()
-    runs, _, references, _ = scored("noisy")
-    table = runs[0].table
+    (table,), references = scored("noisy"), references_in()
     assert listed(page)[:3] == list(references.episodes)[:3]
     for symbol in ("nDTW", "PL"):
         choose(page, "Metric", symbol)
@@ -96,8 +99,7 @@ def test_sorting(opened: Open, one: Path) -> None:
 
 def test_filters(opened: Open, one: Path) -> None:
     page = opened(one).go()
-    runs, _, _, _ = scored("noisy")
-    table = runs[0].table
+    (table,) = scored("noisy")
     assert count(page) == "61 episodes"
     choose(page, "Scan", "cabin")
     assert count(page) == "20 of 61 episodes"
@@ -118,7 +120,7 @@ def test_filters(opened: Open, one: Path) -> None:
 
 def test_an_episode_by_keyboard(opened: Open, one: Path) -> None:
     page = opened(one).go()
-    runs, _, references, graphs = scored("noisy")
+    references = references_in()
     page.keyboard.press("/")
     page.keyboard.type("cabin_1")  # cabin_1 and cabin_10 to cabin_19
     assert count(page) == "11 of 61 episodes"
@@ -131,8 +133,8 @@ def test_an_episode_by_keyboard(opened: Open, one: Path) -> None:
     assert title(page) == "cabin_11"
     assert page.evaluate("document.activeElement.id") == "episode-title"
     reference = references.episodes["cabin_11"]
-    query = next(query for found, query in runs[0].joined.pairs if found.episode == "cabin_11")
-    found = ws.align(reference=reference.path, query=query.path, distance=graphs["cabin"])
+    query = run_of("noisy", references).queries["cabin_11"]
+    found = ws.align(reference=reference.path, query=query.path, distance=graphs_of()["cabin"])
     gaps = found.distances()[tuple(found.pairs.T)]
     assert [[row[0], row[1].split()[0], row[2].split()[0], row[3]] for row in warping(page)] == [
         [str(n + 1), str(i + 1), str(j + 1), f"{gap:.2f}"]
@@ -165,7 +167,7 @@ def test_words_from_files_are_only_words(opened: Open, one: Path) -> None:
     assert page.locator("img").count() == 0
 
 
-def test_where_no_way_leads_there_is_no_warping(opened: Open, one: Path) -> None:
+def test_unreachable_episodes_have_no_warping(opened: Open, one: Path) -> None:
     page = opened(one).go(f"#episode={ISLAND}")
     assert "no warping is finite" in page.locator(".warping").text_content()
     assert "∞" in page.locator(".tiles").text_content()
@@ -193,15 +195,14 @@ def test_floors_dim_each_other(opened: Open, one: Path) -> None:
 
 def test_a_click_on_a_bar_lists_its_episodes(opened: Open, one: Path) -> None:
     page = opened(one).go()
-    table = scored("noisy")[0][0].table
+    (table,) = scored("noisy")
     page.locator("#distributions figure", has_text="CLS").locator(".bin").last.click()
     assert count(page) == f"{(table['CLS'] >= 0.95).sum()} of 61 episodes"
 
 
 def test_two_runs(opened: Open, two: Path) -> None:
     page = opened(two).go()
-    runs, _, _, _ = scored("noisy", "overshoot")
-    first, second = (run.table for run in runs)
+    first, second = scored("noisy", "overshoot")
     gain = dict(zip(first.episodes, (second["nDTW"] - first["nDTW"]).round(4), strict=True))
     shown = [gain[name] for name in listed(page)]
     assert shown == sorted(shown, reverse=True)
@@ -234,14 +235,11 @@ def test_many_runs_have_a_chooser(opened: Open, tmp_path: Path) -> None:
     assert page.locator(".means tbody tr").count() == 4
 
 
-def test_runs_that_differ_in_what_they_answer(opened: Open, tmp_path: Path) -> None:
-    runs, _, references, graphs = scored("noisy", "shortest")
+def test_runs_that_answer_different_episodes(opened: Open, tmp_path: Path) -> None:
+    references = references_in()
     half = list(references.episodes)[::2]
-    answered = [
-        runs[0],
-        score_runs([_partly(runs[1], half)], references, graphs=graphs, policies={"missing": "skip"})[0],
-    ]
-    write_page(tmp_path / "page.html", answered, summaries_of(answered), references, graphs)
+    some = evaluate(run_of("shortest", references, half), references, graphs_of(), missing="skip", resamples=50)
+    write_page(tmp_path / "page.html", [*scored("noisy"), some])
     page = opened(tmp_path / "page.html").go()
     assert page.locator(".warning").count() > 0
     assert len(page.locator(".signature").all()) == 2
@@ -250,11 +248,76 @@ def test_runs_that_differ_in_what_they_answer(opened: Open, tmp_path: Path) -> N
     assert count(page) == f"{len(half)} of {len(references.episodes)} episodes"
 
 
-def _partly(run: Any, names: list[str]) -> Any:
-    from wayscore.episodes import Run
+def test_loaded_results_have_no_maps(opened: Open, tmp_path: Path) -> None:
+    live, other = scored("noisy", "overshoot")
+    other.save(tmp_path / "overshoot.parquet")
+    loaded = load_result(tmp_path / "overshoot.parquet")
+    comparison = compare([loaded, loaded.renamed("again")])
+    write_page(tmp_path / "loaded.html", comparison.results, comparison)
+    page = opened(tmp_path / "loaded.html").go("#episode=barn_7")
+    assert "hold scores but no paths" in page.locator("#episodes .note").first.text_content()
+    assert page.locator(".map").count() == 0
+    assert page.locator(".tiles").count() == 1
+    write_page(tmp_path / "mixed.html", [live, loaded])
+    page = opened(tmp_path / "mixed.html").go("#episode=barn_7")
+    assert page.locator(".detail .map svg").count() == 2  # the reference is known, and one of the walks
+    assert "loaded from a file" in page.locator(".warping").nth(1).text_content()
 
-    queries = {reference.episode: query for reference, query in run.joined.pairs if reference.episode in names}
-    return Run(run.name, "r2r", queries)
+
+def test_scores_of_other_evaluators(opened: Open, tmp_path: Path) -> None:
+    (tmp_path / "theirs.csv").write_text("episode,success,ndtw,ne\n1,1,0.5,1\n2,0,0.3,inf\n3,0,0.2,inf\n")
+    write_page(tmp_path / "page.html", [load_result(tmp_path / "theirs.csv")])
+    page = opened(tmp_path / "page.html").go()
+    assert "Scored by another evaluator." in page.locator("#lead").text_content()
+    assert not page.locator("#breakdown").is_visible()
+    assert count(page) == "3 episodes"
+
+
+def test_several_runs_of_one_agent(opened: Open, tmp_path: Path) -> None:
+    agent = pool([*scored("noisy"), *scored("noisy", seed=6)], "agent")
+    comparison = compare([agent, *scored("overshoot")])
+    write_page(tmp_path / "page.html", comparison.results, comparison)
+    page = opened(tmp_path / "page.html").go("#episode=barn_7")
+    assert "± " in page.locator(".means .rest").first.text_content()
+    assert "bootstrap of runs and episodes" in page.locator("#comparison > .note").text_content()
+    assert page.locator(".detail .map svg").count() == 2
+
+
+def test_nothing_defined(opened: Open, tmp_path: Path) -> None:
+    """Two agents that never get anywhere: means, differences and p-values that do not exist."""
+    references = ws.References("r", "r2r", {n: ws.Reference(n, "s", ["a", "b"], n) for n in "123"})
+    graphs = {"s": ws.Graph.from_edges([("a", "b"), ("x", "y")], [1.0, 1.0])}
+    runs = [{n: list(path) for n in "123"} for path in ("xy", "yx")]
+    results = [evaluate(run, references, graphs, start="keep", resamples=9) for run in runs]
+    comparison = compare(results, names=["one", "two"])
+    write_page(tmp_path / "page.html", comparison.results, comparison)
+    page = opened(tmp_path / "page.html").go()
+    row = page.locator(".means tbody tr", has=page.get_by_text("NE", exact=True))
+    assert row.locator(".mean").all_text_contents() == ["–", "–"]
+    row = page.locator(".tests tbody tr", has=page.get_by_text("NE", exact=True))
+    assert row.locator("td").nth(0).text_content() == "–"
+
+
+def test_a_page_without_episodes(opened: Open, tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", [replace(scored("noisy")[0], table=None)])
+    page = opened(tmp_path / "page.html").go()
+    assert "were not kept" in page.locator("#episodes").text_content()
+    assert not page.locator("#distributions").is_visible()
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#111111"])
+def test_the_table_of_a_notebook_is_readable(opened: Open, tmp_path: Path, background: str) -> None:
+    """The fragment brings no colours of its own: contrast is the notebook's, on white and on black."""
+    ink = "#111111" if background == "#ffffff" else "#eeeeee"
+    body = render(scored("noisy", "overshoot"), "html", split_by="scan")
+    style = f"background:{background};color:{ink}"
+    file = tmp_path / "notebook.html"
+    file.write_text(f'<!doctype html><html lang="en"><title>n</title><body style="{style}"><main>{body}', "utf-8")
+    window = opened(file)
+    window.page.goto(window.address)
+    window.page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = window.page.evaluate("axe.run({runOnly: ['color-contrast']})")
+    assert found["violations"] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -315,13 +378,11 @@ def test_without_a_program_there_is_a_table(opened: Open, one: Path) -> None:
 def test_real_agents(opened: Open, data: Path, tmp_path: Path) -> None:
     """2,349 episodes in eleven scans of several floors: two agents, of which only a few rows exist at once."""
     references = ws.load_references(data / "r2r" / "R2R_val_unseen.json.gz")
-    graphs = distances_for(references, data / "connectivity.tar.gz")
     files = [
         data / "predictions" / "r2r" / f"val_unseen_{agent}.json.gz" for agent in ("seq2seq_iter19000", "prevalent_add")
     ]
-    comparison = compare_runs(files, references, graphs=graphs, resamples=100)
-    runs = score_runs(files, references, graphs=graphs, shared=True)
-    write_page(tmp_path / "real.html", runs, comparison.summaries, references, graphs, comparison=comparison)
+    comparison = compare(files, references, data / "connectivity.tar.gz", resamples=100)
+    write_page(tmp_path / "real.html", comparison.results, comparison)
     page = opened(tmp_path / "real.html").go()
     assert count(page) == "2,349 episodes"
     assert len(listed(page)) < 40
@@ -331,8 +392,9 @@ def test_real_agents(opened: Open, data: Path, tmp_path: Path) -> None:
     page.keyboard.press("Enter")
     row = references.episodes[title(page)]
     assert page.locator("blockquote").text_content() == row.instruction
-    queries = [{found.episode: query for found, query in run.joined.pairs}[row.episode] for run in runs]
-    for which, query in enumerate(queries):
+    graphs = ws.load_graphs(data / "connectivity.tar.gz")
+    for which, file in enumerate(files):
+        query = ws.load_run(file).queries[row.episode]
         found = ws.align(reference=row.path, query=query.path, distance=graphs[row.scene])
         assert [pair[3] for pair in warping(page, which)] == [
             f"{gap:.2f}" for gap in found.distances()[tuple(found.pairs.T)]

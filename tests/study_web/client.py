@@ -74,9 +74,9 @@ def signed(page: str) -> dict[str, str]:
     return dict(HIDDEN.findall(page)[:2])
 
 
-def places(chosen: str = "12345") -> dict[str, str]:
-    """A place for each picture."""
-    return {f"place-{letter}": place for letter, place in zip(LETTERS, chosen, strict=True)}
+def ranks(chosen: str = "12345") -> dict[str, str]:
+    """A rank for each picture."""
+    return {f"rank-{letter}": rank for letter, rank in zip(LETTERS, chosen, strict=True)}
 
 
 class Person(Client):
@@ -100,5 +100,5 @@ class Person(Client):
 
     def answer(self, number: int = 1, chosen: str = "12345", **fields: str) -> Reply:
         """Send an order, with the form of the page or what is given instead of it."""
-        sent = {**self.form(number), **places(chosen), **fields}
+        sent = {**self.form(number), **ranks(chosen), **fields}
         return self.post(f"{self.home}/sets/{number}", sent)

@@ -25,7 +25,7 @@ def begin(page: Any, served: Served, rater: int) -> None:
     page.goto(served.server.links[rater])
     page.get_by_label("I have read this").check()
     with page.expect_navigation():
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
     page.get_by_role("link", name="Begin").click()
     page.wait_for_url("**/sets/1")
 
@@ -57,7 +57,7 @@ def drag(page: Any, letter: str, onto: str) -> None:
 
 def save(page: Any) -> None:
     with page.expect_navigation():
-        page.get_by_role("button", name="Save and go on").click()
+        page.get_by_role("button", name="Save and continue").click()
 
 
 def test_by_mouse(window: Open, strict: Served) -> None:
@@ -68,7 +68,7 @@ def test_by_mouse(window: Open, strict: Served) -> None:
     assert letters(page) == "EABCD"
     drag(page, "A", onto="D")
     assert letters(page) == "EBCDA"
-    assert page.locator("[data-letter=A] .place").text_content() == "5"
+    assert page.locator("[data-letter=A] .rank").text_content() == "5"
     save(page)
     assert page.url.endswith("/sets/2?saved=1")
     assert "Set 1 is saved." in page.get_by_role("status").first.text_content()
@@ -89,23 +89,23 @@ def test_by_keyboard_alone(window: Open, strict: Served) -> None:
     page.goto(strict.server.links[rater])
     reach("checkbox", "I have read this")
     press("Space")
-    reach("button", "Go on")
+    reach("button", "Continue")
     press("Enter")
     page.wait_for_url("**/instructions")
     reach("link", "Begin")
     press("Enter")
     page.wait_for_url("**/sets/1")
     said = page.locator(".said")
-    reach("button", "Picture C, place 3 of 5")
+    reach("button", "Picture C, rank 3 of 5")
     press("ArrowLeft")
     assert letters(page) == "ACBDE"
-    assert said.text_content() == "Picture C is now in place 2 of 5. Your order: A, C, B, D, E."
+    assert said.text_content() == "Picture C now has rank 2 of 5. Your order: A, C, B, D, E."
     assert page.evaluate("document.activeElement.closest('.card').dataset.letter") == "C"
     press("ArrowUp")
     press("ArrowUp")  # is first already
     assert letters(page) == "CABDE"
     assert said.text_content() == "Picture C is first already."
-    reach("button", "Picture E, place 5 of 5")
+    reach("button", "Picture E, rank 5 of 5")
     press("2")
     press("ArrowRight")
     press("ArrowDown")
@@ -114,7 +114,7 @@ def test_by_keyboard_alone(window: Open, strict: Served) -> None:
     press("End")
     assert letters(page) == "CABDE"
     assert page.locator(".said").get_attribute("aria-live") == "polite"
-    reach("button", "Save and go on")
+    reach("button", "Save and continue")
     press("Enter")
     page.wait_for_url("**/sets/2?saved=1")
     assert rows(strict.server, rater) == [(strict.items(rater)[0].set, groups(strict, rater, 1, *"CABDE"))]
@@ -168,17 +168,17 @@ def test_without_a_program(window: Open, strict: Served) -> None:
     begin(page, strict, rater)
     assert not page.locator(".grip").first.is_visible()
 
-    def choose(**places: str) -> None:
-        for letter, place in places.items():
-            page.get_by_label(f"Place of picture {letter}").select_option(place)
+    def choose(**ranks: str) -> None:
+        for letter, rank in ranks.items():
+            page.get_by_label(f"Rank of picture {letter}").select_option(rank)
         save(page)
 
     choose(A="2", B="1")
-    assert page.get_by_role("alert").text_content() == "Choose a place for pictures C, D and E, too."
-    assert page.get_by_label("Place of picture A").input_value() == "2"
+    assert page.get_by_role("alert").text_content() == "Choose a rank for pictures C, D and E as well."
+    assert page.get_by_label("Rank of picture A").input_value() == "2"
     choose(C="3", D="5", E="5")
     assert page.get_by_role("alert").text_content() == (
-        "Pictures D and E are both in place 5. Give each picture a place of its own."
+        "Pictures D and E both have rank 5. Give each picture its own rank."
     )
     assert rows(strict.server, rater) == []
     choose(D="4")
@@ -196,17 +196,17 @@ def test_ties(window: Open, ties: Served) -> None:
     page.keyboard.press("=")
     assert page.locator(".said").text_content().endswith("Your order: A equals B, C, D, E.")
     page.get_by_role("button", name="Picture E is as good as the one before it").click()
-    places = page.locator(".place").all_text_contents()
-    assert places == ["1=", "1=", "3", "4=", "4="]
+    ranks = page.locator(".rank").all_text_contents()
+    assert ranks == ["1=", "1=", "3", "4=", "4="]
     page.locator("[data-letter=C] .grip").focus()
     page.keyboard.press("2")  # lands amid A and B, and so with them
-    assert page.locator(".place").all_text_contents() == ["1=", "1=", "1=", "4=", "4="]
+    assert page.locator(".rank").all_text_contents() == ["1=", "1=", "1=", "4=", "4="]
     page.keyboard.press("End")  # leaves them, and is last alone
-    assert page.locator(".place").all_text_contents() == ["1=", "1=", "3=", "3=", "5"]
+    assert page.locator(".rank").all_text_contents() == ["1=", "1=", "3=", "3=", "5"]
     save(page)
     assert rows(ties.server, rater)[0][1] == groups(ties, rater, 1, "AB", "DE", "C")
     page.goto(f"{ties.server.links[rater]}/sets/1")
-    assert page.locator(".place").all_text_contents() == ["1=", "1=", "3=", "3=", "5"]
+    assert page.locator(".rank").all_text_contents() == ["1=", "1=", "3=", "3=", "5"]
     page.locator("[data-letter=E] [data-tie]").click()
     save(page)
     assert rows(ties.server, rater)[1][1] == groups(ties, rater, 1, "AB", "D", "E", "C")
@@ -215,8 +215,8 @@ def test_ties(window: Open, ties: Served) -> None:
 def test_ties_without_a_program(window: Open, ties: Served) -> None:
     rater, page = ties.fresh(), window(ties, java_script_enabled=False)
     begin(page, ties, rater)
-    for letter, place in zip(LETTERS, "31255", strict=True):
-        page.get_by_label(f"Place of picture {letter}").select_option(place)
+    for letter, rank in zip(LETTERS, "31255", strict=True):
+        page.get_by_label(f"Rank of picture {letter}").select_option(rank)
     save(page)
     assert rows(ties.server, rater)[0][1] == groups(ties, rater, 1, "B", "C", "A", "DE")
 
@@ -224,7 +224,7 @@ def test_ties_without_a_program(window: Open, ties: Served) -> None:
 def test_an_order_that_nobody_touched_is_asked_about(window: Open, strict: Served) -> None:
     rater, page = strict.fresh(), window(strict)
     begin(page, strict, rater)
-    button = page.get_by_role("button", name="Save and go on")
+    button = page.get_by_role("button", name="Save and continue")
     button.click()
     assert "You have not moved any picture." in page.locator(".said").text_content()
     assert rows(strict.server, rater) == []
@@ -260,9 +260,9 @@ def test_reload_and_resume(window: Open, strict: Served) -> None:
 def test_sending_twice_is_harmless(window: Open, strict: Served) -> None:
     rater, page = strict.fresh(), window(strict, java_script_enabled=False)
     begin(page, strict, rater)
-    for letter, place in zip(LETTERS, "12345", strict=True):
-        page.get_by_label(f"Place of picture {letter}").select_option(place)
-    page.get_by_role("button", name="Save and go on").dblclick()
+    for letter, rank in zip(LETTERS, "12345", strict=True):
+        page.get_by_label(f"Rank of picture {letter}").select_option(rank)
+    page.get_by_role("button", name="Save and continue").dblclick()
     page.wait_for_url("**/sets/2?saved=1")
     page.wait_for_load_state()
     assert len(rows(strict.server, rater)) == 1
@@ -279,7 +279,7 @@ def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, 
     with admin.expect_navigation():
         admin.get_by_role("button", name="Sign in").click()
     row = admin.locator("tbody tr", has=admin.get_by_role("rowheader", name=str(rater), exact=True))
-    assert "not begun" in row.text_content()
+    assert "not started" in row.text_content()
     begin(page, strict, rater)
     items = strict.items(rater)
     for _ in items:
@@ -346,9 +346,9 @@ def test_nothing_serious_stands_in_the_way(window: Open, ties: Served, scheme: s
     page = window(ties, color_scheme=scheme, bypass_csp=True, **(PHONE if view == "phone" else {}))
     found = []
     link = ties.server.links[rater]
-    pages = [link, "/instructions", "/sets/1", "/pause", "/nowhere", "/done"]
+    pages = [link, "/instructions", "/sets/1", "/pause", "/nowhere", "/finished"]
     for path in pages:
-        if path == "/done":
+        if path == "/finished":
             for _ in ties.items(rater):
                 page.locator("[data-letter=D] .grip").focus()
                 page.keyboard.press("1")
@@ -363,7 +363,7 @@ def test_nothing_serious_stands_in_the_way(window: Open, ties: Served, scheme: s
         if path == link:
             page.get_by_label("I have read this").check()
             with page.expect_navigation():
-                page.get_by_role("button", name="Go on").click()
+                page.get_by_role("button", name="Continue").click()
         elif path == "/nowhere":
             page.goto(f"{link}/sets/1")
     for path in ("/", "/admin/login"):

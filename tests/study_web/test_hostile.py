@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from tests.study_web.client import Client, Person, Reply, places, signed
+from tests.study_web.client import Client, Person, Reply, ranks, signed
 from tests.study_web.conftest import Served
 from tests.study_web.looking import everything, rows
 from tests.study_web.servers import ADMIN_SECRET, Server
@@ -89,9 +89,9 @@ TOKENS = ("A" * 43, "A" * 42, "A" * 44, "", "..", "%00", "%2e%2e", "' OR 1=1 --"
 def test_forged_links(served: Served, person: Person, number: int) -> None:
     stranger = Client(served.server, f"127.0.2.{number + 1}")
     home = f"/r/{quote(TOKENS[number], safe='%')}"
-    for path in ("", "/consent", "/sets/2", "/done"):
+    for path in ("", "/consent", "/sets/2", "/finished"):
         assert stranger.get(home + path).status == 404
-    assert stranger.post(f"{home}/sets/2", {**person.form(2), **places()}).status == 404
+    assert stranger.post(f"{home}/sets/2", {**person.form(2), **ranks()}).status == 404
 
 
 def test_a_replaced_link_is_void(served: Served, person: Person, admin: Client) -> None:
@@ -100,7 +100,7 @@ def test_a_replaced_link_is_void(served: Served, person: Person, admin: Client) 
     assert reply.status == 200
     before = everything(served.server)
     assert person.get(person.home).status == 404
-    assert person.post(f"{person.home}/sets/2", {**form, **places()}).status == 404
+    assert person.post(f"{person.home}/sets/2", {**form, **ranks()}).status == 404
     assert everything(served.server) == before
 
 
@@ -109,7 +109,7 @@ def test_links_of_another_study(served: Served, person: Person, ties: Served) ->
     assert Client(served.server).get(f"/r/{ties.server.token(1)}").status == 404
     foreign = Person(ties.server, ties.fresh())
     foreign.agree()
-    reply = person.post(f"{person.home}/sets/2", {**foreign.form(1), **places()})
+    reply = person.post(f"{person.home}/sets/2", {**foreign.form(1), **ranks()})
     assert reply.status == 403
 
 
@@ -145,7 +145,7 @@ def _tampered(form: dict[str, str]) -> dict[str, str]:
 )
 @pytest.mark.usefixtures("unchanged")
 def test_forged_forms(person: Person, spoil: Callable[[dict[str, str]], dict[str, str]]) -> None:
-    reply = person.post(f"{person.home}/sets/2", {**spoil(person.form(2)), **places()})
+    reply = person.post(f"{person.home}/sets/2", {**spoil(person.form(2)), **ranks()})
     assert reply.status == 403
 
 
@@ -154,10 +154,10 @@ def test_forms_of_others(served: Served, person: Person) -> None:
     other.agree()
     other.answer(1)
     before = everything(served.server)
-    assert person.post(f"{person.home}/sets/2", {**other.form(2), **places()}).status == 403
-    assert person.post(f"{person.home}/sets/2", {**person.form(1), **places()}).status == 403
+    assert person.post(f"{person.home}/sets/2", {**other.form(2), **ranks()}).status == 403
+    assert person.post(f"{person.home}/sets/2", {**person.form(1), **ranks()}).status == 403
     consent = signed(person.get(f"{person.home}/consent").text)
-    assert person.post(f"{person.home}/sets/2", {**consent, **places()}).status == 403
+    assert person.post(f"{person.home}/sets/2", {**consent, **ranks()}).status == 403
     assert everything(served.server) == before
 
 
@@ -166,7 +166,7 @@ def test_stale_forms(served: Served, person: Person) -> None:
     """A form of the day before yesterday is shown again, with the order that was sent and a form of today."""
     name = served.items(person.rater)[1].set
     old = Signer(key_of(served.server), now=lambda: time.time() - 2 * FORM_AGE)
-    sent = {**old.form("answer", str(person.rater), name), **places("54321")}
+    sent = {**old.form("answer", str(person.rater), name), **ranks("54321")}
     reply = person.post(f"{person.home}/sets/2", sent)
     assert reply.status == 422
     assert "open for more than a day" in reply.text
@@ -177,19 +177,19 @@ def test_stale_forms(served: Served, person: Person) -> None:
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 @pytest.mark.usefixtures("unchanged")
 def test_forms_sent_by_other_sites(person: Person, site: str) -> None:
-    sent = {**person.form(2), **places()}
+    sent = {**person.form(2), **ranks()}
     assert person.post(f"{person.home}/sets/2", sent, Sec_Fetch_Site=site).status == 403
 
 
 def test_a_form_is_good_once(served: Served, person: Person) -> None:
     form = person.form(2)
-    first = person.post(f"{person.home}/sets/2", {**form, **places("21345")})
+    first = person.post(f"{person.home}/sets/2", {**form, **ranks("21345")})
     before = everything(served.server)
-    again = person.post(f"{person.home}/sets/2", {**form, **places("21345")})
+    again = person.post(f"{person.home}/sets/2", {**form, **ranks("21345")})
     assert (first.status, again.status) == (303, 303)
-    other = person.post(f"{person.home}/sets/2", {**form, **places("54321")})
+    other = person.post(f"{person.home}/sets/2", {**form, **ranks("54321")})
     assert other.status == 409
-    assert "An order was saved from this page before" in other.text
+    assert "An order was already saved from this page" in other.text
     assert everything(served.server) == before
 
 
@@ -199,7 +199,7 @@ def test_nobody_answers_before_agreeing(served: Served, person: Person) -> None:
     assert new.get(f"{new.home}/sets/1").headers["location"] == f"{new.home}/consent"
     item = served.items(new.rater)[0]
     form = Signer(key_of(served.server)).form("answer", str(new.rater), item.set)
-    reply = new.post(f"{new.home}/sets/1", {**form, **places()})
+    reply = new.post(f"{new.home}/sets/1", {**form, **ranks()})
     assert (reply.status, reply.headers["location"]) == (303, f"{new.home}/consent")
     page = new.get(f"{new.home}/consent").text
     for agree in ({}, {"agree": ""}, {"agree": "no"}, {"agree": SCRIPT}):
@@ -212,9 +212,9 @@ def test_nobody_answers_before_agreeing(served: Served, person: Person) -> None:
 def test_nobody_runs_ahead(served: Served, person: Person) -> None:
     name = served.items(person.rater)[2].set
     form = Signer(key_of(served.server)).form("answer", str(person.rater), name)
-    reply = person.post(f"{person.home}/sets/3", {**form, **places()})
+    reply = person.post(f"{person.home}/sets/3", {**form, **ranks()})
     assert (reply.status, reply.headers["location"]) == (303, f"{person.home}/sets/2")
-    assert person.get(f"{person.home}/done").headers["location"] == f"{person.home}/sets/2"
+    assert person.get(f"{person.home}/finished").headers["location"] == f"{person.home}/sets/2"
 
 
 @pytest.mark.parametrize("number", ["0", "4", "-1", "99999999999999999999999", "1.0", "1e0", "one", "%31'", "٢"])
@@ -222,7 +222,7 @@ def test_nobody_runs_ahead(served: Served, person: Person) -> None:
 def test_sets_that_there_are_not(person: Person, number: str) -> None:
     path = f"{person.home}/sets/{quote(number, safe='%')}"
     assert person.get(path).status == 404
-    assert person.post(path, {**person.form(2), **places()}).status == 404
+    assert person.post(path, {**person.form(2), **ranks()}).status == 404
 
 
 # Orders
@@ -246,13 +246,13 @@ def test_sets_that_there_are_not(person: Person, number: str) -> None:
 )
 @pytest.mark.usefixtures("unchanged")
 def test_orders_that_are_none(person: Person, chosen: list[str]) -> None:
-    fields = dict(zip(places(), chosen, strict=True))
+    fields = dict(zip(ranks(), chosen, strict=True))
     reply = person.post(f"{person.home}/sets/2", {**person.form(2), **fields})
     assert reply.status == 422
     assert 'role="alert"' in reply.text
 
 
-@pytest.mark.parametrize("field", ["place-A", "place-E", "seconds", "form", "csrf"])
+@pytest.mark.parametrize("field", ["rank-A", "rank-E", "seconds", "form", "csrf"])
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_words_in_fields_are_only_words(served: Served, person: Person, field: str, payload: str) -> None:
     before = everything(served.server)
@@ -280,11 +280,11 @@ def test_words_in_the_address_are_only_words(person: Person, payload: str) -> No
 
 @pytest.mark.usefixtures("unchanged")
 def test_more_than_a_form_has(person: Person) -> None:
-    form = list({**person.form(2), **places()}.items())
+    form = list({**person.form(2), **ranks()}.items())
     address = f"{person.home}/sets/2"
-    assert person.post(address, [*form, ("place-A", "1")]).status == 400
+    assert person.post(address, [*form, ("rank-A", "1")]).status == 400
     assert person.post(address, [*form, ("rater", "1")]).status == 400
-    assert person.post(address, [*form, *(("place-A", "1") for _ in range(200))]).status == 400
+    assert person.post(address, [*form, *(("rank-A", "1") for _ in range(200))]).status == 400
     assert person.post(address, [*form, ("groups", "[[0],[1],[2],[3],[4]]")]).status == 400
 
 
@@ -292,10 +292,10 @@ def test_more_than_a_form_has(person: Person) -> None:
 def test_huge_forms(person: Person) -> None:
     address = f"{person.home}/sets/2"
     kind = {"Content_Type": "application/x-www-form-urlencoded"}
-    filled = "&".join(f"{name}={value}" for name, value in {**person.form(2), **places()}.items())
+    filled = "&".join(f"{name}={value}" for name, value in {**person.form(2), **ranks()}.items())
     assert person.send("POST", address, (filled + "&seconds=" + "1" * MOST_BYTES).encode(), **kind).status == 413
     head = f"POST {address} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind['Content_Type']}\r\n"
-    declared = person.raw(f"{head}Content-Length: 99999999999\r\n\r\nplace-A=1".encode())
+    declared = person.raw(f"{head}Content-Length: 99999999999\r\n\r\nrank-A=1".encode())
     assert declared.startswith(b"HTTP/1.1 413 ")
     pieces = b"".join(b"400\r\n" + b"1" * 1024 + b"\r\n" for _ in range(2000)) + b"0\r\n\r\n"
     streamed = person.raw(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + pieces)
@@ -306,11 +306,11 @@ def test_huge_forms(person: Person) -> None:
 @pytest.mark.parametrize("kind", ["application/json", "multipart/form-data; boundary=x", "text/plain", ""])
 @pytest.mark.usefixtures("unchanged")
 def test_forms_of_another_kind(person: Person, kind: str) -> None:
-    filled = "&".join(f"{name}={value}" for name, value in {**person.form(2), **places()}.items())
+    filled = "&".join(f"{name}={value}" for name, value in {**person.form(2), **ranks()}.items())
     assert person.send("POST", f"{person.home}/sets/2", filled.encode(), Content_Type=kind).status == 415
 
 
-@pytest.mark.parametrize("body", [b"\xff\xfe", b"place-A=%ff", b"place-A", b"&&&&", b"=1", b"a=1;b=2", b"%", b"\x00"])
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"rank-A=%ff", b"rank-A", b"&&&&", b"=1", b"a=1;b=2", b"%", b"\x00"])
 @pytest.mark.usefixtures("unchanged")
 def test_bodies_that_are_no_forms(person: Person, body: bytes) -> None:
     kind = {"Content_Type": "application/x-www-form-urlencoded"}
@@ -355,7 +355,7 @@ def test_no_way_out_of_the_site(served: Served, person: Person, path: str) -> No
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"])
 @pytest.mark.usefixtures("unchanged")
 def test_wrong_methods(served: Served, person: Person, method: str) -> None:
-    gets = ["/", person.home, *(f"{person.home}/{page}" for page in ("instructions", "pause", "done"))]
+    gets = ["/", person.home, *(f"{person.home}/{page}" for page in ("instructions", "pause", "finished"))]
     gets += ["/admin", "/admin/answers.jsonl", "/static/study.css"]
     posts = ["/admin/logout", "/admin/link"]
     both = [f"{person.home}/consent", f"{person.home}/sets/2", "/admin/login"]
@@ -498,7 +498,7 @@ def test_links_are_not_guessed_by_trying(served: Served) -> None:
 
 def test_every_response_has_the_headers_of_safety(served: Served, person: Person, admin: Client) -> None:
     replies: list[tuple[str, Reply]] = [(path, person.get(path)) for path in ("/", "/nowhere", "/static/study.css")]
-    pages = ("", "/consent", "/instructions", "/sets/1", "/sets/2", "/sets/9", "/pause", "/done")
+    pages = ("", "/consent", "/instructions", "/sets/1", "/sets/2", "/sets/9", "/pause", "/finished")
     replies += [(page, person.get(person.home + page)) for page in pages]
     replies += [(path, admin.get(path)) for path in ("/admin", "/admin/login", "/admin/answers.jsonl", "/admin/link")]
     replies.append(("/sets/2", person.post(f"{person.home}/sets/2", {})))
@@ -556,7 +556,7 @@ def test_words_of_a_study_are_only_words(tmp_path: Path) -> None:
         pages += [person.get(f"{person.home}/{page}").text for page in ("instructions", "sets/1", "pause")]
         assert person.answer(1, "11223").status == 303
         assert person.answer(2, "54321").status == 303
-        pages.append(person.get(f"{person.home}/done").text)
+        pages.append(person.get(f"{person.home}/finished").text)
         admin = Client(server)
         page = admin.get("/admin/login").text
         assert admin.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET}).status == 303

@@ -116,7 +116,7 @@ def test_a_database_that_is_gone(tmp_path: Path) -> None:
             server = Server(tmp_path / "study.json", tmp_path, database=url)
             person = Person(server, 1)
             person.agree()
-            sent = {**person.form(1), "place-A": "1", "place-B": "2", "place-C": "3", "place-D": "4", "place-E": "5"}
+            sent = {**person.form(1), "rank-A": "1", "rank-B": "2", "rank-C": "3", "rank-D": "4", "rank-E": "5"}
         reply = person.post(f"{person.home}/sets/1", sent)
         assert reply.status == 503
         assert "could not reach its database" in reply.text

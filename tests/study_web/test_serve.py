@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from tests.study_web.client import Person, Reply
 from tests.study_web.servers import Server
@@ -172,7 +172,7 @@ def test_mistakes_are_told_in_a_sentence(
     with pytest.raises(OptionError, match="has 5 characters"):
         serving.serve(file, port=0)
     result = CliRunner().invoke(app, ["study", "export", str(tmp_path / "small.json"), "--database", "none.sqlite"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
 
 
 def test_packages_that_are_missing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

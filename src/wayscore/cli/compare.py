@@ -11,7 +11,7 @@ import click
 from wayscore.cli import options
 from wayscore.cli.inputs import split_name
 from wayscore.cli.options import FORMATS
-from wayscore.cli.output import progress, show, warn
+from wayscore.cli.output import FOR_PROGRAMS, progress, show, warn
 from wayscore.cli.verb import argument, option, verb
 
 
@@ -65,4 +65,5 @@ def compare(
 
         write_page(html, found.results, comparison=found)
     show(lambda width, color: render_comparison(found, form, width=width, color=color))
-    warn(found.warnings)
+    if form in FOR_PROGRAMS:
+        warn(found.warnings)

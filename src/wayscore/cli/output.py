@@ -15,6 +15,8 @@ import click
 
 PLAIN = str.maketrans({"─": "-", "↑": "^", "↓": "v", "…": "~", "–": "-", "−": "-", "“": '"', "”": '"', "’": "'"})
 """What is printed where a terminal has only ASCII."""
+FOR_PROGRAMS = ("json", "csv")
+"""Forms that nobody reads, so that warnings are printed on standard error too; the others have them below the table."""
 PATIENCE = 0.5
 """Seconds of work before a progress bar is shown."""
 WIDTH = 100

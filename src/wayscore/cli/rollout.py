@@ -20,7 +20,7 @@ from wayscore.errors import OptionError
 @options.data
 @options.views
 @options.instruction_words
-@option("--most-steps", type=int, help="Moves of an episode at most; as in training by default.")
+@option("--max-episode-steps", type=int, help="Moves of an episode at most; as in training by default.")
 @options.out("Result file to write.", required=True)
 def rollout(
     agent: Path,
@@ -29,7 +29,7 @@ def rollout(
     reader: dict[str, str],
     views: Path | None,
     words: int,
-    most_steps: int | None,
+    max_episode_steps: int | None,
     out: Path,
 ) -> None:
     """Let a trained agent walk every episode, and write its walks in the R2R result format."""
@@ -50,7 +50,7 @@ def rollout(
             f"{'give them with --views TAR' if policy.shape.seen else 'leave --views out'}"
         )
     tasks, sight = tasks_for(*load(references, graphs, reader), vocabulary, words=words, views=views)
-    recipe = recipe if most_steps is None else replace(recipe, max_episode_steps=most_steps)
+    recipe = recipe if max_episode_steps is None else replace(recipe, max_episode_steps=max_episode_steps)
     paths = walk_all(policy, tasks, recipe, sight)
     run = [
         {"instr_id": name, "trajectory": [[node, 0.0, 0.0] for node in path]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wayscore.cli import options
 from wayscore.cli.inputs import by_agent, file_name, load, named_runs, stem, with_name
 from wayscore.cli.options import FILE, FORMATS, OneOf
-from wayscore.cli.output import Progress, progress, show, warn
+from wayscore.cli.output import FOR_PROGRAMS, Progress, progress, show, warn
 from wayscore.cli.verb import argument, option, verb
 
 if TYPE_CHECKING:
@@ -69,9 +69,12 @@ def score(
     if html is not None:
         from wayscore.report import write_page
 
-        write_page(html, results)
+        write_page(html, results, split_by=split_by)
     show(lambda width, color: render(results, form, width=width, color=color, split_by=split_by, sort=sort))
-    warn(warning for result in results for warning in result.warnings)
+    if form in FOR_PROGRAMS:
+        from wayscore.report.notes import warnings_of
+
+        warn(warnings_of(results))
 
 
 def score_agents(

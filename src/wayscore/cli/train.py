@@ -42,7 +42,7 @@ from wayscore.errors import MissingPackageError, OptionError
 )
 @option("--start", type=FILE, metavar="DIR", section="Training", help="Folder whose policy to begin with.")
 @option("--held-out", type=int, default=8, section="Training", help="Houses that are kept for evaluation.")
-@option("--most-steps", type=int, default=10, section="Training", help="Moves of an episode at most.")
+@option("--max-episode-steps", type=int, default=10, section="Training", help="Moves of an episode at most.")
 @options.instruction_words
 @option("--every", type=int, default=250, section="Training", help="Updates between evaluations and checkpoints.")
 @option("--seed", type=int, default=0, section="Training", help="Random seed of the training.")
@@ -60,7 +60,7 @@ def train(
     reinforcement: int,
     start: Path | None,
     held_out: int,
-    most_steps: int,
+    max_episode_steps: int,
     words: int,
     every: int,
     seed: int,
@@ -92,7 +92,7 @@ def train(
         imitation=imitation,
         reinforcement=reinforcement,
         threshold=WORLD_THRESHOLD if worlds else 3.0,
-        max_episode_steps=most_steps,
+        max_episode_steps=max_episode_steps,
         every=every,
         seed=seed,
     )

@@ -24,7 +24,7 @@ def read_convention(path: Path, find: Callable[[str], Convention]) -> Convention
         path: the file; the convention has its name.
         find: returns the convention that the file says it changes.
     """
-    if sys.version_info >= (3, 11):  # noqa: UP036
+    if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib

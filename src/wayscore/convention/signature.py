@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from wayscore.errors import FormatError
+from wayscore.errors import FormatError, shortened
 
 SHORT = MappingProxyType(
     {
@@ -21,6 +21,7 @@ SHORT = MappingProxyType(
         "distance": "d",
         "references": "r",
         "episodes": "n",
+        "runs": "runs",
         "cluster": "cl",
         "missing": "miss",
         "unknown": "unk",
@@ -68,12 +69,12 @@ class Signature:
             key, colon, value = part.partition(":")
             key = _LONG.get(key, key)
             if not colon or key not in SHORT or key in fields:
-                raise FormatError(f"a signature is made of key:value parts, each key once, got {part!r}")
+                raise FormatError(f"a signature is made of key:value parts, each key once, got {shortened(part)}")
             fields[key] = value
         return cls({key: fields[key] for key in SHORT if key in fields})
 
     def differences(self, other: Signature) -> dict[str, tuple[str, str]]:
-        """Return the keys in which two signatures differ, with both values ("" where one lacks the key).
+        """Return the keys in which two signatures differ, with both values ("" where one does not have the key).
 
         >>> Signature({"threshold": "3"}).differences(Signature({"threshold": "2"}))
         {'threshold': ('3', '2')}

@@ -51,11 +51,11 @@ class Distance:
         return places if places.ndim == 2 else places.tolist()
 
     def between(self, a: Places, b: Places) -> Floats:
-        """Return the (len(a), len(b)) distances from each place of `a` to each of `b`."""
+        """Return the (len(a), len(b)) distances from each node or point of `a` to each of `b`."""
         raise NotImplementedError
 
     def pairs(self, a: Places, b: Places) -> Floats:
-        """Return the (len(a),) distances from each place of `a` to the one of `b` at the same position."""
+        """Return the (len(a),) distances from each node or point of `a` to its partner in `b`."""
         raise NotImplementedError
 
 
@@ -81,7 +81,7 @@ class _Adapted(Distance):
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
-        """That of the object, when it is asked for: a large table is slow to hash."""
+        """That of the object, when it is used: a large table is slow to hash."""
         return str(self.given.fingerprint)
 
 

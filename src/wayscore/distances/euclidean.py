@@ -42,9 +42,10 @@ class Euclidean(Distance):
     def pairs(self, a: Places, b: Places) -> Floats:
         """Return the distance of each point of `a` to its partner in `b`."""
         squares = np.zeros(len(a))
-        for axis in range(a.shape[1]):
-            difference = a[:, axis] - b[:, axis]
-            squares += difference * difference
+        with np.errstate(over="ignore"):  # squares that overflow are infinite, and found out by that
+            for axis in range(a.shape[1]):
+                difference = a[:, axis] - b[:, axis]
+                squares += difference * difference
         return np.sqrt(squares)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places
+from wayscore.distances.edges import checked_edge, checked_lengths
 from wayscore.distances.labels import encode_labels, unknown_node
 from wayscore.errors import DistanceError, PathError, shortened
 from wayscore.paths import PathBatch, Paths, Role
@@ -94,13 +95,13 @@ class Graph(Distance):
         """
         if not isinstance(edges, Iterable):
             raise DistanceError(f"the edges of the {name} must be pairs of node labels, got {shortened(edges)}")
-        pairs = [_pair(edge, number, name) for number, edge in enumerate(edges)]
+        pairs = [checked_edge(edge, number, name) for number, edge in enumerate(edges)]
         index: dict[Hashable, int] = {}
         for label in nodes or ():
             index.setdefault(label, len(index))
         ends = [(index.setdefault(a, len(index)), index.setdefault(b, len(index))) for a, b in pairs]
         codes = np.array(ends, dtype=np.int32).reshape(-1, 2)
-        lengths = _lengths(weights, pairs, name)
+        lengths = checked_lengths(weights, pairs, name)
         where = None
         if positions is not None:
             missing = next((label for label in index if label not in positions), None)
@@ -311,33 +312,3 @@ class Graph(Distance):
             return self.index[node]
         except (KeyError, TypeError):
             raise unknown_node(node, "this node", self.index, self.name) from None
-
-
-def _pair(edge: Any, number: int, name: str) -> tuple[Hashable, Hashable]:
-    try:
-        a, b = edge
-        hash((a, b))
-    except (TypeError, ValueError):
-        raise DistanceError(
-            f"edge {number} of the {name} must be a pair of node labels, got {shortened(edge)}"
-        ) from None
-    return a, b
-
-
-def _lengths(weights: Iterable[float] | None, pairs: list[tuple[Hashable, Hashable]], name: str) -> Floats:
-    if weights is None:
-        return np.ones(len(pairs))
-    try:
-        lengths = np.array(list(weights), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DistanceError(f"the weights of the {name} must be numbers, one for each edge") from None
-    if lengths.shape != (len(pairs),):
-        raise DistanceError(f"the {name} has {len(pairs)} edges but {lengths.size} weights; give one for each edge")
-    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
-    if wrong.size:
-        a, b = pairs[wrong[0]]
-        raise DistanceError(
-            f"edge {shortened(a)} - {shortened(b)} of the {name} has length {lengths[wrong[0]]}; lengths are finite "
-            "and not negative"
-        )
-    return lengths

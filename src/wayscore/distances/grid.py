@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places
+from wayscore.distances.occupancy import checked_cell, checked_occupancy, checked_origin
 from wayscore.errors import DistanceError, OptionError, PathError, did_you_mean, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
 
@@ -68,9 +69,9 @@ class Grid(Distance):
         metric: str = "octile",
         cache_bytes: int = 256 * 2**20,
     ) -> None:
-        self.free = _occupancy(free)
-        self.cell = _cell(cell)
-        self.origin = _origin(origin)
+        self.free = checked_occupancy(free)
+        self.cell = checked_cell(cell)
+        self.origin = checked_origin(origin)
         if metric not in METRICS:
             raise OptionError(
                 f"metric must be one of {', '.join(METRICS)}, got {shortened(metric)}{did_you_mean(metric, METRICS)}"
@@ -79,7 +80,7 @@ class Grid(Distance):
             raise OptionError(f"cache_bytes must be a whole number of bytes, 0 or more, got {shortened(cache_bytes)}")
         self.metric = metric
         self.cache_bytes = int(cache_bytes)
-        # Fields hold free cells only; a node is a free cell's place among them.
+        # Fields hold free cells only; a node is a free cell's number among them.
         self._cells = np.flatnonzero(self.free)
         self._nodes = np.full(self.free.size, -1, dtype=np.int32)
         self._nodes[self._cells] = np.arange(len(self._cells))
@@ -192,25 +193,25 @@ class Grid(Distance):
 
     def _snap(self, points: Floats) -> tuple[NDArray[np.int32], Floats]:
         with np.errstate(over="ignore"):  # points absurdly far away are near the border all the same
-            place = np.clip((points - self.origin) / self.cell, -1e9, 1e9)
-            nearest = np.ceil(place - 0.5)  # a tie goes to the lower code
+            cell = np.clip((points - self.origin) / self.cell, -1e9, 1e9)
+            nearest = np.ceil(cell - 0.5)  # a tie goes to the lower code
             inside: NDArray[np.bool_] = np.all((nearest >= 0) & (nearest < self.free.shape), axis=1)
             i, j = np.where(inside[:, None], nearest, 0).astype(np.int64).T
             codes = i * self.free.shape[1] + j
             astray = ~inside | (self._nodes[codes] < 0)
             if astray.any():
-                codes[astray] = self._cells[self._nearest_nodes(place[astray])]
+                codes[astray] = self._cells[self._nearest_nodes(cell[astray])]
             moved = np.hypot(*(points - self.centres(codes)).T)
         return codes.astype(np.int32), moved
 
-    def _nearest_nodes(self, place: Floats) -> NDArray[np.int64]:
+    def _nearest_nodes(self, cells: Floats) -> NDArray[np.int64]:
         tree = self._tree
-        reach, _ = tree.query(place)
+        reach, _ = tree.query(cells)
         # A tree returns any of several equally near cells; look at all of them, in the order of their codes.
-        circles = tree.query_ball_point(place, reach * (1 + 1e-9), return_sorted=True)
-        found = np.empty(len(place), dtype=np.int64)
+        circles = tree.query_ball_point(cells, reach * (1 + 1e-9), return_sorted=True)
+        found = np.empty(len(cells), dtype=np.int64)
         for number, circle in enumerate(circles):
-            offsets = tree.data[circle] - place[number]
+            offsets = tree.data[circle] - cells[number]
             found[number] = circle[int(np.argmin((offsets * offsets).sum(axis=1)))]
         return found
 
@@ -271,49 +272,3 @@ class Grid(Distance):
             kernels.march(self.free.view(np.uint8), int(self._cells[source]), goal, field)
             found = field.ravel()[self._cells]
         return found * self.cell
-
-
-def _occupancy(free: ArrayLike) -> NDArray[np.bool_]:
-    """Return a read-only copy, True where free."""
-    try:
-        array = np.asarray(free)
-    except ValueError:
-        raise DistanceError("free must be a 2-dimensional array, got rows of different lengths") from None
-    if array.dtype.kind not in "biuf":
-        raise DistanceError(f"free must hold booleans or numbers (nonzero = free), got {array.dtype}")
-    if array.ndim != 2:
-        raise DistanceError(f"free must be a 2-dimensional array, got shape {array.shape}")
-    if (array.shape[0] + 2) * (array.shape[1] + 2) >= 2**31:
-        raise DistanceError(f"free must have less than 2**31 cells, got shape {array.shape}; use larger ones")
-    if np.isnan(array).any():
-        raise DistanceError("free must not hold NaN; mark every cell as free or not, for example with free == 1")
-    cells = np.array(array != 0, order="C")
-    if not cells.any():
-        raise DistanceError(f"free has no free cell (shape {array.shape}); nonzero means free, not occupied")
-    cells.flags.writeable = False
-    return cells
-
-
-def _cell(cell: float) -> float:
-    side = _numbers([cell])
-    if len(side) != 1 or side[0] <= 0.0:
-        raise DistanceError(
-            f"cell must be the side of a cell, a finite length above 0 in metres, got {shortened(cell)}"
-        )
-    return side[0]
-
-
-def _origin(origin: Sequence[float]) -> tuple[float, float]:
-    point = _numbers(origin)
-    if len(point) != 2:
-        raise DistanceError(f"origin must be two finite numbers, the centre of cell [0, 0], got {shortened(origin)}")
-    return point[0], point[1]
-
-
-def _numbers(values: Sequence[float]) -> list[float]:
-    """Return finite numbers (one zero for both signs), or nothing where a value is none."""
-    try:
-        numbers = [float(value) + 0.0 for value in values]
-    except (TypeError, ValueError):
-        return []
-    return numbers if np.isfinite(numbers).all() else []

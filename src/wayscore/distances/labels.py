@@ -76,10 +76,10 @@ def _encode_batch(batch: PathBatch, index: dict[Any, int], *, role: Role, scene:
     codes = np.array([index.get(label, -1) for label in labels], dtype=np.int32)[distinct.indices.to_numpy()]
     used = codes[batch.offsets[0] : batch.offsets[-1]]
     if used.size and used.min() < 0:
-        place = int(batch.offsets[0]) + int(np.argmax(used < 0))
-        number = int(np.searchsorted(batch.offsets, place, side="right")) - 1
-        where = f"{path_name(role, number)}, step {place - int(batch.offsets[number])}"
-        raise unknown_node(places[place].as_py(), where, index, scene)
+        position = int(batch.offsets[0]) + int(np.argmax(used < 0))
+        number = int(np.searchsorted(batch.offsets, position, side="right")) - 1
+        where = f"{path_name(role, number)}, step {position - int(batch.offsets[number])}"
+        raise unknown_node(places[position].as_py(), where, index, scene)
     return PathBatch(codes, batch.offsets)
 
 

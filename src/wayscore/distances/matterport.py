@@ -92,7 +92,7 @@ def find_scans(path: str | Path) -> ScanFiles:
     for name, file in found:
         scan = _scan(name)
         if scan in files:
-            raise FormatError(f"{source}: holds the scan {scan!r} twice; keep one of its files")
+            raise FormatError(f"{source}: holds the scan {shortened(scan)} twice; keep one of its files")
         files[scan] = file
     if not files:
         raise FormatError(f"{source}: holds no file named <scan>_connectivity.json")
@@ -107,7 +107,9 @@ def read_scan(path: str | Path, scan: str | None = None) -> Connectivity:
     scans = find_scans(source)
     if scan is None:
         first = next(iter(scans.files))
-        raise FormatError(f"{source}: holds {len(scans.files)} scans; say which with scan=, for example {first!r}")
+        raise FormatError(
+            f"{source}: holds {len(scans.files)} scans; say which with scan=, for example {shortened(first)}"
+        )
     if scan not in scans.files:
         raise FormatError(f"{source}: has no scan {shortened(scan)}{did_you_mean(scan, scans.files)}")
     return scans.read(scan)

@@ -36,7 +36,10 @@ class CodedPaths:
     def path(self, number: int, scene: str = "") -> list[Any]:
         """Return the labels of one path."""
         labels = self.labels_of(scene)
-        return [labels[code] for code in self.codes[self.offsets[number] : self.offsets[number + 1]].tolist()]
+        codes = self.codes[self.offsets[number] : self.offsets[number + 1]].tolist()
+        if min(codes, default=0) < 0:
+            raise IndexError(f"code {min(codes)} stands for no label")
+        return [labels[code] for code in codes]
 
     def labels_of(self, scene: str) -> Sequence[Any]:
         """Return what codes stand for in a scene."""

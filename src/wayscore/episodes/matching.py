@@ -18,7 +18,7 @@ from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.episodes.problems import Problem, describe_move, describe_node, describe_start, describe_unknown
 from wayscore.episodes.targets import Targets
 from wayscore.errors import FormatError, did_you_mean
-from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
+from wayscore.paths import Offsets, PathBatch, Role, concatenated, offsets_of
 
 UNKNOWN = -1
 """The number of a reference that does not exist; the code of a node that its scene does not have is this or less."""
@@ -89,8 +89,8 @@ class Matcher:
             order = _sorted(numbers, len(self.targets.scenes))
             scenes = numbers[order].astype(np.int32)
         else:
-            lacking = "no reference; give the references with <<references=FILE>>" if known is None else "no episode"
-            raise FormatError(f"{batch.where(0)}: rows carry {lacking}")
+            missing = "reference of its own; give the references with <<references=FILE>>"
+            raise FormatError(f"{batch.where(0)}: has no {missing if known is None else 'episode'}")
         queries, flags = self._encode(batch.queries, order, scenes, batch)
         own = None
         if pairs is None:
@@ -170,7 +170,9 @@ class Matcher:
         numbers = self._looked_up(batch.scenes, self._scenes)
         if len(bad := np.flatnonzero(numbers < 0)):
             row = int(bad[0])
-            scene = str(batch.scenes[row])
+            scene = getattr(batch.scenes[row], "as_py", lambda: batch.scenes[row])()
+            if scene is None:
+                raise FormatError(f"{batch.named(row)}: has no scene, which rows need that carry their reference")
             raise FormatError(
                 f"{batch.named(row)}: there is no scene {scene!r} among the {len(self._scenes)} of the graphs"
                 f"{did_you_mean(scene, self._scenes)}"
@@ -183,7 +185,8 @@ class Matcher:
         """Return paths in this order, encoded, and where distances have an index of labels their flags."""
         indexed = self.targets.spaces[0].index is not None
         if indexed and isinstance(paths, PathBatch):
-            raise FormatError(f"{batch.where(0)}: paths hold points, but scenes know nodes by their labels")
+            row = int(order.min()) if len(order) else 0
+            raise FormatError(f"{batch.named(row)}: its path holds points, but scenes know nodes by their labels")
         if not indexed:
             return self._encode_freely(paths, order, scenes, batch), None
         rows = order
@@ -224,16 +227,18 @@ class Matcher:
         listed = [paths.path(row) if isinstance(paths, CodedPaths) else paths[row] for row in rows]
         if straight and (bad := [row for row, path in zip(rows, listed, strict=True) if _is_labels(path)]):
             raise FormatError(
-                f"{batch.named(bad[0])}: its path holds labels, so distances need the graphs; give them with "
+                f"{batch.named(min(bad))}: its path holds labels, so distances need the graphs; give them with "
                 "<<graphs=FOLDER>>"
             )
         if not rows:
             return PathBatch(np.empty((0, self._dimension())), np.zeros(1, dtype=np.int64))
+
+        def role(start: int) -> Role:
+            return lambda number: f"{batch.named(rows[start + number])}, query"
+
         return concatenated(
             [
-                self.targets.spaces[scene].encode(
-                    listed[start:stop], role=lambda number, start=start: f"{batch.named(rows[start + number])}, query"
-                )
+                self.targets.spaces[scene].encode(listed[start:stop], role=role(start))
                 for scene, start, stop in _stretches(scenes)
             ]
         )
@@ -268,13 +273,13 @@ class Matcher:
         self, paths: list[Any], order: Offsets, scenes: NDArray[np.int32], batch: EpisodeBatch
     ) -> CodedPaths:
         rows = order.tolist()
-        offsets = offsets_of(paths, role=lambda number: batch.named(rows[number]))
+        offsets = offsets_of(paths, role=lambda number: f"{batch.named(rows[number])}: its path")
         codes = np.empty(int(offsets[-1]), dtype=np.int32)
         indexes: list[Any] = [self.targets.spaces[scene].index for scene in scenes.tolist()]
         try:
             known = kernels.encode(indexes, paths, codes) < 0
         except TypeError:
-            bad = next((row for row, path in zip(rows, paths, strict=True) if not _is_labels(path)), rows[0])
+            bad = min((row for row, path in zip(rows, paths, strict=True) if not _is_labels(path)), default=rows[0])
             raise FormatError(
                 f"{batch.named(bad)}: its path holds points, but scenes know nodes by their labels"
             ) from None

@@ -41,6 +41,8 @@ def pool(results: Sequence[Result], name: str) -> Result:
     problems = Problems()
     for one in results:
         problems.merge(one.problems)
+    for kind in problems.counts:  # as of one run: the most that any has
+        problems.counts[kind] = max(one.problems.counts.get(kind, 0) for one in results)
     pooled = replace(
         first,
         name=name,
@@ -57,8 +59,9 @@ def pool(results: Sequence[Result], name: str) -> Result:
 def summarize(pooled: Result) -> Result:
     """Return a result of several runs with its means and intervals."""
     means, drawn = resample_agents([pooled], pooled.symbols)[0]
-    pairs = zip(pooled.symbols, means, drawn, strict=True)
-    return replace(pooled, known={symbol: interval(mean, row, LEVEL) for symbol, mean, row in pairs})
+    found = zip(pooled.metrics, means, drawn, strict=True)
+    known = {m.symbol: interval(mean, np.clip(row, *m.bounds), LEVEL) for m, mean, row in found}
+    return replace(pooled, known=known)
 
 
 def _apart(first: Result, other: Result) -> list[str]:

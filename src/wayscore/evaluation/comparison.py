@@ -16,7 +16,6 @@ from wayscore.evaluation.agents import LEVEL, pool, resample_agents
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.inputs import find_distances, find_references
 from wayscore.evaluation.result import Result, names_apart, signature_differences
-from wayscore.evaluation.saved import is_result, load_result
 from wayscore.evaluation.shared import per_episode, share_episodes
 from wayscore.evaluation.table import Floats
 from wayscore.metrics import Metric
@@ -241,14 +240,10 @@ def _results(
     given = list(names) if names is not None else [None] * len(runs)
     if len(given) != len(runs):
         raise OptionError(f"{len(runs)} runs but {len(given)} names; give one for each, or None")
-    ready = [one if isinstance(one, Result) else load_result(one) if is_result(one) else None for one in runs]
-    if None in ready:
-        references = find_references(references, reader)
+    references = find_references(references, reader)
+    if references is not None:
         graphs = find_distances(graphs, references, find_convention(options.get("convention", "paper")))
-    found = [
-        evaluate(run, references, graphs, metrics=metrics, **options) if result is None else result
-        for run, result in zip(runs, ready, strict=True)
-    ]
+    found = [evaluate(run, references, graphs, metrics=metrics, **options) for run in runs]
     homes = [os.path.basename(os.path.dirname(os.path.abspath(run))) if _is_path(run) else "" for run in runs]
     own = iter(
         names_apart(
@@ -307,7 +302,8 @@ def _over_runs(
 ) -> tuple[dict[str, Interval], dict[str, float | None]]:
     """Return differences of agents with several runs, and their p-values, from resampling runs and clusters."""
     (means, drawn), (base_means, base_drawn) = resample_agents([one, base], symbols)
-    intervals, ps = {}, {}
+    intervals: dict[str, Interval] = {}
+    ps: dict[str, float | None] = {}
     for number, symbol in enumerate(symbols):
         a, b = means[number], base_means[number]
         if a is None or b is None:

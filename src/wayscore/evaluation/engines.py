@@ -83,6 +83,7 @@ class Engine:
             yield from _until_done(pieces, attempt, (BrokenProcessPool,))
 
     def _on_dask(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+        import asyncio
         from concurrent.futures import CancelledError
 
         try:
@@ -103,7 +104,7 @@ class Engine:
         def attempt(left: Sequence[Piece]) -> Iterator[T]:
             try:
                 client.wait_for_workers(1, timeout=WAIT)
-            except TimeoutError:
+            except (TimeoutError, asyncio.TimeoutError):  # two until Python 3.11
                 where = client.scheduler.address
                 raise OptionError(f"the Dask scheduler at {where} has no workers; start some") from None
             shared = client.scatter(matcher.targets.to_bytes(), broadcast=True, hash=False)

@@ -13,18 +13,20 @@ import numpy as np
 
 from wayscore.convention.choices import Convention
 from wayscore.episodes.groups import choose_cluster, few_clusters
-from wayscore.episodes.join import finish
 from wayscore.episodes.matching import Matcher
+from wayscore.episodes.pairing import finish
 from wayscore.episodes.references import References
 from wayscore.episodes.targets import Targets, make_targets
-from wayscore.errors import OptionError
+from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.engines import Engine
 from wayscore.evaluation.inputs import GivenRun, Inputs, find_distances, find_references, find_run
 from wayscore.evaluation.result import Result
+from wayscore.evaluation.saved import is_saved_result, load_result
 from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import EpisodeTable, ParquetTable, Part
 from wayscore.evaluation.work import Partial, Task, scan_piece, score_batch, score_piece, worst_values
 from wayscore.formats.plan import RunPlan
+from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric
 from wayscore.statistics.bootstrap import join_clusters
 
@@ -69,7 +71,8 @@ def evaluate(
 
     Args:
         run: a result file, a folder of files, a pattern or an address, or several of these (one run); a `Run`;
-            `{episode: path}`; an Arrow table or a data frame. Files of any size are read in batches.
+            `{episode: path}`; an Arrow table or a data frame. Files of any size are read in batches. A saved result
+            or a score file of another evaluator is loaded as it is.
         references: the ground-truth paths: a file, or what `ws.load_references` returned; None where the rows of the
             run carry a `scene` and a `reference` of their own.
         graphs: connectivity files (a folder or a tar), scene -> distance, or one distance; not needed for coordinates.
@@ -128,11 +131,20 @@ def evaluate(
         raise OptionError(f"<<chunk>> must be a whole number of rows, 1 or more, not {chunk!r}")
     if resume and episodes is None:
         raise OptionError("<<resume>> goes on with the file that <<episodes=FILE>> names; give that too")
+    if isinstance(run, Result):
+        return run
+    if is_saved_result(run):
+        return load_result(run, name)
+    try:
+        given = find_run(run, run_format, lambda what: tell(what, 0, 0))
+    except FormatError:
+        if is_score_file(run):
+            return load_result(run, name)
+        raise
     known = find_references(references, reader)
     listed = None if known is None else known.first_instructions(settings.convention.instructions)
     settings = replace(settings, cluster=choose_cluster(cluster, None if listed is None else listed.episodes.values()))
     distances = find_distances(graphs, known, settings.convention)
-    given = find_run(run, run_format, lambda what: tell(what, 0, 0))
     matcher = Matcher(make_targets(known, distances, settings.convention, settings.cluster))
     inputs = Inputs(given, known, distances, settings.convention)
     target = "" if episodes is None else os.fspath(episodes)
@@ -230,7 +242,8 @@ def _result(
         inputs=inputs,
     )
     if task.keep:
-        result = replace(result, table=EpisodeTable.of(done.parts, targets, settings, ordered=True))
+        once = settings.policies["duplicate"] != "all"  # several answers to an episode stay beside the run's rows
+        result = replace(result, table=EpisodeTable.of(done.parts, targets, settings, ordered=once))
         if target:
             result.write_episodes(target)
     elif task.target:

@@ -17,7 +17,7 @@ from wayscore.formats import load_references
 from wayscore.formats.arrow import as_arrow, from_arrow
 from wayscore.formats.files import Source
 from wayscore.formats.graphs import distances_for
-from wayscore.formats.plan import Piece, RunPlan, plan_run
+from wayscore.formats.plan import RunPlan, plan_run
 
 Distances = Distance | Mapping[str, Distance] | None
 
@@ -106,6 +106,3 @@ def find_distances(graphs: Any, references: References | None, convention: Conve
     from wayscore.distances.graphs import load_graphs
 
     return load_graphs(Path(graphs))
-
-
-__all__ = ["GivenRun", "Inputs", "Piece", "RunPlan", "find_distances", "find_references", "find_run"]

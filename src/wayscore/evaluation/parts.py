@@ -45,11 +45,11 @@ def write_part(target: str, number: int, made_from: str, tables: Iterable[Episod
     first = next(coming, None)
     import pyarrow as pa
 
-    table = pa.table({"episode": pa.array([], pa.string())}) if first is None else first.to_arrow()
+    table = pa.table({"episode": pa.array([], pa.string())}) if first is None else first.to_arrow(coded=True)
     with storage.writing_parquet(path_of(target, number), table.schema) as out:
         out.add(table)
         for more in coming:
-            out.add(more.to_arrow().cast(table.schema))
+            out.add(more.to_arrow(coded=True).cast(table.schema))
         out.describe({MADE_FROM: made_from.encode(), PARTIAL: _to_bytes(done)})
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from wayscore.convention.signature import Signature
 from wayscore.episodes.groups import group_by, path_labels
 from wayscore.episodes.problems import Problems
-from wayscore.errors import MissingPackageError, OptionError
+from wayscore.errors import OptionError, in_python, need
 from wayscore.evaluation.table import EpisodeTable, Floats
 from wayscore.metrics import Metric
 from wayscore.statistics.bootstrap import Interval
@@ -135,7 +135,7 @@ class Result:
             "threshold": repr(settings["threshold"]).removesuffix(".0") if "threshold" in settings else "unknown",
             "distance": distances[0] if distances else "unknown",
             "references": f"{name}#{references['fingerprint']}" if references.get("fingerprint") else name,
-            "episodes": str(self.episodes_scored),
+            "episodes": str(self.episodes_scored // self.runs),
             **{kind: f"{settings['policies'][kind]}-{count}" for kind, count in self.problems.counts.items()},
         }
         if self.undefined:
@@ -154,9 +154,9 @@ class Result:
 
         if self.runs < 2:
             return dict.fromkeys(self.symbols)
+        known = {symbol: [mean for mean in means if mean is not None] for symbol, means in run_means(self).items()}
         return {
-            symbol: None if any(mean is None for mean in means) else float(np.std(means, ddof=1))
-            for symbol, means in run_means(self).items()
+            symbol: float(np.std(means, ddof=1)) if len(means) == self.runs else None for symbol, means in known.items()
         }
 
     def groups(self, split_by: str) -> list[Group]:
@@ -206,7 +206,7 @@ class Result:
             "missing": self.problems.counts.get("missing", 0),
             "unknown": self.problems.counts.get("unknown", 0),
             "undefined": self.undefined,
-            "warnings": list(self.warnings),
+            "warnings": [in_python(warning) for warning in self.warnings],
             "metrics": metrics,
             "bootstrap": self.bootstrap,
             **({"runs": self.runs} if self.runs > 1 else {}),
@@ -230,12 +230,12 @@ class Result:
 
     def to_pandas(self) -> Any:
         """Return the episodes as a pandas DataFrame (pandas must be installed)."""
-        _need("pandas")
+        need("pandas")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> Any:
         """Return the episodes as a polars DataFrame (polars must be installed)."""
-        return _need("polars").from_arrow(self.to_arrow())
+        return need("polars").from_arrow(self.to_arrow())
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with the scores and everything that made them; `ws.load_result` reads it."""
@@ -288,6 +288,7 @@ def signature_differences(results: Sequence[Result]) -> list[str]:
         f"{first.name} and {other.name} differ in {key} ({here or 'none'}, {there or 'none'})"
         for other in results[1:]
         for key, (here, there) in first.signature.differences(other.signature).items()
+        if key != "runs"
     ]
 
 
@@ -309,12 +310,3 @@ def names_apart(names: Sequence[str], homes: Iterable[str]) -> list[str]:
             number += 1
         apart.append(unused)
     return apart
-
-
-def _need(package: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(package)
-    except ImportError:
-        raise MissingPackageError(f"this needs {package}, which is not installed: pip install {package}") from None

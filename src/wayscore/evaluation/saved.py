@@ -17,8 +17,7 @@ from wayscore.evaluation.table import FACTS, EpisodeTable
 from wayscore.formats import storage
 from wayscore.formats.plan import name_of
 from wayscore.formats.scores import ScoreFile, is_score_file, read_scores
-from wayscore.metrics import Metric, find_metrics
-from wayscore.metrics.registry import METRICS
+from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.statistics.bootstrap import Interval, join_clusters
 from wayscore.statistics.tally import Tally
 

@@ -29,9 +29,9 @@ def share_episodes(results: Sequence[Result]) -> tuple[list[Result], int]:
         listed = "; ".join(f"{result.name}: {', '.join(result.symbols)}" for result in results)
         raise OptionError(f"the runs share no metric ({listed})")
     keys = [_keys(result) for result in results]
-    common = set.intersection(*({key for rows in some for key in rows} for some in keys))
-    for some in keys:
-        common &= set.intersection(*(set(rows) for rows in some))
+    common = set(keys[0][0])
+    for rows in (rows for some in keys for rows in some):
+        common &= rows.keys()
     if not common:
         counts = ", ".join(f"{result.name} {len(result)}" for result in results)
         raise OptionError(f"the runs share no episode (episodes of each: {counts})")

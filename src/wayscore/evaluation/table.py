@@ -36,6 +36,36 @@ class Part(NamedTuple):
     scenes: list[str] | None
 
 
+class Names(Sequence[str]):
+    """Names that repeat: each once, and for every row the number of its name."""
+
+    def __init__(self, names: Sequence[str], numbers: NDArray[Any]) -> None:
+        self._names = names
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, np.ndarray | slice):
+            return Names(self._names, self._numbers[row])
+        return self._names[int(self._numbers[row])]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._names.__getitem__, self._numbers.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_arrow(self) -> Any:
+        """Return an Arrow array of codes and their names."""
+        import pyarrow as pa
+
+        return pa.DictionaryArray.from_arrays(self._numbers.astype(np.int32), pa.array(list(self._names), pa.string()))
+
+
 class EpisodeTable:
     """One row per scored episode.
 
@@ -65,14 +95,16 @@ class EpisodeTable:
         known = targets.references
         facts: dict[str, Any]
         if known is not None and all(part.pairs is not None for part in parts):
-            pairs = np.concatenate([part.pairs for part in parts]) if parts else rows  # type: ignore[arg-type]
+            pairs = np.concatenate([part.pairs for part in parts]) if parts else rows
             order = np.lexsort((rows, known.order[pairs])) if ordered else np.argsort(rows, kind="stable")
             pairs = pairs[order]
             scenes = targets.scenes if targets.scenes != ("",) else None
-            facts = {"episode": [known.episodes[number] for number in pairs.tolist()]}
+            facts = {"episode": Names(known.episodes, pairs)}
             if scenes is not None:
-                facts["scene"] = [scenes[number] for number in known.scenes[pairs].tolist()]
-            facts["path_id"] = [known.path_ids[number] for number in pairs.tolist()]
+                facts["scene"] = Names(scenes, known.scenes[pairs])
+            different = {path: number for number, path in enumerate(dict.fromkeys(known.path_ids))}
+            codes = np.array([different[path] for path in known.path_ids], dtype=np.int64)
+            facts["path_id"] = Names(list(different), codes[pairs])
             facts["reference_nodes"] = known.paths.lengths[pairs]
         else:
             order = np.argsort(rows, kind="stable")
@@ -110,18 +142,20 @@ class EpisodeTable:
         """Return some rows, in this order."""
         picked = rows.tolist()
         facts = {
-            name: values[rows] if isinstance(values, np.ndarray) else [values[row] for row in picked]
+            name: [values[row] for row in picked] if isinstance(values, list) else values[rows]
             for name, values in self.facts.items()
         }
         return EpisodeTable(facts, {symbol: values[rows] for symbol, values in self.columns.items()})
 
-    def to_arrow(self) -> Any:
-        """Return a pyarrow Table; names that repeat are kept as codes."""
+    def to_arrow(self, coded: bool = False) -> Any:
+        """Return a pyarrow Table; `coded` leaves names as codes, which is quicker."""
         import pyarrow as pa
 
         def column(name: str) -> Any:
-            values = pa.array(self.facts[name])
-            return values.dictionary_encode() if name in ("scene", "path_id") else values
+            values = self.facts[name]
+            if not isinstance(values, Names):
+                return pa.array(values)
+            return values.to_arrow() if coded else values.to_arrow().dictionary_decode()
 
         return pa.table({**{name: column(name) for name in self.facts}, **dict(self.columns)})
 

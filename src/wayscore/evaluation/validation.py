@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention.presets import find_convention
-from wayscore.episodes.join import first_answers, names_only, sort_out
 from wayscore.episodes.matching import Matcher
+from wayscore.episodes.pairing import first_answers, names_only, sort_out
 from wayscore.episodes.problems import POLICIES, Problem, Problems, summary
 from wayscore.episodes.references import References
 from wayscore.episodes.targets import make_targets

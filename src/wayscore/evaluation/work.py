@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.join import first_answers, sort_out
 from wayscore.episodes.matching import Matched, Matcher
+from wayscore.episodes.pairing import first_answers, sort_out
 from wayscore.episodes.problems import Problems
 from wayscore.episodes.targets import EncodedReferences, Targets
 from wayscore.errors import FormatError
@@ -163,9 +163,10 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
     done.tally.add(columns, join_clusters(numbers))
     done.rows += len(batch)
     if task.keep or task.target:
-        names = None if pairs is not None else [batch.episode(int(row)) for row in matched.order[which]]
-        scenes = None if batch.scenes is None else [str(batch.scenes[int(row)]) for row in matched.order[which]]
-        done.parts.append(Part(rows, pairs, columns, names, None if pairs is not None else scenes))
+        own = matched.order[which].tolist() if pairs is None else []
+        names = [batch.episode(row) for row in own] if pairs is None else None
+        scenes = [str(batch.scenes[row]) for row in own] if pairs is None and batch.scenes is not None else None
+        done.parts.append(Part(rows, pairs, columns, names, scenes))
 
 
 def scan_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Offsets:
@@ -180,22 +181,29 @@ def scan_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Offs
 def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings) -> Any:
     known = targets.references if matched.pairs is not None else None
     convention = settings.convention
-    pairs = [] if matched.pairs is None or known is None else matched.pairs.tolist()
-    stopped = batch.stopped if convention.stop != "any" else None
+    seen = any(metric.measure is not None for metric in settings.metrics)  # by a function of one episode
     dense = convention.reference == "dense" and not WARPED.isdisjoint(settings.symbols)
+    goals = starts = stopped = None
+    if known is not None and matched.pairs is not None:
+        pairs = matched.pairs.tolist() if known.goals is not None or convention.spl_length == "dataset" or seen else []
+        goals = None if known.goals is None else [known.goals[number] for number in pairs]
+        starts = [known.start_distances[number] for number in pairs] if pairs else None
+    if batch.stopped is not None and (seen or convention.stop != "any"):
+        stopped = [batch.stopped[row] for row in matched.order.tolist()]
     return score(
         references=matched.references if known is None else known.paths,  # type: ignore[arg-type]
         queries=matched.queries,
         pairing=matched.pairs,
         distance=list(targets.spaces),
         scenes=matched.scenes,
+        scene_names=targets.scenes,
         threshold=settings.threshold,
         metrics=settings.metrics,
         convention=convention,
-        goals=None if known is None or known.goals is None else [known.goals[number] for number in pairs],
-        start_distances=None if known is None else [known.start_distances[number] for number in pairs],
+        goals=goals,
+        start_distances=starts,
         dense=_dense(known) if dense else None,
-        stopped=None if stopped is None else [stopped[row] for row in matched.order.tolist()],
+        stopped=stopped,
         episodes=_Names(batch, matched.order),
         threads=1,
     )

@@ -57,7 +57,7 @@ class WarpedEpisode:
     unit: str
 
     def steps(self) -> list[tuple[int, int, float, float]]:
-        """Return a row for each pair of the warping: places i and j from 1 on, their distance, the cost so far."""
+        """Return a row for each pair of the warping: nodes i and j from 1 on, their distance, the cost so far."""
         i, j = self.alignment.pairs.T
         R, Q = self.alignment.reference[i], self.alignment.query[j]
         rows, total = [], 0.0
@@ -80,8 +80,8 @@ def warp_episode(
     """Warp one episode as a convention does; its nDTW is the one that `wayscore score` gives the episode.
 
     Args:
-        reference: what was asked for.
-        query: what the agent did.
+        reference: the ground-truth path.
+        query: the agent's trajectory.
         graphs: scene -> graph; None where paths are coordinates.
         convention: says which reference, which distance and which warping.
         threshold: d_th; the convention's by default.
@@ -127,7 +127,7 @@ def warp_episode(
 
 
 def find_episode(name: str, run: Run, references: References) -> tuple[Reference, Query]:
-    """Return what was asked and what was done in an episode, or say what is wrong with its name."""
+    """Return the reference and the query of an episode, or raise an error that helps with its name."""
     if name not in references.episodes:
         known = [episode for episode in references.episodes if episode in run.queries] or list(references.episodes)
         raise OptionError(

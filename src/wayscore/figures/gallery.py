@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from wayscore.figures.paths import Up, draw_pair, draw_scale, flatten, legend_handles, places, window_of
+from wayscore.figures.paths import Up, coordinates, draw_pair, draw_scale, flatten, legend_handles, window_of
 from wayscore.figures.style import FAINT, PAGE, new_figure, style
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ def figure_panels(
         panels: the pairs, in reading order.
         columns: how many in a row.
         up: the axis of three-dimensional positions that is looked along.
-        scale: "own": each pair fills its panel and has a bar of its own; "one": all are drawn to one scale, told
+        scale: "own": each pair fills its panel and has a bar of its own; "one": all are drawn to one scale, given
             once; "same": all panels show the same part of the map.
         caption: becomes the figure's label.
     """
-    flat = [[flatten(places(path, p.graph), up) for path in (p.reference, p.query)] for p in panels]
+    flat = [[flatten(coordinates(path, p.graph), up) for path in (p.reference, p.query)] for p in panels]
     windows = [window_of(paths) for paths in flat]
     if scale == "one":
         windows = [(x, y, max(window[2] for window in windows)) for x, y, _ in windows]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NUMBERS = 14
 """Up to so many rows and columns each cell shows its cost."""
 TICKS = 20
-"""Up to so many places each has a tick."""
+"""Up to so many nodes each has a tick."""
 
 
 def draw_cost_matrix(
@@ -31,7 +31,7 @@ def draw_cost_matrix(
     bar: bool | None = None,
     unit: str = "m",
 ) -> Axes:
-    """Draw the costs between each place of the reference (rows) and of the query (columns), and the warping.
+    """Draw the costs between each node of the reference (rows) and of the query (columns), and the warping.
 
     Args:
         ax: where to draw.
@@ -80,8 +80,8 @@ def draw_cost_matrix(
         axis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10], integer=True))
         if count <= TICKS:
             axis.set_ticks(range(1, count + 1))
-    ax.set_xlabel("query place $j$", color=QUERY)
-    ax.set_ylabel("reference place $i$", color=REFERENCE)
+    ax.set_xlabel("query node $j$", color=QUERY)
+    ax.set_ylabel("reference node $i$", color=REFERENCE)
     if numbers is False if bar is None else bar:
         label = "accumulated cost" if costs == "cumulative" else "distance"
         figure = ax.get_figure()

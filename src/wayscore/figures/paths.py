@@ -27,7 +27,7 @@ Window: TypeAlias = tuple[float, float, float]
 STOREY = 1.5
 """How far above and below the paths a graph is drawn, metres: other storeys would hide this one."""
 DOTS = 25
-"""Paths of more places than this are walks sampled finely, and drawn without a dot for each."""
+"""Paths of more points than this are finely sampled, and drawn without a dot for each."""
 HEADS = 14
 """The most arrowheads on a path."""
 
@@ -88,7 +88,7 @@ def draw_pair(
         query: the same of the agent.
         alignment: the warping to show, of these two paths; without it no links are drawn.
         up: the axis of three-dimensional positions that is looked along.
-        size: of lines and marks, 1 for a panel some 2.5 inches wide.
+        size: of lines and marks, 1 for a panel about 2.5 inches wide.
         window: the part to show; by default a square around both paths.
 
     Returns:
@@ -96,11 +96,11 @@ def draw_pair(
     """
     from matplotlib.collections import LineCollection
 
-    R, Q = places(reference, graph), places(query, graph)
+    R, Q = coordinates(reference, graph), coordinates(query, graph)
     if alignment is not None and tuple(alignment.pairs[-1] + 1) != (len(R), len(Q)):
         i, j = alignment.pairs[-1] + 1
         raise OptionError(
-            f"the alignment is of {i} and {j} places, but the paths have {len(R)} and {len(Q)}; align what is drawn"
+            f"the alignment is of {i} and {j} nodes, but the paths have {len(R)} and {len(Q)}; align what is drawn"
         )
     near = np.concatenate((R, Q))
     R, Q = flatten(R, up), flatten(Q, up)
@@ -183,11 +183,11 @@ def window_of(paths: Sequence[Floats], margin: float = 0.08) -> Window:
     points = np.concatenate(paths)
     low, high = points.min(axis=0), points.max(axis=0)
     x, y = ((low + high) / 2).tolist()
-    side = float((high - low).max()) or 2.0  # an agent that never moved still has a surrounding
+    side = float((high - low).max()) or 2.0  # an agent that never moved has surroundings too
     return x, y, side / 2 / (1 - 2 * margin)
 
 
-def places(path: Any, graph: Graph | World | None) -> Floats:
+def coordinates(path: Any, graph: Graph | World | None) -> Floats:
     """Return the coordinates of a path, (n, 2) or (n, 3)."""
     if graph is not None:
         positions: Floats = _positions(graph)[_graph(graph).encode([path], role=lambda _: "the path").places]

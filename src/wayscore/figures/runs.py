@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from wayscore.errors import OptionError
 from wayscore.figures.episode import WarpedEpisode, drawable, up_in, warp_episode
 from wayscore.figures.gallery import Panel, figure_panels
 from wayscore.figures.matrix import draw_cost_matrix
-from wayscore.figures.paths import Up, draw_pair, draw_scale, flatten, legend_handles, places
+from wayscore.figures.paths import Up, coordinates, draw_pair, draw_scale, flatten, legend_handles
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, new_figure, style
 from wayscore.report.layout import counted
@@ -42,7 +42,7 @@ def figure_run_gallery(result: Result, *, count: int = 24, up: Up | None = None)
     if not ranked:
         raise OptionError(f"{result.name} answers no episode of {references.name}, so there is none to draw")
     ranks = np.linspace(0, len(ranked) - 1, min(count, len(ranked))).round().astype(int)
-    graphs = drawable(inputs.distances, references)
+    graphs = drawable(cast(Any, inputs.distances), references)  # those of paths along nodes are graphs
     options: dict[str, Any] = {"convention": inputs.convention, "threshold": result.settings["threshold"]}
     panels = []
     for rank in ranks.tolist():
@@ -101,7 +101,7 @@ def draw_beside(
         left, right = figure.subplots(1, 2)
         draw_cost_matrix(left, alignment, unit=unit)
         draw_pair(right, graph, reference=reference, query=query, alignment=alignment, up=up)
-        draw_scale(right, [flatten(places(path, graph), up) for path in (reference, query)])
+        draw_scale(right, [flatten(coordinates(path, graph), up) for path in (reference, query)])
         if title:
             figure.suptitle(title, size=7.5)
         figure.legend(handles=legend_handles(), loc="outside lower center", ncols=5)

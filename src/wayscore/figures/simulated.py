@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.figures.gallery import Panel, figure_panels
-from wayscore.figures.paths import along, draw_pair, draw_scale, legend_handles, places, window_of
+from wayscore.figures.paths import along, coordinates, draw_pair, draw_scale, legend_handles, window_of
 from wayscore.figures.runs import draw_beside
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, QUERY, REFERENCE, new_figure, style
@@ -33,7 +33,7 @@ Path: TypeAlias = list[Node]
 Rng: TypeAlias = np.random.Generator
 
 STRIDE = 3
-"""Every third place of a reference is a stage that a query passes near; the paper's lie two or three edges apart."""
+"""Every third node of a reference is a stage that a query passes near; the paper's lie two or three edges apart."""
 CANDIDATES = 1000
 REACH = 3.6
 """Half the side of a gallery's maps, metres: wider pairs are left out, for all are drawn to one scale."""
@@ -49,13 +49,13 @@ def figure_warping(seed: int = 0) -> Figure:
         figure.set_label(
             "Two pairs of a reference (blue) and a query (orange) in a simulated world, and the optimal warping "
             "between them (dashed): the sum of the links' lengths along the graph is DTW. On the left the query keeps "
-            f"beside the reference (nDTW {scores[0]:.2f}), on the right it takes its own way ({scores[1]:.2f}), so "
-            "that single places answer to many."
+            f"beside the reference (nDTW {scores[0]:.2f}), on the right it takes its own path ({scores[1]:.2f}), so "
+            "that single nodes correspond to many."
         )
         for ax, (reference, query) in zip(figure.subplots(1, 2), pairs, strict=True):
             warping = align(reference=reference, query=query, distance=world.graph)
             draw_pair(ax, world, reference=reference, query=query, alignment=warping)
-            draw_scale(ax, [places(path, world) for path in (reference, query)])
+            draw_scale(ax, [coordinates(path, world) for path in (reference, query)])
             _name_ends(ax, world, reference, query, warping.pairs)
         figure.legend(handles=legend_handles(), loc="outside lower center", ncols=5)
     return figure
@@ -70,10 +70,10 @@ def figure_comparison_set(seed: int = 0) -> Figure:
     chosen = _spread(scores, 5, low=0.05, high=0.85)
     rng.shuffle(chosen)
     panels = [Panel(letter, reference, found[n], world) for letter, n in zip("ABCDE", chosen, strict=True)]
-    told = ", ".join(f"{panel.title} {scores[n]:.2f}" for panel, n in zip(panels, chosen, strict=True))
+    values = ", ".join(f"{panel.title} {scores[n]:.2f}" for panel, n in zip(panels, chosen, strict=True))
     caption = (
         "A comparison set: one reference (blue) and five queries (orange), which a rater puts in order of how well "
-        f"they follow it. Of {len(found)} drawn, the five differ evenly in nDTW, which raters do not see: {told}."
+        f"they follow it. Of {len(found)} drawn, the five differ evenly in nDTW, which raters do not see: {values}."
     )
     return figure_panels(panels, columns=5, scale="same", caption=caption)
 
@@ -88,7 +88,7 @@ def figure_gallery(seed: int = 0, count: int = 24) -> Figure:
     while len(pairs) < max(100, 12 * count):
         reference = world.sample_path(rng)
         query = near(world, reference, rng, next(hops))
-        if window_of([places(reference, world), places(query, world)])[2] <= REACH:
+        if window_of([coordinates(reference, world), coordinates(query, world)])[2] <= REACH:
             pairs.append((reference, query))
     scores = np.array([_ndtw(world, *pair) for pair in pairs])
     chosen = _spread(scores, count, low=float(scores.min()))
@@ -107,7 +107,7 @@ def figure_matrix(seed: int = 0) -> Figure:
     warping = align(reference=reference, query=query, distance=world.graph)
     caption = (
         "How DTW is found. Left: the accumulated costs C of a reference (rows) and a query (columns); each cell is the "
-        "distance of its two places plus the least of its neighbours above, before and both, and the last cell is DTW "
+        "distance of its two nodes plus the least of its neighbours above, before and both, and the last cell is DTW "
         f"({warping.cost:.1f}). The line is the optimal warping. Right: the same warping on the map "
         f"(nDTW {_ndtw(world, reference, query):.2f})."
     )
@@ -137,7 +137,8 @@ def figure_walkers(
     )
     if (tuple(x), y) == (("SR", "NE", "CLS"), "nDTW"):
         caption += (
-            " Success and the error at the end do not tell who follows from who takes the shortest way; CLS does not "
+            " Success and the navigation error do not separate agents that follow the reference from those that take "
+            "the shortest path; CLS does not "
             "see that a path is walked backwards."
         )
     return figure_metrics(tables, x=x, y=y, caption=caption)
@@ -171,7 +172,7 @@ def _clearest(world: World, rng: Rng, hops: int, wanted: float) -> tuple[Path, P
 
 
 def _plain_path(world: World, rng: Rng) -> Path:
-    """Of many paths, one that never returns to a place, and of middling length."""
+    """Of many paths, one that never returns to a node, and of middling length."""
     paths = [world.sample_path(rng) for _ in range(CANDIDATES)]
     return min(paths, key=lambda path: (len(path) - len(set(path)), abs(len(path) - 11)))
 
@@ -191,7 +192,7 @@ def _name_ends(ax: Axes, world: World, reference: Path, query: Path, pairs: NDAr
     """Write r_1, r_|R|, q_1 and q_|Q| beside the ends, each where there is most room."""
     from matplotlib.patheffects import withStroke
 
-    R, Q = places(reference, world), places(query, world)
+    R, Q = coordinates(reference, world), coordinates(query, world)
     links = np.stack((R[pairs[:, 0]], Q[pairs[:, 1]]), axis=1)
     taken = np.concatenate([along(path) for path in (R, Q, *links)])
     away = 0.055 * (ax.get_xlim()[1] - ax.get_xlim()[0])

@@ -118,7 +118,7 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 300) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(path, format=form, dpi=dpi, metadata=_metadata(form, str(figure.get_label())))
         except OSError as error:
-            raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another place") from None
+            raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another file") from None
     return path
 
 

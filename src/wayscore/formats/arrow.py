@@ -7,6 +7,7 @@ what the agent did, and `stopped` says whether it stopped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from wayscore.errors import FormatError, OptionError
 from wayscore.formats.columns import is_text, labels_of
 from wayscore.formats.faults import EMPTY_PATH, Fault, not_finite
 from wayscore.formats.files import Source
+from wayscore.formats.storage import parquet_table
 from wayscore.paths import Offsets, PathBatch
 
 COLUMNS = ("episode", "scene", "reference", "path", "query", "stopped")
@@ -50,12 +52,16 @@ def from_arrow(
             f"{source}: the columns are {', '.join(names) or 'none'}; expected path (or query), and episode or "
             "scene and reference"
         )
-    paths = [name for name in (field, "reference") if name in columns]
+    if "reference" in columns and "episode" in columns and columns["episode"].null_count == len(table):
+        del columns["episode"]
     bad = np.zeros(len(table), dtype=bool)
-    for name in paths:
-        for number, fault in _faults(columns[name], name):
+    for name in (name for name in ("episode", field, "reference") if name in columns):
+        for number, fault in (
+            _absent(columns[name], name) if name == "episode" else _faults(columns[name], name, source)
+        ):
             if not bad[number]:
-                episode = str(columns["episode"][number]) if "episode" in columns else None
+                named = columns["episode"][number].as_py() if "episode" in columns else None
+                episode = None if named is None else str(named)
                 source.refuse(Fault(fault.what, f"row {row + number}", episode, fault.field, fault.expected))
             bad[number] = True
     if bad.any():
@@ -92,18 +98,56 @@ def as_arrow(table: Any) -> Any:
         ) from None
 
 
-def _faults(column: Any, field: str) -> Iterable[tuple[int, Fault]]:
+def _absent(column: Any, field: str) -> Iterable[tuple[int, Fault]]:
+    for number in np.flatnonzero(~np.asarray(column.is_valid())).tolist() if column.null_count else ():
+        yield number, Fault(f"the field {field!r} is missing", expected=EXPECTED)
+
+
+def reference_columns(source: Source, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Read those of `names` that a Parquet file has: paths as lists of labels or arrays of points."""
+    table = parquet_table(source)
+    labels = labels_of(table.schema, source)
+    columns = {name: table.column(name).to_pylist() for name in names if name in table.column_names}
+    for name in ("start_distance", "heading"):  # a missing number is NaN in many writers
+        if name in columns:
+            columns[name] = [None if cell != cell else cell for cell in columns[name]]
+    scenes = [str(scene) for scene in columns.get("scene", [""] * len(table))]
+    for name in ("path", "dense"):
+        if name in columns:
+            columns[name] = _listed(_whole(table.column(name)), name, source, labels, scenes)
+    return columns
+
+
+def _listed(column: Any, field: str, source: Source, labels: Any, scenes: Sequence[str]) -> list[Any]:
+    """Return the paths of a column one by one; only dense walks may be missing."""
+    kept = np.flatnonzero(np.asarray(column.is_valid())) if field == "dense" else np.arange(len(column))
+    column = column.drop_null() if field == "dense" else column
+    for number, fault in _faults(column, field, source):
+        source.refuse(replace(fault, where=f"row {kept[number]}"))
+    paths = _paths(column, field, source, labels)
+    found: list[Any] = [None] * len(scenes)
+    for number, row in enumerate(kept.tolist()):
+        try:
+            found[row] = paths.path(number, scenes[row]) if isinstance(paths, CodedPaths) else paths[number]
+        except IndexError:
+            where = f"{source}, row {row}, field {field!r}"
+            raise FormatError(
+                f"{where}: a code stands for no label of scene {scenes[row]!r}; convert the original file again"
+            ) from None
+    return found
+
+
+def _faults(column: Any, field: str, source: Source) -> Iterable[tuple[int, Fault]]:
     """Go through what is wrong with the paths of a column, by row."""
     import pyarrow as pa
 
     if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
-        raise FormatError(f"the column {field!r} must hold lists, got Arrow type {column.type}")
+        raise FormatError(f"{source}: the column {field!r} must hold lists, got Arrow type {column.type}")
     lengths = np.asarray(column.value_lengths().fill_null(1))
     places = column.flatten()
     if not column.null_count and lengths.all() and not places.null_count and not pa.types.is_nested(places.type):
         return
-    for number in np.flatnonzero(~np.asarray(column.is_valid())).tolist():
-        yield number, Fault(f"the field {field!r} is missing", expected=EXPECTED)
+    yield from _absent(column, field)
     for number in np.flatnonzero(lengths == 0).tolist():
         yield number, Fault(EMPTY_PATH)
     filled = np.where(np.asarray(column.is_valid()), lengths, 0)
@@ -111,7 +155,7 @@ def _faults(column: Any, field: str) -> Iterable[tuple[int, Fault]]:
     for at in np.flatnonzero(~np.asarray(places.is_valid())).tolist():
         number = int(np.searchsorted(ends, at, side="right"))
         step = at - int(ends[number] - filled[number])
-        what = "must be a label or a point, got null"
+        what = "must be an integer or text or a list, got null"
         yield number, Fault(what, field=f"field {field!r}, item {step}", expected=EXPECTED)
     if pa.types.is_nested(places.type):
         numbers = places.flatten()

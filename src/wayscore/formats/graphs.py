@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from wayscore.convention.presets import find_convention
@@ -27,4 +28,4 @@ def distances_for(references: References, graphs: str | os.PathLike[str] | None,
         )
     if references.format == STREET_FORMAT.name:
         return {SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")}
-    return load_graphs(graphs)
+    return load_graphs(Path(graphs))

@@ -257,6 +257,8 @@ def _discard(system: Any, path: str) -> None:
 
 def _words(error: BaseException) -> str:
     """Return what the system says in a few words: Arrow puts the path and the number of the error around it."""
+    if isinstance(error, FileExistsError):  # the only thing that is made and not replaced is a folder
+        return "not a directory"
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno).lower()
     return first_line(error)

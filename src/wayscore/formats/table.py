@@ -20,7 +20,7 @@ from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError
 from wayscore.formats.arrow import EXPECTED as EXPECTED_RUN
-from wayscore.formats.arrow import from_arrow
+from wayscore.formats.arrow import from_arrow, reference_columns
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning, look
 from wayscore.formats.columns import (
@@ -32,7 +32,6 @@ from wayscore.formats.columns import (
     Points,
     notes_of,
     read_csv,
-    read_parquet,
     refuse_cell,
 )
 from wayscore.formats.decoding import decode_each, place
@@ -111,35 +110,40 @@ class Table:
         """Read the answers of a run."""
         if look(source.content).layout == "parquet":
             return from_arrow(parquet_table(source), source)
-        kept: list[tuple[Any, Any, Any]] = []
-        for where, row in _rows(source, AnswerRow, EXPECTED_RUN):
+        found = list(_rows(source, AnswerRow, EXPECTED_RUN))
+        carried = any(row.reference is not None for _, row in found)
+        named = not carried or any(row.episode is not None for _, row in found)
+        kept: list[tuple[int | str, Any, Any, Any]] = []
+        for where, row in found:
             path = row.query if row.path is None else row.path
-            fault = _fault_of(row, path)
+            fault = _fault_of(row, path, named, carried)
             if fault is None:
-                kept.append((row, _even(path), _even(row.reference)))
+                kept.append((where, row, _even(path), _even(row.reference)))
             else:
-                named = None if row.episode is None else str(row.episode)
-                source.refuse(replace(fault, where=place(where, source), episode=named))
-        rows = [row for row, _, _ in kept]
+                episode = None if row.episode is None else str(row.episode)
+                source.refuse(replace(fault, where=place(where, source), episode=episode))
+        rows = [row for _, row, _, _ in kept]
+        scenes = [None if row.scene is None else str(row.scene) for row in rows]
         stopped = [row.stopped for row in rows]
-        named = all(row.episode is not None for row in rows)
-        carried = all(row.reference is not None for row in rows)
         return EpisodeBatch(
-            [path for _, path, _ in kept],
+            [path for _, _, path, _ in kept],
             [str(row.episode) for row in rows] if named else None,
-            [str(row.scene) for row in rows] if all(row.scene is not None for row in rows) else None,
-            [reference for _, _, reference in kept] if carried else None,
+            scenes if any(scene is not None for scene in scenes) else None,
+            [reference for _, _, _, reference in kept] if carried else None,
             stopped if any(flag is not None for flag in stopped) else None,
-            where=lambda number: f"{source}, row {number}",
+            where=lambda number: f"{source}, {place(kept[number][0], source)}",
         )
 
 
-def _fault_of(row: AnswerRow, path: Any) -> Fault | None:
-    """Return what is wrong with an answer, if anything is."""
-    if row.episode is None and row.reference is None:
-        return Fault("the field 'episode' is missing", expected=EXPECTED_RUN)
-    if path is None:
-        return Fault("the field 'path' is missing", expected=EXPECTED_RUN)
+def _fault_of(row: AnswerRow, path: Any, named: bool, carried: bool) -> Fault | None:
+    """Return what is wrong with an answer of a table whose rows name episodes, or carry references."""
+    for field, lacking in (
+        ("episode", named and row.episode is None),
+        ("path", path is None),
+        ("reference", carried and row.reference is None),
+    ):
+        if lacking:
+            return Fault(f"the field {field!r} is missing", expected=EXPECTED_RUN)
     if not len(path):
         return Fault(EMPTY_PATH)
     for field, places in (("path", path), ("reference", row.reference)):
@@ -155,7 +159,7 @@ def _rows(source: Source, kind: Any, expected: str) -> Iterable[tuple[int | str,
     """Return every row with what `place` takes to say where it is."""
     layout = look(source.content).layout
     if layout == "parquet":
-        return _from_columns(source, read_parquet(source, kind.__struct_fields__), kind, expected)
+        return _from_columns(source, reference_columns(source, kind.__struct_fields__), kind, expected)
     if layout in ("csv", "text"):
         return _from_columns(source, read_csv(source, kind.__struct_fields__), kind, expected)
     return decode_each(source, kind, names=("episode",), expected=expected)

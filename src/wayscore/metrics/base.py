@@ -185,3 +185,6 @@ class Metric:
 
     def __str__(self) -> str:
         return self.symbol
+
+    def __repr__(self) -> str:
+        return f"<Metric {self.symbol}: {self.name} = {self.formula}>"

@@ -71,7 +71,7 @@ def lcss(episode: Episode) -> float:
     row = np.zeros(matches.shape[1] + 1, dtype=np.int64)
     for matched in matches:  # row[j] = max(above[j], above[j - 1] + matched[j], row[j - 1])
         row[1:] = np.maximum.accumulate(np.maximum(row[1:], row[:-1] + matched))
-    return int(row[-1]) / min(matches.shape)
+    return float(row[-1] / min(matches.shape))
 
 
 def edr(episode: Episode) -> float:
@@ -88,7 +88,7 @@ def edr(episode: Episode) -> float:
     for i, different in enumerate(differs, start=1):  # as usual; row[j - 1] + 1 is a running minimum of row[j] - j
         edited = np.minimum(row[1:] + 1, row[:-1] + different)
         row = np.minimum.accumulate(np.append(i, edited) - ramp) + ramp
-    return int(row[-1]) / max(differs.shape)
+    return float(row[-1] / max(differs.shape))
 
 
 TRAJECTORY: dict[str, Metric] = {

@@ -241,7 +241,7 @@ def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, fl
     else:
         references = load_references(data_file(plan, dataset, "val_unseen"))
         table = score_random(references, distances_for(references, plan.graphs), walks=walks, metrics=list(METRICS))
-    return cast(dict[str, float], table.means())
+    return {metric: mean for metric, mean in table.means().items() if mean is not None}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from wayscore.navigation.table2 import METRICS, PAPER, Cell, Table2
-from wayscore.report.render import latex_table
+from wayscore.report.latex import latex_table
 from wayscore.report.terminal import TextTable
 
 TITLES = {"r2r": "R2R val_unseen", "r4r": "R4R val_unseen", "worlds": "generated worlds"}

@@ -1,7 +1,6 @@
 """Scoring: arrays in, one number per episode and metric out."""
 
-from wayscore.scoring.joined import score_joined
 from wayscore.scoring.score import WARPED, score
 from wayscore.scoring.table import ScoreTable
 
-__all__ = ["WARPED", "ScoreTable", "score", "score_joined"]
+__all__ = ["WARPED", "ScoreTable", "score"]

@@ -158,7 +158,7 @@ def parts_by_number(
         order = np.argsort(numbers, kind="stable")
 
         def taken(some: PathBatch, kind: str) -> PathBatch:
-            return some if kind.endswith("reference") and pairs is not None else some.take(order)  # type: ignore[arg-type]
+            return some if kind.endswith("reference") and pairs is not None else some.take(order)
 
         paths = _each(paths, taken)
     parts: list[Part] = []

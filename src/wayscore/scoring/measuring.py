@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from wayscore import kernels
 from wayscore.convention.applied import start_lengths, stop_flags
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Floats
-from wayscore.errors import OptionError, shortened
+from wayscore.errors import OptionError, WayscoreError, first_line, shortened
 from wayscore.metrics.base import Measurements, Metric
 from wayscore.metrics.episode import Episode
 from wayscore.paths import Offsets
@@ -106,12 +105,23 @@ class Scoring:
     def score(self, group: list[Part], buffer: Floats, scores: Floats) -> None:
         """Score some parts and write their columns of the scores; the buffer has room for their measurements."""
         where = _rows_of(group)
-        if any(metric.compute is not None for metric in self.metrics):
-            measurements = self.measure(group, buffer, where)
-            for row, metric in zip(scores, self.metrics, strict=True):
-                if metric.compute is not None:
-                    row[where] = _computed(metric, measurements)
-        single = [(row, metric) for row, metric in zip(scores, self.metrics, strict=True) if metric.measure is not None]
+        measurements = None
+        single = []
+        for row, metric in zip(scores, self.metrics, strict=True):
+            if metric.compute is None:
+                single.append((row, metric))
+                continue
+            if measurements is None:
+                measurements = self.measure(group, buffer, where)
+            try:
+                row[where] = metric.compute(measurements)
+            except WayscoreError:
+                raise
+            except ValueError as error:  # shapes that do not fit
+                raise OptionError(
+                    f"metric {metric.symbol}: {first_line(error)}; it must return one number for each of "
+                    f"{len(measurements.end)} episodes, and list the costly measurements that it looks at in needs="
+                ) from error
         if single:
             found = np.array([[_number(metric, one) for _, metric in single] for one in self.episodes(group)])
             for (row, _), values in zip(single, found.T, strict=True):
@@ -167,17 +177,6 @@ class Scoring:
                 for distances, value in zip(found.values(), to_goals(episode), strict=True):
                     distances[column] = value
         return found
-
-
-def _computed(metric: Metric, measurements: Measurements) -> Any:
-    assert metric.compute is not None
-    values = metric.compute(measurements)
-    if np.shape(values) not in ((), measurements.end.shape):
-        raise OptionError(
-            f"metric {metric.symbol} returned an array of shape {np.shape(values)} for {len(measurements.end)} "
-            "episodes; give one number for each, and list the costly measurements that it looks at in needs="
-        )
-    return values
 
 
 def _number(metric: Metric, episode: Episode) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.convention.choices import Convention
@@ -125,19 +126,22 @@ class Recorded:
         goals: nodes or points any of which is a right end, as users name them.
         stopped: whether the agent stopped.
         start_distances: from start to goal, as the dataset has them.
+        scene_names: of scenes that are numbers.
     """
 
     names: Sequence[Any]
-    scenes: Sequence[Any] | None = None
+    scenes: Sequence[Any] | NDArray[Any] | None = None
     goals: Sequence[Sequence[Any]] | None = None
     stopped: Sequence[bool | None] | None = None
     start_distances: Sequence[float | None] | None = None
+    scene_names: Sequence[str] | None = None
 
     def facts(self, row: int) -> dict[str, Any]:
         """Return what an `Episode` says of one row."""
+        scene = None if self.scenes is None else self.scenes[row]
         return {
             "name": self.names[row],
-            "scene": None if self.scenes is None else self.scenes[row],
+            "scene": scene if self.scene_names is None or scene is None else self.scene_names[scene],
             "goals": () if self.goals is None else self.goals[row],
             "stopped": None if self.stopped is None else self.stopped[row],
             "start_distance": None if self.start_distances is None else self.start_distances[row],

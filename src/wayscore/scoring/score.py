@@ -50,6 +50,7 @@ def score(
     dense: Paths | None = None,
     pairing: Sequence[int] | NDArray[np.int64] | None = None,
     episodes: Sequence[Any] | None = None,
+    scene_names: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> ScoreTable:
     """Score queries (agents' trajectories) against references (ground-truth paths).
@@ -69,6 +70,7 @@ def score(
         dense: finely sampled references, for conventions that warp to those; the references themselves by default.
         pairing: the number of the reference that each query answers, where several share one.
         episodes: names for the rows; 0, 1, 2, ... by default.
+        scene_names: of scenes that are numbers, for metrics of one episode.
         threads: how many cores to use; by default all of them for large batches.
 
     >>> table = score(references=[[[0, 0], [4, 0]]], queries=[[[0, 0], [4, 1]]], metrics="NE,nDTW")
@@ -108,7 +110,7 @@ def score(
         parts = parts_by_number(paths, pairs, space, scenes)  # type: ignore[arg-type]
     else:
         parts = parts_of_one(paths, pairs, one_space or EUCLIDEAN, names)
-    recorded = Recorded(names, scenes, goals, stopped, start_distances)
+    recorded = Recorded(names, scenes, goals, stopped, start_distances, scene_names)
     other_paths = paths.warped_references is not None or paths.warped_queries is not None
     scoring = Scoring.plan(chosen, d_th, chosen_convention, recorded, other_paths=other_paths)
     scores = scoring.run(parts, threads)
@@ -120,7 +122,7 @@ def score(
         _settings(parts, chosen_convention, d_th, zeroed),
         episodes=names,
         scenes=None if scenes is None or isinstance(space, list) else list(scenes),
-        own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) != metric},
+        own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) is not metric},
     )
 
 

@@ -268,6 +268,7 @@ def _mean(values: Floats) -> float | None:
 
 
 def tail(values: Floats, means: Floats) -> float | None:
+    """Return the two-sided p-value of a mean difference from its values and the means of its resamples."""
     values, means = values[np.isfinite(values)], means[np.isfinite(means)]
     if not len(values):
         return None

@@ -81,7 +81,8 @@ def _deviations(values: Floats) -> Floats:
 def _scaled(values: Floats) -> Floats:
     """Multiply each row by the power of two that makes its largest value about 1, which rounds nothing."""
     exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))[1]
-    return np.ldexp(values, -exponents)
+    scaled: Floats = np.ldexp(values, -exponents)
+    return scaled
 
 
 def _sorted_groups(values: Floats) -> tuple[Integers, NDArray[np.bool_]]:

@@ -135,7 +135,7 @@ class Care:
 def care_of(study: Study, rankings: Sequence[Ranking]) -> dict[str, Care]:
     """Look at each rater's checks and repeats.
 
-    A check is passed where its obvious best is in the first place, its obvious worst in the last, and these differ.
+    A check is passed where its obvious best is ranked first, its obvious worst last, and these differ.
     """
     found = {}
     for rater, own in _grouped((ranking.rater, ranking) for ranking in rankings).items():

@@ -36,7 +36,7 @@ def assign(
 ) -> list[Assignment]:
     """Return what each rater sees: their share of the plain sets, all checks, and some of their sets once more.
 
-    Repeats come at random places after the set that they repeat, with at least one other between them where there
+    Repeats come at random positions after the set that they repeat, with at least one other between them where there
     are others. A repeat is named after its set, see `repeat_name`.
     """
     assignments = []

@@ -26,7 +26,7 @@ def is_middling(similarity: float) -> bool:
 
 
 def far_path(graph: Graph, reference: Sequence[Place], rng: Rng) -> list[Place]:
-    """Return a path that keeps far from the reference, seen from above: between far places, the longest that does."""
+    """Return a path that keeps far from the reference, seen from above: between far nodes, the longest that does."""
     assert graph.positions is not None  # callers have looked
     codes = np.array([graph.index[node] for node in reference])
     flat = np.ascontiguousarray(graph.positions[:, :2])

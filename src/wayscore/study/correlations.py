@@ -1,4 +1,4 @@
-"""How well each metric's order of a set agrees with a person's: one rank correlation a ranking and metric."""
+"""How well each metric's order of a set agrees with a person's: one rank correlation per ranking and metric."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Correlations:
 
     Attributes:
         metrics: their symbols, the study's own first.
-        values: one row a ranking, one column a metric.
+        values: one row per ranking, one column per metric.
         raters: who gave each ranking.
         sets: which set each ranking is of.
     """
@@ -44,7 +44,7 @@ class Correlations:
     sets: tuple[str, ...]
 
     def differences(self, rival: str) -> Floats:
-        """Return the study's metric minus another, one value a ranking."""
+        """Return the study's metric minus another, one value per ranking."""
         difference: Floats = np.round(self.values[:, 0] - self.values[:, self.metrics.index(rival)], DECIMALS) + 0.0
         return difference
 
@@ -90,18 +90,18 @@ def correlate(
         study: the study.
         rankings: the answers to it.
         method: "spearman", "kendall" (tau-b), or "pearson", the linear correlation of a metric's values with the
-            person's ranks. Ties share their mean rank. Where a metric or a person tells nothing apart, it is 0.
+            person's ranks. Ties share their mean rank. It is 0 where a metric or a person ties all queries.
         directed: see `goodness`.
     """
     if method not in METHODS:
         raise OptionError(f"correlations are {', '.join(METHODS)}; got {method!r}")
     plain = study.of_kind("plain")
-    place = {one.name: number for number, one in enumerate(plain)}
-    answers = [ranking for ranking in rankings if ranking.set in place]
+    number_of = {one.name: number for number, one in enumerate(plain)}
+    answers = [ranking for ranking in rankings if ranking.set in number_of]
     if not answers:
         raise OptionError("there is no ranking of any plain set, so there is nothing to analyze")
     metrics = (MAIN[study.kind], *RIVALS[study.kind])
-    scores = goodness(study, plain, metrics, directed=directed)[[place[ranking.set] for ranking in answers]]
+    scores = goodness(study, plain, metrics, directed=directed)[[number_of[ranking.set] for ranking in answers]]
     wanted = -np.array([ranking.ranks() for ranking in answers])  # higher is better here too
     values = np.stack([row_correlations(scores[..., n], wanted, method) for n in range(len(metrics))], axis=1)
     return Correlations(

@@ -94,9 +94,9 @@ def create(
             "independent", the paper's words.
         success: of an SC study: "all" five queries of a set end within the threshold of the goal, or two to four do
             ("mixed"). SDTW, SPL and SED say nothing about paths that fail, since all are 0.
-        ties: whether raters may put several queries in one place.
+        ties: whether several queries may share a rank.
         name: what pages and tables call the study.
-        question: what raters are asked; the paper's question by default.
+        question: the question to the raters; the paper's by default.
 
     >>> study = create("SC", sets=2, raters=2, each=2, checks=1, seed=3, worlds=1)
     >>> [one.name for one in study.sets]
@@ -203,7 +203,7 @@ def paper_study(kind: Kind, seed: int = 0) -> Study:
 
 
 def rebuild(study: Study) -> Study:
-    """Make a study again from the options that it tells; only those in generated worlds need nothing else."""
+    """Recreate a study from its saved design; only studies in generated worlds need nothing else."""
     if study.how.get("from") != "worlds":
         raise OptionError(
             f"the study {study.name!r} was made from runs, which its file does not hold; create it again with "
@@ -212,6 +212,4 @@ def rebuild(study: Study) -> Study:
     try:
         return create(**study.how["options"])
     except (KeyError, TypeError):
-        raise OptionError(
-            f"the study {study.name!r} does not tell the options that it was made with, so it cannot be made again"
-        ) from None
+        raise OptionError(f"the study {study.name!r} has no saved design, so it cannot be recreated") from None

@@ -52,39 +52,40 @@ def figure_study(analyses: Sequence[Analysis]) -> Figure:
 
 def draw_correlations(ax: Axes, one: Analysis) -> Axes:
     """Draw the mean correlation of each metric with raters."""
-    places = np.arange(len(one.correlations))[::-1]
-    for place, (metric, found) in zip(places, one.correlations.items(), strict=True):
+    rows = np.arange(len(one.correlations))[::-1]
+    for row, (metric, found) in zip(rows, one.correlations.items(), strict=True):
         color = BETTER if metric == MAIN[one.kind] else INK
-        ax.plot([found.low, found.high], [place, place], color=color, linewidth=1.2, solid_capstyle="butt")
-        ax.plot(found.mean, place, "o", color=color, markersize=3.6)
+        if found.mean is not None and found.low is not None and found.high is not None:
+            ax.plot([found.low, found.high], [row, row], color=color, linewidth=1.2, solid_capstyle="butt")
+            ax.plot(found.mean, row, "o", color=color, markersize=3.6)
     ax.axvline(0, color=FAINT, linewidth=0.6, linestyle=(0, (3, 2)), zorder=0)
-    ax.set_yticks(places, list(one.correlations))
-    low = min(0.0, *(found.low for found in one.correlations.values()))
-    ax.set(xlim=(low - 0.04, 1.0), ylim=(-0.6, len(places) - 0.4), title=f"{one.kind}: agreement with raters")
+    ax.set_yticks(rows, list(one.correlations))
+    low = min(0.0, *(found.low or 0.0 for found in one.correlations.values()))
+    ax.set(xlim=(low - 0.04, 1.0), ylim=(-0.6, len(rows) - 0.4), title=f"{one.kind}: agreement with raters")
     ax.set_xlabel(METHODS[one.method])
     return ax
 
 
 def draw_contests(ax: Axes, one: Analysis) -> Axes:
     """Draw Table 1 as bars, with counts and p-values."""
-    places = np.arange(len(one.contests))[::-1]
-    before = np.zeros(len(places))
+    rows = np.arange(len(one.contests))[::-1]
+    before = np.zeros(len(rows))
     parts = (
         ("better", BETTER, [c.positive for c in one.contests]),
         ("alike", TIE, [c.ties for c in one.contests]),
         ("worse", WORSE, [c.negative for c in one.contests]),
     )
     for name, color, counts in parts:
-        ax.barh(places, counts, left=before, height=0.66, color=color, label=name)
-        for place, start, count in zip(places, before, counts, strict=True):
+        ax.barh(rows, counts, left=before, height=0.66, color=color, label=name)
+        for row, start, count in zip(rows, before, counts, strict=True):
             if count > 0.035 * one.rankings:
                 tone = INK if color == TIE else "white"
-                ax.text(start + count / 2, place, str(count), size=5.8, ha="center", va="center", color=tone)
+                ax.text(start + count / 2, row, str(count), size=5.8, ha="center", va="center", color=tone)
         before += counts
-    for place, contest in zip(places, one.contests, strict=True):
-        ax.text(1.02 * one.rankings, place, f"p = {p_text(contest.p)}", size=6, va="center")
-    ax.set_yticks(places, [contest.rival for contest in one.contests])
-    ax.set(xlim=(0, 1.22 * one.rankings), ylim=(-0.6, len(places) - 0.4), title=f"{MAIN[one.kind]} against")
+    for row, contest in zip(rows, one.contests, strict=True):
+        ax.text(1.02 * one.rankings, row, f"p = {p_text(contest.p)}", size=6, va="center")
+    ax.set_yticks(rows, [contest.rival for contest in one.contests])
+    ax.set(xlim=(0, 1.22 * one.rankings), ylim=(-0.6, len(rows) - 0.4), title=f"{MAIN[one.kind]} against")
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= one.rankings])
     ax.set_xlabel("rankings")
     return ax

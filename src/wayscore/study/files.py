@@ -56,7 +56,7 @@ def write_bytes(path: Path, content: bytes) -> None:
         beside.write_bytes(packed)
         beside.replace(path)
     except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another place") from None
+        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another file") from None
 
 
 def _fields(study: Study) -> list[tuple[str, object]]:
@@ -103,8 +103,8 @@ def _fault(study: Study) -> str:
 
 def _scene_fault(name: str, scene: SceneMap) -> str:
     count = len(scene.positions)
-    if any(not math.isfinite(x) for place in scene.positions.values() for x in place):
-        return f"scene {name!r} has a place that is not finite"
+    if any(not math.isfinite(x) for point in scene.positions.values() for x in point):
+        return f"scene {name!r} has a position that is not finite"
     if any(not (0 <= a < count and 0 <= b < count) for a, b in scene.edges):
         return f"scene {name!r} has an edge to a node that there is not"
     if len(scene.lengths) != len(scene.edges):

@@ -16,7 +16,8 @@ import numpy as np
 
 from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
-from wayscore.episodes import Reference, Run, join
+from wayscore.episodes import Reference, Run
+from wayscore.episodes.pairing import join
 from wayscore.errors import OptionError, PathError
 from wayscore.evaluation.result import names_apart
 from wayscore.formats import load_references, load_run
@@ -30,9 +31,9 @@ from wayscore.worlds import Rng
 
 File = str | os.PathLike[str]
 POLICIES: dict[str, Any] = {"missing": "skip", "unknown": "skip", "duplicate": "keep", "start": "keep", "node": "skip"}
-"""Sets are made of what is there."""
+"""Sets use the episodes that all have in common."""
 STOREY = 2.0
-"""The places of a set differ by no more than this in height, metres."""
+"""The nodes of a set differ by no more than this in height, metres."""
 
 
 def create_from_runs(
@@ -60,7 +61,7 @@ def create_from_runs(
 
     Args:
         runs: result files of five agents or more.
-        references: what they were asked for.
+        references: the ground-truth paths.
         graphs: connectivity files, a folder or a tar of them.
         kind: "UC", unconstrained, or "SC", success-constrained.
         sets: how many sets.
@@ -71,23 +72,23 @@ def create_from_runs(
         seed: of all draws.
         success: of an SC study: "all" five queries of a set succeed, or two to four do ("mixed").
         threshold: d_th in metres; 3 by default.
-        ties: whether raters may put several queries in one place.
+        ties: whether several queries may share a rank.
         name: what pages and tables call the study.
-        question: what raters are asked.
+        question: the question to the raters.
     """
     check_options(kind=kind, success=success, sets=sets, seed=seed)
     d_th = find_convention("paper").threshold if threshold is None else threshold
     if len(runs) < QUERIES:
         raise OptionError(f"a set has {QUERIES} queries, each of another run; {len(runs)} runs are too few")
     loaded = [load_run(path) for path in runs]
-    asked = load_references(references)
-    scenes = distances_for(asked, Path(graphs))
-    if scenes is None or asked.format == "street":
+    truth = load_references(references)
+    scenes = distances_for(truth, Path(graphs))
+    if scenes is None or truth.format == "street":
         raise OptionError(
-            f"{asked.name}: a study from runs needs paths along graphs of rooms, not coordinates or streets"
+            f"{truth.name}: a study from runs needs paths along graphs of rooms, not coordinates or streets"
         )
     names = names_apart([run.name for run in loaded], [Path(path).parent.name for path in runs])
-    found = _paths(loaded, names, asked, scenes)
+    found = _paths(loaded, names, truth, scenes)
     rng = np.random.default_rng([seed, *b"runs", *kind.encode()])
     plain: list[ComparisonSet] = []
     used: set[tuple[str, str]] = set()
@@ -103,10 +104,10 @@ def create_from_runs(
         if len(plain) == sets:
             break
     if len(plain) < sets:
-        rule = "" if kind == "UC" else f" of which {'all' if success == 'all' else 'two to four'} succeed"
+        wanted = "" if kind == "UC" else f" of which {'all' if success == 'all' else 'two to four'} succeed"
         raise OptionError(
-            f"{sets} sets are wanted, and only {len(plain)} paths of {asked.name} were walked in five different ways "
-            f"on one storey{rule}; give more runs or ask for fewer sets"
+            f"{sets} sets are wanted, and only {len(plain)} paths of {truth.name} were walked in five different ways "
+            f"on one storey{wanted}; give more runs or fewer sets"
         )
     obvious = _checks(plain, scenes, checks, seed, d_th)
     files = [*map(Path, runs), Path(references)]
@@ -135,15 +136,15 @@ def create_from_runs(
 
 
 def _paths(
-    runs: Sequence[Run], names: Sequence[str], asked: Any, scenes: Mapping[str, Graph]
+    runs: Sequence[Run], names: Sequence[str], truth: Any, scenes: Mapping[str, Graph]
 ) -> list[tuple[Reference, dict[str, list[str]]]]:
-    """Return each episode with the path of every agent that walked it, repeated places once."""
+    """Return each episode with the path of every agent that walked it, repeated nodes once."""
     paths: dict[str, dict[str, list[str]]] = {}
     for run, name in zip(runs, names, strict=True):
-        for reference, query in join(run, asked, graphs=scenes, **POLICIES).pairs:
+        for reference, query in join(run, truth, graphs=scenes, **POLICIES).pairs:
             walked = [node for n, node in enumerate(query.path) if n == 0 or node != query.path[n - 1]]
             paths.setdefault(reference.episode, {})[name] = walked
-    return [(asked.episodes[episode], found) for episode, found in paths.items() if len(found) >= QUERIES]
+    return [(truth.episodes[episode], found) for episode, found in paths.items() if len(found) >= QUERIES]
 
 
 def _five(
@@ -171,7 +172,7 @@ def _five(
 
 
 def _climb(graph: Graph, nodes: Sequence[str]) -> float:
-    """Return by how much places differ in height; 0 where their graph is flat."""
+    """Return by how much nodes differ in height; 0 where their graph is flat."""
     if graph.positions is None or graph.positions.shape[1] < 3:
         return 0.0
     return float(np.ptp(graph.positions[[graph.index[node] for node in nodes], 2]))

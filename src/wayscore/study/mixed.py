@@ -4,7 +4,7 @@
 
 d_rs is the difference of two metrics' correlations with the order that rater r gave to set s. Variances are estimated
 by restricted maximum likelihood (REML), mu by generalized least squares. Where each set has one rater, b_s cannot be
-told from e_rs and is left out; so is a_r where there is one rater.
+separated from e_rs and is left out; so is a_r where there is one rater.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class MixedEffects:
 
 
 def fit_mixed(values: Sequence[float] | Floats, raters: Sequence[Hashable], sets: Sequence[Hashable]) -> MixedEffects:
-    """Fit the model to one difference a ranking.
+    """Fit the model to one difference per ranking.
 
     Args:
         values: d_rs.

@@ -26,7 +26,7 @@ class SceneMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         positions: node label -> x and y in metres.
         edges: pairs of node numbers, in the order of `positions`; each leads both ways.
-        lengths: the length of each edge in metres, which may climb and so exceed what x and y tell.
+        lengths: the length of each edge in metres, which may climb and so exceed the distance in x and y.
     """
 
     positions: dict[str, tuple[float, float]]
@@ -39,8 +39,8 @@ class SceneMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         >>> SceneMap({"a": (0.0, 0.0), "b": (1.0, 2.0)}, [(0, 1)], [2.5]).lines()
         [((0.0, 0.0), (1.0, 2.0))]
         """
-        places = list(self.positions.values())
-        return [(places[a], places[b]) for a, b in self.edges]
+        points = list(self.positions.values())
+        return [(points[a], points[b]) for a, b in self.edges]
 
     def graph(self, name: str) -> Graph:
         """Return the graph that paths are measured along."""
@@ -55,9 +55,9 @@ class SceneMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         import numpy as np
 
         ends = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
-        places = graph.positions[:, :2].tolist()
+        points = graph.positions[:, :2].tolist()
         return cls(
-            {label: (x, y) for label, (x, y) in zip(labels, places, strict=True)},
+            {label: (x, y) for label, (x, y) in zip(labels, points, strict=True)},
             [(a, b) for a, b in ends.tolist()],
             graph.pairs(ends[:, 0], ends[:, 1]).tolist(),
         )
@@ -110,8 +110,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         name: what pages and tables call it.
         kind: "UC", unconstrained, which compares nDTW with PL, NE, ONE, CLS, AD and MD; "SC", success-constrained,
             which compares SDTW with SR, OSR, SPL and SED.
-        question: what raters are asked.
-        ties: whether raters may put several queries in one place.
+        question: the question to the raters.
+        ties: whether several queries may share a rank.
         seed: of all draws.
         threshold: d_th, metres.
         scenes: name -> map.
@@ -142,7 +142,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return {one.name: one for one in self.sets}
 
     def graph(self, scene: str) -> Graph:
-        """Return the graph of a scene, built when first asked for."""
+        """Return the graph of a scene, built at first use."""
         if scene not in self.scenes:
             raise OptionError(f"the study {self.name!r} has no scene {scene!r}{did_you_mean(scene, self.scenes)}")
         if scene not in self._graphs:

@@ -1,7 +1,7 @@
 """How many sets a study needs: studies with simulated raters, many times over, and how often each finds a difference.
 
 Their raters are those of `wayscore.study.simulated`; a study of people may need more or fewer sets. A pilot's own
-rankings can take their place, see `pilot_source`.
+rankings can replace them, see `pilot_source`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Power:
         together: the share of studies that favour the metric over every rival, p-values corrected by Holm.
         needed: rival -> the least size whose share reaches the target, and stays there; None where none does.
         needed_together: the same for all rivals together.
-        target: the share that is asked for.
+        target: the share that should be reached.
         alpha: of the two-sided tests.
         simulations: how many studies of each size.
         seed: of all draws.
@@ -110,7 +110,7 @@ def power(
         simulations: how many studies of each size.
         seed: of all draws.
         temper: of simulated raters.
-        progress: told of every size.
+        progress: called with every size.
     """
     for name, value in (("each", each), ("per_rater", per_rater), ("simulations", simulations)):
         check_whole(name, value, least=1)
@@ -126,7 +126,7 @@ def power(
     found = np.zeros((len(rivals), len(sizes)))
     against = np.zeros_like(found)
     together = np.zeros(len(sizes))
-    for place, (size, people) in enumerate(zip(sizes, raters, strict=True)):
+    for column, (size, people) in enumerate(zip(sizes, raters, strict=True)):
         if progress is not None:
             progress(f"{size} sets")
         pairs = _deal(size, people, each)
@@ -134,10 +134,10 @@ def power(
         signs = np.stack([source(pairs, rng) for rng in streams])
         positive, negative = (signs > 0).sum(axis=1), (signs < 0).sum(axis=1)
         p = sign_tests(positive, negative)
-        found[:, place] = ((p < alpha) & (positive > negative)).mean(axis=0)
-        against[:, place] = ((p < alpha) & (positive < negative)).mean(axis=0)
+        found[:, column] = ((p < alpha) & (positive > negative)).mean(axis=0)
+        against[:, column] = ((p < alpha) & (positive < negative)).mean(axis=0)
         rejected = (holm_rows(p) < alpha).all(axis=1)
-        together[place] = (rejected & (positive > negative).all(axis=1)).mean()
+        together[column] = (rejected & (positive > negative).all(axis=1)).mean()
     return Power(
         kind=kind,
         sizes=sizes,

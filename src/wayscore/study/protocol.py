@@ -70,7 +70,7 @@ def reproduce(
     """Carry out the paper's protocol with simulated raters, and write everything that it makes into a folder.
 
     The same seed gives the same files: two studies, their simulated answers, Table 1 as text and LaTeX, and the
-    analyses as text, JSON and a page. Answers that went through the web also tell when they came.
+    analyses as text, JSON and a page. Answers that went through the web also have a time.
 
     Args:
         folder: where to write.
@@ -78,7 +78,7 @@ def reproduce(
         sampler: how queries are drawn.
         temper: of simulated raters.
         through_web: let them answer the web pages of a server over HTTP, and analyze what it exports.
-        progress: told of every step.
+        progress: called with the name of every step.
     """
     tell = progress or (lambda _: None)
     folder = Path(folder)

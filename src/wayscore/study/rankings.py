@@ -64,7 +64,7 @@ def fault_of(groups: Sequence[Sequence[int]], *, ties: bool = True) -> str:
     if sorted(query for group in shown for query in group) != list(range(QUERIES)):
         return f"an order names each of the queries 0 to {QUERIES - 1} once, got {shown}"
     if not all(shown):
-        return f"an order has no empty places, got {shown}"
+        return f"an order has no empty ranks, got {shown}"
     tied = next((group for group in shown if len(group) > 1), None)
     if tied and not ties:
         return f"queries {tied[0]} and {tied[1]} are tied, which the study does not allow"

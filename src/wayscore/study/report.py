@@ -72,12 +72,12 @@ def text(analyses: Sequence[Analysis], *, width: int | None = None, color: bool 
 
 
 def as_json(analyses: Sequence[Analysis]) -> str:
-    """Return a JSON list, an object a study, full precision."""
+    """Return a JSON list, one object per study, full precision."""
     return json.dumps([one.to_dict() for one in analyses], allow_nan=False) + "\n"
 
 
 def latex(analyses: Sequence[Analysis]) -> str:
-    """Return Table 1 for booktabs, with what has to be said as comments."""
+    """Return Table 1 for booktabs, with warnings and notes as comments."""
     lines = [*warnings(analyses), *(scope(one) for one in analyses), *notes(analyses)]
     lines += [f"{one.kind}: {line}" for one in analyses for line in findings(one)]
     table = table1.latex(tables(analyses), above=label(analyses))
@@ -85,12 +85,12 @@ def latex(analyses: Sequence[Analysis]) -> str:
 
 
 def label(analyses: Sequence[Analysis]) -> str:
-    """Return what stands above a table: nothing, or that some of its raters are simulated."""
+    """Return the line above a table: empty, or that some of its raters are simulated."""
     return SIMULATED if any(one.simulated for one in analyses) else ""
 
 
 def warnings(analyses: Sequence[Analysis]) -> list[str]:
-    """Return what is said about simulated rankings, each once."""
+    """Return the warnings about simulated rankings, each once."""
     return list(dict.fromkeys(one.warning() for one in analyses if one.warning()))
 
 
@@ -140,7 +140,7 @@ def notes(analyses: Sequence[Analysis]) -> list[str]:
     lines = [
         "Mixed: difference = mean + rater + set + rest, crossed random effects, REML; t with raters - 1 degrees of "
         "freedom. A set's effect is left out where each set has one ranking.",
-        "p (sign, Holm): sign test, corrected for the rivals. p (swap): the two metrics change places in all rankings "
+        "p (sign, Holm): sign test, corrected for the rivals. p (swap): the two metrics are swapped in all rankings "
         f"of a set at once. d_z: in standard deviations of the differences. {first.resamples:,} resamples, seed "
         f"{first.seed}.",
     ]

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 
 from wayscore.errors import WayscoreError
 from wayscore.study.model import Item
-from wayscore.study.web.forms import FORM_TYPE, place_field, places_of
+from wayscore.study.web.forms import FORM_TYPE, rank_field, ranks_of
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 ONWARD = re.compile(r'<a class="button main" href="([^"]+)">')
@@ -123,7 +123,7 @@ async def answer_all(
         answers: set -> groups, best first.
         tally: what is written down on the way.
         patience: seconds for which the server may be gone.
-        think: seconds before an answer, on average; drawn anew for each.
+        think: mean seconds before an answer; drawn for each.
     """
     where = urlsplit(link)
 
@@ -147,7 +147,7 @@ async def answer_all(
             page = path.partition("?")[0].removeprefix(where.path)
             if reply.status == 303:
                 path = reply.location
-            elif page == "/done":
+            elif page == "/finished":
                 tally.codes[rater] = _found(CODE, reply.body)
                 return
             elif page == "/instructions":
@@ -156,8 +156,8 @@ async def answer_all(
                 path = (await fetch(path, {**_hidden(reply.body), "agree": "yes"})).location
             else:
                 item = items[int(page.removeprefix("/sets/")) - 1]
-                places = places_of(answers[item.set], item.order)
-                chosen = {place_field(letter): place for letter, place in places.items()}
+                ranks = ranks_of(answers[item.set], item.order)
+                chosen = {rank_field(letter): rank for letter, rank in ranks.items()}
                 await asyncio.sleep(random.uniform(0, 2 * think))
                 sent = await fetch(path.partition("?")[0], {**_hidden(reply.body), **chosen})
                 if sent.status != 303:
@@ -176,5 +176,5 @@ def _hidden(page: str) -> dict[str, str]:
 def _found(pattern: re.Pattern[str], page: str) -> str:
     found = pattern.search(page)
     if found is None:
-        raise RobotError("a page lacks what a robot needs to go on")
+        raise RobotError("a page has no form that a robot can fill in")
     return html.unescape(found[1])

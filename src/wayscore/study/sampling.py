@@ -31,9 +31,9 @@ The paper does not say. Its counts against SR and OSR are nearly the same (219/1
 and neither tells any apart; and SDTW, SPL and SED are 0 alike for paths that fail.
 """
 HOPS = (1, 2, 3, 4, 5)
-"""How far from the reference's stages a query's may lie, in edges; drawn anew for each query."""
+"""How far a query's stages may lie from the reference's, in edges; drawn for each query."""
 STRIDE = 3
-"""Every third place of a reference is a stage that a query passes near; the paper's lie two or three edges apart."""
+"""Every third node of a reference is a stage that a query passes near; the paper's lie two or three edges apart."""
 TRIES = 50_000
 
 
@@ -80,7 +80,7 @@ def draw_set(
 def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler, hops: int = 0) -> Path:
     """Draw the stages of one query, which shortest paths join.
 
-    "near": the reference's start, then places within a few edges of every third place of the reference and of its
+    "near": the reference's start, then nodes within a few edges of every third node of the reference and of its
     goal; how many edges is drawn for each query, unless `hops` says it. "start": the paper's procedure, but from the
     reference's start, where an agent would stand. "independent": the paper's words, a path of its own anywhere.
     """

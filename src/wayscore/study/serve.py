@@ -97,7 +97,7 @@ def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:
 
     Args:
         site: the study being served.
-        proxied: whether a proxy on this machine tells visitors' addresses.
+        proxied: whether a proxy on this machine passes visitors' addresses on.
     """
     import uvicorn
 

@@ -4,7 +4,7 @@ Their taste is none of the metrics that a study compares. With both paths as lin
 
 - gap: the mean straight distance of the two lines, at the same share of each line's length (the area between them,
   for each metre of the reference);
-- disorder: the share of pairs of the reference's places that the query passes nearest in the wrong order;
+- disorder: the share of pairs of the reference's nodes that the query passes nearest in the wrong order;
 - miss: the straight distance of the two ends.
 
     utility = -(w_gap gap / d_th + w_disorder 4 disorder + w_miss miss / (2 d_th))
@@ -34,7 +34,7 @@ SAMPLES = 64
 PARTS = (1.0, 4.0, 0.5)
 """What gap, disorder and miss weigh with every rater alike; chosen so that each moves the order of some sets."""
 TIED = 0.15
-"""Where a study allows ties: utilities, noise included, that are this near share a place."""
+"""Where a study allows ties: utilities, noise included, that are this near share a rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class Temper:
 
 def features(study: Study, one: ComparisonSet) -> Floats:
     """Return gap, disorder and miss of the five queries, (5, 3), in thresholds and shares."""
-    places = study.scenes[one.scene].positions
-    reference = np.array([places[node] for node in one.reference])
-    found = [_features(reference, np.array([places[node] for node in query])) for query in one.queries]
+    points = study.scenes[one.scene].positions
+    reference = np.array([points[node] for node in one.reference])
+    found = [_features(reference, np.array([points[node] for node in query])) for query in one.queries]
     scaled: Floats = np.array(found) / np.array([study.threshold, 1.0, study.threshold])
     return scaled
 
@@ -74,7 +74,7 @@ def draw_weights(raters: int, temper: Temper, rng: np.random.Generator) -> Float
 
 
 def perceive(utilities: Floats, temper: Temper, rng: np.random.Generator, *, careless: bool = False) -> Floats:
-    """Return utilities as raters perceive them, of which the highest is ranked first; a row a set."""
+    """Return utilities as raters perceive them, of which the highest is ranked first; one row per set."""
     chance = rng.gumbel(size=utilities.shape)
     blind = rng.random(len(utilities)) < (1.0 if careless else temper.lapse)
     return np.where(blind[:, None], chance, utilities + temper.noise * chance)
@@ -112,7 +112,7 @@ def rank_assignment(study: Study, rater: int, *, seed: int = 0, temper: Temper |
 
 
 def _groups(seen: Floats, apart: float) -> list[list[int]]:
-    """Return query numbers, the best group first; whoever is nearer than `apart` to the one before shares its place."""
+    """Return query numbers, the best group first; a query nearer than `apart` to the one before shares its rank."""
     order = np.argsort(-seen, kind="stable").tolist()
     groups = [order[:1]]
     for before, query in pairwise(order):
@@ -135,6 +135,6 @@ def _features(reference: Floats, query: Floats) -> tuple[float, float, float]:
 def _along(path: Floats) -> Floats:
     """Return points at equal shares of a line's length."""
     steps = np.hypot(*np.diff(path, axis=0).T) if len(path) > 1 else np.zeros(0)
-    done = np.concatenate(([0.0], np.cumsum(steps)))
-    at = np.linspace(0.0, done[-1], SAMPLES)
-    return np.column_stack([np.interp(at, done, path[:, axis]) for axis in (0, 1)])
+    walked = np.concatenate(([0.0], np.cumsum(steps)))
+    at = np.linspace(0.0, walked[-1], SAMPLES)
+    return np.column_stack([np.interp(at, walked, path[:, axis]) for axis in (0, 1)])

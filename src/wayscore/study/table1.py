@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from wayscore.errors import OptionError
-from wayscore.report.render import latex_table
+from wayscore.report.latex import latex_table
 from wayscore.report.terminal import TextTable
 from wayscore.statistics import sign_test
 from wayscore.study.correlations import MAIN, RIVALS, Correlations
@@ -24,7 +24,7 @@ class Contest:
         rival: the other metric.
         positive: rankings where the study's metric correlates better.
         negative: where it correlates worse.
-        ties: where both correlate alike, which the test discards; 0 where this is not told.
+        ties: where both correlate equally, which the test discards; 0 where the number is not known.
 
     >>> contest = Contest("PL", 242, 17)
     >>> f"{contest.p:.1e}", contest.counts

@@ -155,8 +155,8 @@ class RunningBatch:
         self.steps = np.zeros(len(references), dtype=np.int64)
         self._padded: Any = None
         self._panels: list[_Panel | None] = [None] * len(references)
-        for slot, reference in enumerate(references):
-            self.reset(slot, reference)
+        for number, reference in enumerate(references):
+            self.reset(number, reference)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -231,8 +231,8 @@ class RunningBatch:
         width = self._rows.shape[1] - 1
         if self._padded is None or self._padded.shape[1] != width:
             self._padded = np.zeros((len(self), width, self._places[0].shape[1]))
-            for slot, reference in enumerate(self._places):
-                self._padded[slot, : len(reference)] = reference
+            for number, reference in enumerate(self._places):
+                self._padded[number, : len(reference)] = reference
         try:
             points = np.ascontiguousarray(nodes, dtype=np.float64).reshape(len(self), -1)
         except (TypeError, ValueError):
@@ -243,22 +243,22 @@ class RunningBatch:
 
     def _step_nodes(self, nodes: Any, moving: NDArray[np.int64], mask: NDArray[np.uint8] | None) -> None:
         costs = np.zeros((len(self), self._rows.shape[1] - 1))
-        for slot in moving.tolist():
-            node, distance, panel = nodes[slot], self._distances[slot], self._panels[slot]
+        for number in moving.tolist():
+            node, distance, panel = nodes[number], self._distances[number], self._panels[number]
             if panel is not None:
                 try:
-                    costs[slot, : self._lengths[slot]] = panel[1][panel[0][node]]
+                    costs[number, : self._lengths[number]] = panel[1][panel[0][node]]
                 except (KeyError, TypeError):
-                    raise _unknown(node, f"the node of environment {slot}", panel[0], distance) from None
+                    raise _unknown(node, f"the node of environment {number}", panel[0], distance) from None
             else:
-                encoded = distance.encode([[node]], role=lambda _: f"environment {slot}").places  # noqa: B023
-                costs[slot, : self._lengths[slot]] = distance.between(self._places[slot], encoded)[:, 0]
+                encoded = distance.encode([[node]], role=lambda _: f"environment {number}").places  # noqa: B023
+                costs[number, : self._lengths[number]] = distance.between(self._places[number], encoded)[:, 0]
         kernels.advance_block(costs, self._lengths, self._rows, mask)
 
-    def _check_dimension(self, slot: int, places: Any) -> None:
+    def _check_dimension(self, number: int, places: Any) -> None:
         others = [reference for reference in self._places if reference is not None and reference.ndim == 2]
         if places.ndim == 2 and others and places.shape[1] != others[0].shape[1]:
             raise PathError(
-                f"the reference of environment {slot} has {places.shape[1]}-dimensional points, the others "
+                f"the reference of environment {number} has {places.shape[1]}-dimensional points, the others "
                 f"{others[0].shape[1]}-dimensional ones"
             )

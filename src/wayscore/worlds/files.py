@@ -178,17 +178,17 @@ def _reference(task: Task, world: World) -> dict[str, Any]:
 
 def _run(course: Course, walker: str) -> bytes:
     queries = course.walk(walker)
-    asked = [task for task in course.tasks for _ in task.instructions]
+    repeated = [task for task in course.tasks for _ in task.instructions]
     return _records(
         {"instr_id": episode, "trajectory": _trajectory(course.worlds[task.scan], task.heading, path)}
-        for task, (episode, path) in zip(asked, queries.items(), strict=True)
+        for task, (episode, path) in zip(repeated, queries.items(), strict=True)
     )
 
 
 def _trajectory(world: World, heading: float, path: Sequence[Node]) -> list[tuple[str, float, float]]:
-    """Return viewpoint, heading (where the last step led) and elevation of every place."""
-    places = world.positions[[world.graph.index[node] for node in path]]
-    headings = [heading, *(round(math.radians(bearing(b - a) % 360), 3) for a, b in pairwise(places))]
+    """Return viewpoint, heading (where the last step led) and elevation of every node."""
+    points = world.positions[[world.graph.index[node] for node in path]]
+    headings = [heading, *(round(math.radians(bearing(b - a) % 360), 3) for a, b in pairwise(points))]
     return [(node_name(node), heading, 0.0) for node, heading in zip(path, headings, strict=True)]
 
 
@@ -210,6 +210,6 @@ def _connectivity(world: World) -> bytes:
 
 
 def _records(records: Iterable[Any]) -> bytes:
-    """Return a JSON list, a record a line."""
+    """Return a JSON list, one record per line."""
     lines = ",\n".join(json.dumps(record, allow_nan=False) for record in records)
     return f"[\n{lines}\n]\n".encode()

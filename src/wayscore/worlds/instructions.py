@@ -70,14 +70,14 @@ def describe(legs: Sequence[Leg], choose: Choose) -> str:
         return choose(("Stay where you are.", "Stop where you are.", "You are there already."))
     sentences: list[str] = []
     clauses: list[str] = []
-    told = True  # how far the last leg goes
+    measured = True  # how far the last leg goes
     for number, leg in enumerate(legs):
-        clause = ("" if told else "at the next node ") + _turn(leg, choose)
-        extent = _extent(leg, told, choose)
-        told = bool(extent)
+        clause = ("" if measured else "at the next node ") + _turn(leg, choose)
+        extent = _extent(leg, measured, choose)
+        measured = bool(extent)
         clauses.append(clause + extent)
         if number == len(legs) - 1:
-            clauses[-1] += choose((" and stop", " and stop there")) if told else " and stop at the next node"
+            clauses[-1] += choose((" and stop", " and stop there")) if measured else " and stop at the next node"
         if len(clauses) == CLAUSES_AT_MOST or number == len(legs) - 1:
             sentences.append(_sentence(clauses, choose))
             clauses = []
@@ -119,10 +119,10 @@ def _way(way: Way) -> str:
     }[way.order]
     if way.count == 2:
         first, last = {"left": ("left-hand", "right-hand"), "near": ("nearer", "farther")}[way.order]
-    if way.place in (0, way.count - 1):
-        which = last if way.place else first
+    if way.position in (0, way.count - 1):
+        which = last if way.position else first
     else:
-        which = between.format(_ordinal(way.place + 1))
+        which = between.format(_ordinal(way.position + 1))
     return f"the {which} of {_count(way.count)} ways"
 
 

@@ -18,7 +18,7 @@ STAIRS = 0.3
 EQUALLY_STRAIGHT = 5.0
 """Ways whose angles differ by fewer degrees look equally straight."""
 APART = 10.0
-"""Ways at least this many degrees apart are told by left and right, closer ones by near and far."""
+"""Edges at least this many degrees apart are distinguished by left and right, closer ones by near and far."""
 
 COMPASS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 TURNS = ("straight", "slight right", "right", "sharp right", "behind", "sharp left", "left", "slight left")
@@ -30,12 +30,12 @@ class Way:
     """Which of several ways that the same words would name.
 
     Attributes:
-        place: from 0 on.
+        position: from 0 on.
         count: how many there are.
         order: "left" (from the left) or "near" (from the nearest).
     """
 
-    place: int
+    position: int
     count: int
     order: str
 
@@ -49,7 +49,7 @@ class Leg:
         steps: how many edges it has: the first by the turn, the others straight on ("back": retracing).
         metres: its length.
         climb: 1 up, -1 down, 0 level.
-        way: which way, where the turn alone does not tell.
+        way: which way, where the turn alone is ambiguous.
     """
 
     turn: str
@@ -101,17 +101,17 @@ def find_legs(world: World | Graph, path: Sequence[Hashable]) -> list[Leg]:
     legs: list[Leg] = []
     heading: float | None = None
     pivot = 0
-    for place, (here, there) in enumerate(pairwise(nodes)):
-        came = nodes[place - 1] if place else None
+    for position, (here, there) in enumerate(pairwise(nodes)):
+        came = nodes[position - 1] if position else None
         options = _options(graph, here, heading)
         taken = next(option for option in options if option.node == there)
         heading = taken.bearing
         last = legs[-1] if legs else None
-        retraced = 2 * pivot - place - 1
+        retraced = 2 * pivot - position - 1
         if last and last.turn == "back" and retraced >= 0 and nodes[retraced] == there:
             legs[-1] = replace(last, steps=last.steps + 1, metres=last.metres + taken.metres)
-        elif place and there == came:
-            pivot = place
+        elif position and there == came:
+            pivot = position
             legs.append(Leg("back", 1, taken.metres))
         else:
             like = [o for o in options if o.node != came and (o.turn, o.climb) == (taken.turn, taken.climb)]
@@ -139,12 +139,12 @@ def bearing(vector: NDArray[np.float64], heading: float | None = None) -> float:
 def _checked(graph: Graph, path: Sequence[Hashable]) -> list[Hashable]:
     """Return the nodes of a path without those that come twice in a row."""
     if not len(path):
-        raise PathError("the path is empty; a path has at least one place")
+        raise PathError("the path is empty; a path has at least one node")
     graph.encode([list(path)])  # a node that is unknown gets its sentence
-    nodes = [node for place, node in enumerate(path) if not place or node != path[place - 1]]
-    for place, (a, b) in enumerate(pairwise(nodes)):
+    nodes = [node for position, node in enumerate(path) if not position or node != path[position - 1]]
+    for position, (a, b) in enumerate(pairwise(nodes)):
         if not graph.has_edge(a, b):
-            raise PathError(f"step {place} of the path, from {a!r} to {b!r}, is no edge of the {graph.name}")
+            raise PathError(f"step {position} of the path, from {a!r} to {b!r}, is no edge of the {graph.name}")
     return nodes
 
 

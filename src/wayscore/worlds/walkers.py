@@ -23,14 +23,14 @@ def noisy(world: World, reference: Sequence[Node], rng: Rng, *, mistakes: float 
     """Follow the reference, but stray to any neighbour now and then: a share `mistakes` of all steps."""
     check_number("mistakes", mistakes, most=1)
     path = _checked(reference)[:1]
-    for place in reference[1:]:
+    for node in reference[1:]:
         stray = rng.random() < mistakes
-        path += _wander(world, path[-1], 1, rng) if stray else world.shortest_path(path[-1], place)[1:]
+        path += _wander(world, path[-1], 1, rng) if stray else world.shortest_path(path[-1], node)[1:]
     return path
 
 
 def detour(world: World, reference: Sequence[Node], rng: Rng, *, hops: int = 3) -> Path:
-    """Leave the reference somewhere, visit a random node `hops` edges away, rejoin at the next place and go on."""
+    """Leave the reference somewhere, visit a random node `hops` edges away, rejoin at the next node and continue."""
     check_whole("hops", hops, least=0)
     path = _checked(reference)
     left = int(rng.integers(len(path)))
@@ -76,7 +76,7 @@ WALKERS: dict[str, Walker] = {walker.__name__: walker for walker in _FROM_MOST_T
 
 
 def _wander(world: World, start: Node, steps: int, rng: Rng) -> Path:
-    """Return the places after `start` on a random walk."""
+    """Return the nodes after `start` on a random walk."""
     path = [start]
     for _ in range(steps):
         path.append(draw(world.neighbors(path[-1]) or path[-1:], rng))  # where no edge leads away, stay
@@ -85,5 +85,5 @@ def _wander(world: World, start: Node, steps: int, rng: Rng) -> Path:
 
 def _checked(reference: Sequence[Node]) -> Path:
     if not len(reference):
-        raise PathError("the reference is empty; a path has at least one place")
+        raise PathError("the reference is empty; a path has at least one node")
     return list(reference)

@@ -23,9 +23,10 @@ def fast_points(reference: Floats, query: Floats, radius: int, cells: Cells) -> 
 
     def pairs(a: Floats, b: Floats) -> Floats:
         squares = np.zeros(len(a))
-        for axis in range(a.shape[1]):
-            difference = a[:, axis] - b[:, axis]
-            squares += difference * difference
+        with np.errstate(over="ignore"):  # as in C: squares that overflow are infinite
+            for axis in range(a.shape[1]):
+                difference = a[:, axis] - b[:, axis]
+                squares += difference * difference
         return np.sqrt(squares)
 
     return fast_warp(reference, query, pairs, radius, cells)

@@ -15,9 +15,10 @@ Floats = NDArray[np.float64]
 def euclidean_block(a: Floats, b: Floats, out: Floats) -> None:
     """Write sqrt(sum_c (a_ic - b_jc)^2) to `out`, summing coordinates in their order."""
     out[...] = 0.0
-    for axis in range(a.shape[1]):
-        difference = a[:, axis, None] - b[None, :, axis]
-        out += difference * difference
+    with np.errstate(over="ignore"):  # as in C: squares that overflow are infinite
+        for axis in range(a.shape[1]):
+            difference = a[:, axis, None] - b[None, :, axis]
+            out += difference * difference
     np.sqrt(out, out=out)
 
 

@@ -6,7 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -14,19 +14,15 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from wayscore.errors import OptionError
+from wayscore.errors import OptionError, OutputError
 from wayscore.palette import css
+from wayscore.report.forms import render, render_comparison
 from wayscore.report.page.episodes import episodes_of
-from wayscore.report.page.results import results_of
-from wayscore.report.render import render
-from wayscore.report.render_comparison import render_comparison
+from wayscore.report.page.results import references_name, results_of
 
 if TYPE_CHECKING:
-    from wayscore.distances.base import Distance
-    from wayscore.episodes import References
     from wayscore.evaluation.comparison import Comparison
-    from wayscore.evaluation.runs import ScoredRun
-    from wayscore.evaluation.summary import Summary
+    from wayscore.evaluation.result import Result
 
 SCRIPTS = (
     "base",
@@ -53,51 +49,46 @@ PRINT_WIDTH = 100
 
 def write_page(
     path: str | Path,
-    runs: Sequence[ScoredRun],
-    summaries: Sequence[Summary],
-    references: References,
-    distance: Distance | Mapping[str, Distance] | None,
-    *,
+    results: Sequence[Result],
     comparison: Comparison | None = None,
     title: str | None = None,
+    split_by: str | None = None,
 ) -> None:
-    """Write runs and their scores as one self-contained page: `page_of`, in a file.
+    """Write results as one self-contained page: `page_of`, in a file.
 
     Args:
         path: the file to write.
-        runs: what was scored, all by one convention.
-        summaries: of the same runs, in the same order.
-        references: what was asked for.
-        distance: what they were scored with: a distance, scene -> distance, or None for Euclidean.
+        results: of one or more runs; those that were loaded from files have scores, but no paths to draw.
         comparison: of the same runs, where they were compared.
         title: of the page; by default the names of the runs and of the references.
+        split_by: what the page's table of groups shows first: "scan", "length" or "path".
     """
-    page = page_of(runs, summaries, references, distance, comparison=comparison, title=title)
+    page = page_of(results, comparison, title, split_by)
     try:
         Path(path).write_text(page, encoding="utf-8", errors="xmlcharrefreplace", newline="\n")
     except OSError as error:
-        raise OptionError(f"cannot write the page {path}: {error.strerror or error}; choose another file") from None
+        raise OutputError(f"cannot write the page {path}: {error.strerror or error}; choose another file") from None
 
 
 def page_of(
-    runs: Sequence[ScoredRun],
-    summaries: Sequence[Summary],
-    references: References,
-    distance: Distance | Mapping[str, Distance] | None,
-    *,
+    results: Sequence[Result],
     comparison: Comparison | None = None,
     title: str | None = None,
+    split_by: str | None = None,
 ) -> str:
     """Return the page: results as JSON that is shown at once, episodes compressed, and a program that draws both."""
-    if not runs or [run.name for run in runs] != [summary.run for summary in summaries]:
-        raise OptionError("a page needs at least one run, and the summary of each in the same order")
-    title = title or _title(runs, references)
-    results = {"title": title, **results_of(runs, summaries, references, comparison)}
-    episodes = _json(episodes_of(runs, references, distance)).encode()
+    names = [result.name for result in results]
+    if not results or len({*names}) < len(names):
+        raise OptionError(f"a page needs one or more results with different names, got {names}")
+    if comparison is not None and not {comparison.baseline, *comparison.others} <= {*names}:
+        raise OptionError("the comparison must be of the runs that the page shows; give comparison.results")
+    title = title or _title(names, references_name(results))
+    shown = {"title": title, "split_by": split_by, **results_of(results, comparison)}
+    episodes = _json(episodes_of(results, split_by)).encode()
     style = "\n".join((css(), *(_file(f"{part}.css") for part in STYLES)))
     script = "\n".join(_file(f"{part}.js") for part in SCRIPTS)
     if comparison is None:
-        plain = render(summaries, "text", width=PRINT_WIDTH)
+        plain = render(results, "text", width=PRINT_WIDTH, split_by=split_by)
     else:
         plain = render_comparison(comparison, "text", width=PRINT_WIDTH)
     return Template(_file("page.html")).substitute(
@@ -106,16 +97,15 @@ def page_of(
         "form-action 'none'",
         style=style,
         plain=escape(plain),
-        results=_json(results).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        results=_json(shown).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         episodes=base64.b64encode(gzip.compress(episodes, mtime=0)).decode(),
         script=script,
     )
 
 
-def _title(runs: Sequence[ScoredRun], references: References) -> str:
-    names = [run.name for run in runs]
+def _title(names: Sequence[str], references: str) -> str:
     who = " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} others"
-    return f"{who} on {references.name.removesuffix('.gz').removesuffix('.json')}"
+    return f"{who} on {references.removesuffix('.gz').removesuffix('.json')}" if references else who
 
 
 def _json(value: Any) -> str:

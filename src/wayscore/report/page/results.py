@@ -1,4 +1,4 @@
-"""What the page shows at once: the runs, their means as papers print them, their signatures, and the tests."""
+"""What the page shows at once: the runs, their means as papers print them, signatures, warnings and tests."""
 
 from __future__ import annotations
 
@@ -6,49 +6,48 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wayscore.episodes import describe
-from wayscore.evaluation.summary import differences
-from wayscore.metrics import Metric, find_metrics
-from wayscore.report.layout import ARROWS, best, head, interval, is_share, number, short_names
-from wayscore.report.page.choices import choices_of
-from wayscore.report.render import metrics_of
+from wayscore.errors import in_command
+from wayscore.report import contrasts, notes
+from wayscore.report.layout import ARROWS, Mean, head, interval, is_share, means_of, metrics_of, number, short_names
 
 if TYPE_CHECKING:
-    from wayscore.episodes import References
     from wayscore.evaluation.comparison import Comparison, Contrast, Example
-    from wayscore.evaluation.runs import ScoredRun
-    from wayscore.evaluation.summary import Summary
-    from wayscore.statistics import Interval
+    from wayscore.evaluation.result import Result
+    from wayscore.metrics import Metric
 
 SHORT_NAME = 18
 """Names of runs get so many characters where there is little room."""
 
 
-def results_of(
-    runs: Sequence[ScoredRun], summaries: Sequence[Summary], references: References, comparison: Comparison | None
-) -> dict[str, Any]:
+def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict[str, Any]:
     """Return the results as plain values, numbers beside the words that print them."""
-    metrics = metrics_of(summaries)
-    shorts = short_names([run.name for run in runs], SHORT_NAME)
-    warnings = [] if comparison is None else list(comparison.warnings)
-    rules = choices_of(runs[0])
+    metrics = metrics_of(results)
+    shorts = short_names([result.name for result in results], SHORT_NAME)
+    leading = next((result for result in results if result.inputs is not None), results[0])
+    settings = leading.settings
+    warnings = notes.warnings_of(results) if comparison is None else comparison.warnings
     return {
-        "version": runs[0].table.settings["version"],
-        "references": references.name,
-        "convention": runs[0].table.settings["convention"],
-        "threshold": runs[0].table.settings["threshold"],
-        "unit": runs[0].table.settings.get("unit", "m"),
-        "success": rules.comparison,
-        "goal": rules.goal,
-        "cluster": summaries[0].signature.fields.get("cluster", ""),
+        "version": settings["version"],
+        "references": references_name(results),
+        "convention": settings["convention"],
+        "threshold": settings.get("threshold"),
+        "unit": settings.get("unit", "m"),
+        "goal": None if leading.inputs is None else leading.inputs.convention.goal,
+        "caption": notes.caption(results),
         "metrics": [_metric(metric) for metric in metrics],
         "runs": [
-            _run(run, summary, short, metrics, summaries, references)
-            for run, summary, short in zip(runs, summaries, shorts, strict=True)
+            _run(result, short, metrics, means)
+            for result, short, means in zip(results, shorts, means_of(results, metrics), strict=True)
         ],
-        "warnings": list(dict.fromkeys([*differences(summaries), *warnings])),
+        "warnings": [in_command(warning) for warning in warnings],
         "comparison": None if comparison is None else _comparison(comparison, metrics),
     }
+
+
+def references_name(results: Sequence[Result]) -> str:
+    """Return the name of the references of the first result; "" where rows carry them or nobody knows."""
+    name: str = (results[0].settings.get("references") or {"name": ""})["name"]
+    return "" if name == "unknown" else name
 
 
 def _metric(metric: Metric) -> dict[str, Any]:
@@ -64,56 +63,44 @@ def _metric(metric: Metric) -> dict[str, Any]:
     }
 
 
-def _run(
-    run: ScoredRun,
-    summary: Summary,
-    short: str,
-    metrics: Sequence[Metric],
-    summaries: Sequence[Summary],
-    references: References,
-) -> dict[str, Any]:
-    means = {}
-    for metric in metrics:
-        found = summary.metrics[metric.symbol]
-        top = best(metric, [other.metrics[metric.symbol].mean for other in summaries])
-        means[metric.symbol] = {**_interval(metric, found), "best": number(metric, found.mean) == top}
+def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[Mean]) -> dict[str, Any]:
+    known = result.intervals()
+    references = result.settings.get("references") or {"name": "the references"}
     problems = [
-        f"{describe(kind, names, references)} ({run.joined.policies[kind]})"
-        for kind, names in run.joined.problems.items()
-        if names
+        f"{result.problems.sentence(kind, references['name'], references.get('episodes', 0))} "
+        f"({result.settings['policies'][kind]})"
+        for kind in result.problems.counts
     ]
+    shown = {}
+    for metric, mean in zip(metrics, means, strict=True):
+        found = known.get(metric.symbol)
+        values = dict.fromkeys(("mean", "low", "high")) if found is None else found._asdict()
+        words = {"text": mean.mean, "rest": mean.rest.strip(), "interval": mean.interval, "best": mean.best}
+        shown[metric.symbol] = {**values, **words}
     return {
-        "name": run.name,
+        "name": result.name,
         "short": short,
-        "signature": str(summary.signature),
-        "episodes": summary.episodes,
-        "undefined": summary.undefined,
+        "signature": str(result.signature),
+        "episodes": result.episodes_scored,
+        "scope": notes.scope(result),
+        "runs": result.runs,
+        "undefined": result.undefined,
         "problems": problems,
-        "means": means,
-    }
-
-
-def _interval(metric: Metric, found: Interval, *, signed: bool = False) -> dict[str, Any]:
-    return {
-        **{name: _finite(value) for name, value in found._asdict().items()},
-        "text": number(metric, found.mean, signed=signed),
-        "interval": interval(metric, found, signed=signed),
+        "means": shown,
     }
 
 
 def _comparison(comparison: Comparison, metrics: Sequence[Metric]) -> dict[str, Any]:
-    leading = find_metrics([comparison.metric])[0]
+    leading = next(metric for metric in metrics if metric.symbol == comparison.metric)
     return {
         "baseline": comparison.baseline,
+        "method": contrasts.method(comparison),
         "left_out": comparison.left_out,
-        "resamples": comparison.resamples,
-        "seed": comparison.seed,
-        "tests": len(comparison.contrasts),
         "metric": comparison.metric,
         "others": [
             {
                 "run": run,
-                "tests": [_test(metric, comparison.of(run)[metric.symbol]) for metric in metrics],
+                "tests": [_test(*test) for test in contrasts.contrasts_of(comparison, run)],
                 "better": [_example(leading, example) for example in comparison.better[run]],
                 "worse": [_example(leading, example) for example in comparison.worse[run]],
             }
@@ -123,25 +110,34 @@ def _comparison(comparison: Comparison, metrics: Sequence[Metric]) -> dict[str, 
 
 
 def _test(metric: Metric, contrast: Contrast) -> dict[str, Any]:
+    found = contrast.difference
     return {
         "metric": metric.symbol,
-        **_interval(metric, contrast.difference, signed=True),
+        **found._asdict(),
+        "text": number(metric, found.mean, signed=True),
+        "interval": interval(metric, found, signed=True),
         "p": contrast.p_holm,
+        "p_text": contrasts.p_value(contrast.p_holm),
+        "mark": contrasts.mark(contrast),
         "outcomes": contrast.outcomes,
         "superiority": contrast.superiority,
-        "effect_size": _finite(contrast.effect_size),
+        "effect": contrasts.contrast_cells(metric, contrast)[6],
     }
 
 
 def _example(metric: Metric, example: Example) -> dict[str, Any]:
+    difference = example.run - example.baseline
     return {
         "episode": example.episode,
         "scene": example.scene,
-        "baseline": number(metric, example.baseline),
-        "run": number(metric, example.run),
-        "difference": number(metric, example.run - example.baseline, signed=True),
+        "baseline": _single(metric, example.baseline),
+        "run": _single(metric, example.run),
+        "difference": _single(metric, difference, signed=True),
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _single(metric: Metric, value: float, *, signed: bool = False) -> str:
+    """Return the value of one episode, which may be infinite."""
+    if math.isinf(value):
+        return "-inf" if value < 0 else "+inf" if signed else "inf"
+    return number(metric, value, signed=signed)

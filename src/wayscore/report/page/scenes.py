@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from wayscore.convention import Convention
 from wayscore.convention.applied import distance_by
+from wayscore.distances.base import Floats
 from wayscore.distances.graph import Graph
-from wayscore.scoring.table import Floats
 
 DIGITS = 4
 """Coordinates are kept in steps of a ten-thousandth of the scene's extent, or finer."""
 WHOLE_GRAPH = 2_000
 """Of larger graphs only the nodes that paths visit are drawn, and those one edge away."""
 FLOOR_APART = 1.5
-"""Places whose heights differ by less are on one floor, metres."""
+"""Nodes or points whose heights differ by less are on one floor, metres."""
 FLOOR_THICK = 0.6
-"""Most places of a floor are this near to its height: cameras, door sills and single steps."""
+"""Most points of a floor are this near to its height: cameras, door sills and single steps."""
 FLOOR_SHARE = 0.04
-"""Fewer of a scene's places are no floor but a landing of its stairs."""
+"""A smaller share of a scene's points is no floor but a landing of its stairs."""
 
 
 class Scene:
@@ -34,17 +34,16 @@ class Scene:
         self,
         name: str,
         distance: Any,
-        rules: Convention,
+        convention: Convention,
         visited: Iterable[Any],
         points: Floats | None,
         *,
         y_up: bool,
         degrees: bool = False,
     ) -> None:
-        """Take the places that paths visit: labels, or (where all are points) their coordinates."""
-        given, measured = (
-            found[name] if isinstance(found, Mapping) else found for found in (distance, distance_by(distance, rules))
-        )
+        """Take the nodes that paths visit; where these are points, their coordinates."""
+        both = (distance, distance_by(distance, convention))
+        given, measured = (found[name] if isinstance(found, Mapping) else found for found in both)
         self.name = name
         self.space = measured
         self.graph = given if isinstance(given, Graph) else None
@@ -76,13 +75,13 @@ class Scene:
         steps = np.rint(from_above(np.asarray(path, dtype=np.float64), self.y_up) * self.scale).astype(np.int64)
         return tuple(np.diff(steps, axis=0, prepend=np.zeros((1, 3), dtype=np.int64)).ravel().tolist())
 
-    def near(self, goals: Iterable[int], threshold: float, rules: Convention) -> dict[int, list[int]]:
+    def near(self, goals: Iterable[int], threshold: float, convention: Convention) -> dict[int, list[int]]:
         """Return by goal the nodes that count as reaching it; none where a graph is large or goals are sets."""
-        if self.graph is None or rules.goal != "last" or len(self.graph) > WHOLE_GRAPH:
+        if self.graph is None or convention.goal != "last" or len(self.graph) > WHOLE_GRAPH:
             return {}
         ends = np.array(sorted(set(goals)))
         away = self.space.between(ends, np.arange(len(self.graph)))
-        met = away < threshold if rules.comparison == "<" else away <= threshold
+        met = away < threshold if convention.comparison == "<" else away <= threshold
         return {goal: np.flatnonzero(row).tolist() for goal, row in zip(ends.tolist(), met, strict=True)}
 
     def _is_metric(self) -> bool:
@@ -128,13 +127,13 @@ def from_above(points: Floats, y_up: bool = False) -> Floats:
     return framed
 
 
-def scale_of(places: Floats | None) -> int:
-    """Return how many steps make one unit, such that `DIGITS` digits tell places of the scene apart.
+def scale_of(points: Floats | None) -> int:
+    """Return how many steps make one unit, such that `DIGITS` digits distinguish points of the scene.
 
     >>> scale_of(np.array([[0.0, 0.0], [40.0, 3.0]]))
     1000
     """
-    extent = 1.0 if places is None else max(float(np.ptp(places, axis=0).max()), 1e-6)
+    extent = 1.0 if points is None else max(float(np.ptp(points, axis=0).max()), 1e-6)
     return int(10 ** max(0, DIGITS - math.floor(math.log10(extent))))
 
 
@@ -148,7 +147,7 @@ def is_y_up(points: Floats) -> bool:
 
 
 def floors(heights: Floats) -> list[float]:
-    """Return the heights of a scene's floors, lowest first: where most places are, again and again.
+    """Return the heights of a scene's floors, lowest first: where most points are, again and again.
 
     >>> floors(np.array([0.0, 0.1, 0.2, 1.4, 2.9, 3.0]))
     [0.1, 2.95]

@@ -1,4 +1,4 @@
-"""Warpings as few characters: which way each step goes, and how far apart the matched places are."""
+"""Warpings in few characters: which way each step goes, and how far apart the nodes or points of each pair are."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from wayscore.distances.base import Distance
 
 GAP_STEPS = 100
-"""Distances between matched places are whole numbers of these parts."""
+"""Distances of matched pairs are whole numbers of these parts."""
 BLOCK_CELLS = 1 << 20
-"""Up to this many cells the distances of a pair of paths are asked for as the scores' were, in one block."""
+"""Up to this many cells the distances of two paths are computed in one block, as for the scores."""
 MOVES = "?210"
 """A warping's step as one character, by 2 x (along the reference) + (along the query): 0 is both."""
 Key: TypeAlias = tuple[str, int, int]
@@ -28,10 +28,10 @@ Key: TypeAlias = tuple[str, int, int]
 class Warpings:
     """Each warping once, by the convention's distance; episodes that share both paths share their warping."""
 
-    def __init__(self, distance: Distance | Mapping[str, Distance] | None, rules: Convention) -> None:
+    def __init__(self, distance: Distance | Mapping[str, Distance] | None, convention: Convention) -> None:
         self.packed: list[list[Any]] = []
-        self._distance = distance_by(distance, rules)
-        self._measure = fast_dtw if rules.warping == "fast" else align
+        self._distance = distance_by(distance, convention)
+        self._measure = fast_dtw if convention.warping == "fast" else align
         self._numbers: dict[Key, int] = {}
 
     def number(self, key: Key, reference: Any, query: Any) -> int:
@@ -45,7 +45,7 @@ class Warpings:
 
 
 def pack(warping: Alignment) -> list[Any] | None:
-    """Return a warping's moves and the distance at each of its places; None where no way exists.
+    """Return a warping's moves and the distance of each of its pairs; None where some are unreachable.
 
     >>> pack(align(reference=[[0.0], [1.0], [2.0]], query=[[0.0], [2.0]]))
     ['10', [0, 100, 0]]

@@ -1,4 +1,4 @@
-"""The application: which address leads to which page, in threads of their own, and how mistakes are told."""
+"""The application: which address leads to which page, in threads of their own, and how errors are shown."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def create_app(site: Site) -> Starlette:
         return Response(css(), media_type="text/css", headers=KEPT)
 
     async def too_long(_: Request) -> Response:
-        raise RefusalError(414, "This address is longer than any of this site.")
+        raise RefusalError(414, "This address is too long.")
 
     def get(path: str, endpoint: Endpoint) -> Route:
         return Route(path, endpoint, methods=["GET"])
@@ -109,7 +109,7 @@ def create_app(site: Site) -> Starlette:
         get("/r/{token}/instructions", rater_page(rater.instructions)),
         both("/r/{token}/sets/{number:int}", a_set),
         get("/r/{token}/pause", rater_page(rater.pause)),
-        get("/r/{token}/done", rater_page(rater.done)),
+        get("/r/{token}/finished", rater_page(rater.finished)),
         get("/admin", admin_page(admin.overview)),
         get("/admin/answers.jsonl", admin_page(admin.export)),
         both("/admin/login", admin_form(admin.login, (*SIGNED, "secret"))),
@@ -121,33 +121,38 @@ def create_app(site: Site) -> Starlette:
     app = Starlette(
         routes=routes,
         middleware=[Middleware(SafeHeaders, secure=site.secure)],
-        exception_handlers=_tellers(site),
+        exception_handlers=_handlers(site),
     )
     app.router.redirect_slashes = False
     return app
 
 
-def _tellers(site: Site) -> dict[Any, Any]:
-    """Return how each kind of mistake is told."""
+def _handlers(site: Site) -> dict[Any, Any]:
+    """Return the handlers of each kind of error."""
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, RefusalError)
-        return site.told(error)
+        return site.refuse(error)
 
     async def by_starlette(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        sentences = {404: "There is no such page. Open your link again.", 405: "This page is not used in this way."}
-        response = site.told(RefusalError(error.status_code, sentences.get(error.status_code, str(error.detail))))
+        sentences = {
+            404: "This page does not exist. Please open your link again.",
+            405: "This page does not accept this request.",
+        }
+        response = site.refuse(RefusalError(error.status_code, sentences.get(error.status_code, str(error.detail))))
         response.headers.update(error.headers or {})
         return response
 
     async def database(_: Request, error: Exception) -> Response:
         print(f"wayscore: the database failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        return site.told(
-            RefusalError(503, "The server could not reach its database. Wait a moment, then send it again.")
+        return site.refuse(
+            RefusalError(503, "The server could not reach its database. Please wait a moment, then send it again.")
         )
 
     async def other(_: Request, __: Exception) -> Response:
-        return site.told(RefusalError(500, "The server made a mistake, and nothing was saved. Load the page again."))
+        return site.refuse(
+            RefusalError(500, "The server had an error, and nothing was saved. Please load the page again.")
+        )
 
     return {RefusalError: refused, HTTPException: by_starlette, SQLAlchemyError: database, Exception: other}

@@ -1,7 +1,7 @@
 """The pictures of a comparison set as SVG: a graph, the blue reference as a broad band, an orange query on it.
 
-A ring marks where a path starts and a star where it ends. The orange line keeps to the right of its way, so that ways
-there and back are two lines. Colours are those of the style sheet; shape and width tell the paths apart without them.
+A ring marks where a path starts and a star where it ends. The orange line keeps to its right side, so that a path there
+and back is two lines. Colours are those of the style sheet; shape and width distinguish the paths without them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from markupsafe import Markup, escape
 
 from wayscore.study.model import SceneMap
 
-Place: TypeAlias = tuple[float, float]
+Point: TypeAlias = tuple[float, float]
 SIDE = 240.0
 """Of a picture, in units of its own; a browser draws it at any size."""
 MARGIN = 17.0
 LONGEST_UNIT = 40.0
-"""Units a metre at most, so that short walks are not blown up."""
+"""Units per metre at most, so that short paths are not enlarged too much."""
 BEND = 0.16
 BAND, LINE = 9.0, 2.7
 """Widths of the two paths where steps are long; small steps have thinner ones, so that turns stay apart."""
@@ -31,7 +31,7 @@ STAR = "".join(
     f"{'ML'[n > 0]}{r * math.sin(math.pi * n / 5):.2f} {-r * math.cos(math.pi * n / 5):.2f}"
     for n, r in enumerate((8.6, 4.1) * 5)
 )
-"""Broad enough for that of the query to lie within that of the reference, where both end at one place."""
+"""Broad enough for that of the query to lie within that of the reference, where both end at one node."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Window:
     Attributes:
         x: of its middle, metres.
         y: of its middle, metres.
-        scale: units a metre.
+        scale: units per metre.
     """
 
     x: float
@@ -49,22 +49,22 @@ class Window:
     scale: float
 
     @classmethod
-    def around(cls, places: Iterable[Place]) -> Window:
-        """Return the window that has all these places in it."""
-        xs, ys = zip(*places, strict=True)
+    def around(cls, points: Iterable[Point]) -> Window:
+        """Return the window that has all these points in it."""
+        xs, ys = zip(*points, strict=True)
         wide = max(max(xs) - min(xs), max(ys) - min(ys))
         scale = min((SIDE - 2 * MARGIN) / wide, LONGEST_UNIT) if wide else LONGEST_UNIT
         return cls((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, scale)
 
-    def to(self, place: Place) -> Place:
-        """Return where a place is on the picture; y leads up in a scene and down on a screen."""
-        return SIDE / 2 + (place[0] - self.x) * self.scale, SIDE / 2 - (place[1] - self.y) * self.scale
+    def to(self, point: Point) -> Point:
+        """Return where a point is on the picture; y leads up in a scene and down on a screen."""
+        return SIDE / 2 + (point[0] - self.x) * self.scale, SIDE / 2 - (point[1] - self.y) * self.scale
 
 
 def draw_ground(scene: SceneMap, window: Window, name: str = "ground") -> Markup:
     """Return the graph under all pictures of a set, which they refer to by its name."""
-    places = {label: window.to(place) for label, place in scene.positions.items()}
-    inside = [at for at in places.values() if _is_inside(at)]
+    points = {label: window.to(point) for label, point in scene.positions.items()}
+    inside = [at for at in points.values() if _is_inside(at)]
     lines = [(window.to(a), window.to(b)) for a, b in scene.lines()]
     edges = "".join(f"M{_at(a)}L{_at(b)}" for a, b in lines if _is_inside(a) or _is_inside(b))
     nodes = "".join(f"M{_at(at)}h0" for at in inside)
@@ -90,7 +90,7 @@ def draw_pair(
         window: the part that is shown.
         reference: the blue path.
         query: the orange path.
-        label: what those are told who do not see it.
+        label: the description for screen readers.
         ground: the name of the graph that `draw_ground` drew.
     """
     R = [window.to(scene.positions[node]) for node in reference]
@@ -110,34 +110,34 @@ def draw_pair(
     return Markup(shape).format(side=f"{SIDE:g}", label=label, parts=Markup("".join(parts)))
 
 
-def _is_inside(at: Place) -> bool:
+def _is_inside(at: Point) -> bool:
     return -20 < at[0] < SIDE + 20 and -20 < at[1] < SIDE + 20
 
 
-def _at(place: Place) -> str:
-    return f"{place[0]:.1f} {place[1]:.1f}"
+def _at(point: Point) -> str:
+    return f"{point[0]:.1f} {point[1]:.1f}"
 
 
-def _steps(path: Sequence[Place]) -> list[tuple[Place, Place]]:
+def _steps(path: Sequence[Point]) -> list[tuple[Point, Point]]:
     """Return the steps that lead anywhere."""
     return [(a, b) for a, b in pairwise(path) if math.dist(a, b) > 0.05]
 
 
-def _line(path: Sequence[Place]) -> str:
-    return f"M{_at(path[0])}" + ("".join(f"L{_at(place)}" for place in path[1:]) or "h0")
+def _line(path: Sequence[Point]) -> str:
+    return f"M{_at(path[0])}" + ("".join(f"L{_at(point)}" for point in path[1:]) or "h0")
 
 
-def _bent(a: Place, b: Place) -> Place:
+def _bent(a: Point, b: Point) -> Point:
     """Return a point beside the middle of a step, to the right of who walks it."""
     by = min(BEND * math.dist(a, b), 7.0) / math.dist(a, b)
     return (a[0] + b[0]) / 2 - (b[1] - a[1]) * by, (a[1] + b[1]) / 2 + (b[0] - a[0]) * by
 
 
-def _bent_line(path: Sequence[Place]) -> str:
+def _bent_line(path: Sequence[Point]) -> str:
     return f"M{_at(path[0])}" + ("".join(f"Q{_at(_bent(a, b))} {_at(b)}" for a, b in _steps(path)) or "h0")
 
 
-def _marked(path: Sequence[Place]) -> list[tuple[Place, Place]]:
+def _marked(path: Sequence[Point]) -> list[tuple[Point, Point]]:
     """Return the steps that get an arrow: not all, where steps are small."""
     chosen = []
     since = BETWEEN_ARROWS / 2
@@ -149,13 +149,13 @@ def _marked(path: Sequence[Place]) -> list[tuple[Place, Place]]:
     return chosen
 
 
-def _turned(kind: str, shape: str, at: Place, a: Place, b: Place, size: float) -> str:
+def _turned(kind: str, shape: str, at: Point, a: Point, b: Point, size: float) -> str:
     turn = math.degrees(math.atan2(b[1] - a[1], b[0] - a[0]))
     how = f"translate({_at(at)}) rotate({turn:.0f}) scale({size:.2f})"
     return f'<path class="{kind}" d="{shape}" transform="{how}"/>'
 
 
-def _chevrons(path: Sequence[Place], size: float) -> str:
+def _chevrons(path: Sequence[Point], size: float) -> str:
     """Return arrows on the band, early in each step, so that those of ways there and back stand apart."""
     return "".join(
         _turned("chevron", "M-1.6 -2.6L1.2 0L-1.6 2.6", ((2 * a[0] + b[0]) / 3, (2 * a[1] + b[1]) / 3), a, b, size)
@@ -163,7 +163,7 @@ def _chevrons(path: Sequence[Place], size: float) -> str:
     )
 
 
-def _arrows(path: Sequence[Place], size: float) -> str:
+def _arrows(path: Sequence[Point], size: float) -> str:
     drawn = []
     for a, b in _marked(path):
         x, y = _bent(a, b)
@@ -172,7 +172,7 @@ def _arrows(path: Sequence[Place], size: float) -> str:
     return "".join(drawn)
 
 
-def _ends(path: Sequence[Place], kind: str, ring: float, star: float) -> str:
+def _ends(path: Sequence[Point], kind: str, ring: float, star: float) -> str:
     begin, end = path[0], path[-1]
     return (
         f'<circle class="start {kind}" cx="{begin[0]:.1f}" cy="{begin[1]:.1f}" r="{5.2 * ring:.1f}"/>'

@@ -36,7 +36,7 @@ async def read_form(request: Request, known: Sequence[str]) -> dict[str, str]:
         raise RefusalError(415, "Answers come from the form of the page.")
     try:
         body = await asyncio.wait_for(_body(request), MOST_SECONDS)
-    except (TimeoutError, ClientDisconnect):
+    except (asyncio.TimeoutError, ClientDisconnect):  # in Python 3.10 not the built-in one
         raise RefusalError(408, "Your answer took too long to arrive. Send it again.") from None
     try:
         pairs = parse_qsl(
@@ -66,66 +66,64 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def place_field(letter: str) -> str:
-    """Return the name of the field that holds the place of a picture."""
-    return f"place-{letter}"
+def rank_field(letter: str) -> str:
+    """Return the name of the field that holds the rank of a picture."""
+    return f"rank-{letter}"
 
 
-ANSWER_FIELDS = ("form", "csrf", "seconds", *(place_field(letter) for letter in LETTERS))
+ANSWER_FIELDS = ("form", "csrf", "seconds", *(rank_field(letter) for letter in LETTERS))
 
 
-def places_given(fields: Mapping[str, str]) -> dict[str, str]:
-    """Return the place that was chosen for each picture, an empty text where none was."""
-    chosen = {letter: fields.get(place_field(letter), "") for letter in LETTERS}
+def ranks_given(fields: Mapping[str, str]) -> dict[str, str]:
+    """Return the rank that was chosen for each picture, an empty text where none was."""
+    chosen = {letter: fields.get(rank_field(letter), "") for letter in LETTERS}
     numbers = {str(number) for number in range(1, QUERIES + 1)}
-    return {letter: place if place in numbers else "" for letter, place in chosen.items()}
+    return {letter: rank if rank in numbers else "" for letter, rank in chosen.items()}
 
 
-def read_order(places: Mapping[str, str], order: Sequence[int], *, ties: bool) -> tuple[list[list[int]], str]:
-    """Return the queries in groups, best first, or what is wrong with the places that were chosen.
+def read_order(ranks: Mapping[str, str], order: Sequence[int], *, ties: bool) -> tuple[list[list[int]], str]:
+    """Return the queries in groups, best first, or what is wrong with the ranks that were chosen.
 
     Args:
-        places: picture -> place, "1" to "5" or empty.
+        ranks: picture -> rank, "1" to "5" or empty.
         order: the number of the query in each picture, from the first picture on.
-        ties: whether pictures may share a place.
+        ties: whether pictures may share a rank.
 
     >>> read_order({"A": "2", "B": "1", "C": "3", "D": "5", "E": "4"}, [4, 3, 2, 1, 0], ties=False)
     ([[3], [4], [2], [0], [1]], '')
     >>> read_order({"A": "1", "B": "1", "C": "3", "D": "5", "E": "5"}, [0, 1, 2, 3, 4], ties=True)
     ([[0, 1], [2], [3, 4]], '')
     >>> read_order({"A": "1", "B": "1", "C": "3", "D": "5", "E": "4"}, [0, 1, 2, 3, 4], ties=False)[1]
-    'Pictures A and B are both in place 1. Give each picture a place of its own.'
+    'Pictures A and B both have rank 1. Give each picture its own rank.'
     >>> read_order({"A": "1", "B": "", "C": "3", "D": "5", "E": ""}, [0, 1, 2, 3, 4], ties=True)[1]
-    'Choose a place for pictures B and E, too.'
+    'Choose a rank for pictures B and E as well.'
     """
-    missing = [letter for letter in LETTERS if not places[letter]]
+    missing = [letter for letter in LETTERS if not ranks[letter]]
     if missing:
         which = f"picture{'s' if len(missing) > 1 else ''} {listed(missing)}"
-        return [], f"Choose a place for {which}{', too' if len(missing) < QUERIES else ''}."
+        return [], f"Choose a rank for {which}{' as well' if len(missing) < QUERIES else ''}."
     groups: dict[str, list[int]] = {}
     letters: dict[str, list[str]] = {}
     for letter, query in zip(LETTERS, order, strict=True):
-        groups.setdefault(places[letter], []).append(query)
-        letters.setdefault(places[letter], []).append(letter)
-    shared = next((place for place in sorted(letters) if len(letters[place]) > 1), None)
+        groups.setdefault(ranks[letter], []).append(query)
+        letters.setdefault(ranks[letter], []).append(letter)
+    shared = next((rank for rank in sorted(letters) if len(letters[rank]) > 1), None)
     if shared and not ties:
         both = "both" if len(letters[shared]) == 2 else "all"
-        return [], (
-            f"Pictures {listed(letters[shared])} are {both} in place {shared}. Give each picture a place of its own."
-        )
-    return [sorted(groups[place]) for place in sorted(groups)], ""
+        return [], (f"Pictures {listed(letters[shared])} {both} have rank {shared}. Give each picture its own rank.")
+    return [sorted(groups[rank]) for rank in sorted(groups)], ""
 
 
-def places_of(groups: Sequence[Sequence[int]], order: Sequence[int]) -> dict[str, str]:
-    """Return the place of each picture in an order that was given before: the reverse of `read_order`.
+def ranks_of(groups: Sequence[Sequence[int]], order: Sequence[int]) -> dict[str, str]:
+    """Return the rank of each picture in an order that was given before: the reverse of `read_order`.
 
-    >>> places_of([[0, 1], [2], [3, 4]], [4, 3, 2, 1, 0])
+    >>> ranks_of([[0, 1], [2], [3, 4]], [4, 3, 2, 1, 0])
     {'A': '4', 'B': '4', 'C': '3', 'D': '1', 'E': '1'}
     """
-    place_of_query: dict[int, int] = {}
+    rank_of_query: dict[int, int] = {}
     for group in groups:
-        place_of_query |= dict.fromkeys(group, len(place_of_query) + 1)
-    return {letter: str(place_of_query[query]) for letter, query in zip(LETTERS, order, strict=True)}
+        rank_of_query |= dict.fromkeys(group, len(rank_of_query) + 1)
+    return {letter: str(rank_of_query[query]) for letter, query in zip(LETTERS, order, strict=True)}
 
 
 def read_seconds(text: str, most: float) -> float:

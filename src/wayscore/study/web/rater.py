@@ -16,7 +16,7 @@ from wayscore.study.store import Groups, Rater
 from wayscore.study.web.describing import describe_pair
 from wayscore.study.web.drawing import Window, draw_ground, draw_pair
 from wayscore.study.web.example import draw_example
-from wayscore.study.web.forms import LETTERS, places_given, places_of, read_order, read_seconds
+from wayscore.study.web.forms import LETTERS, ranks_given, ranks_of, read_order, read_seconds
 from wayscore.study.web.security import RefusalError, StaleFormError
 from wayscore.study.web.site import Site, see
 
@@ -50,7 +50,7 @@ class Visit:
         return self.items[number - 1].set in self.answers
 
     @property
-    def done(self) -> int:
+    def answered(self) -> int:
         """How many sets the rater answered."""
         return sum(item.set in self.answers for item in self.items)
 
@@ -60,11 +60,11 @@ class Visit:
         if not self.rater.consented:
             return f"{self.home}/consent"
         number = next((n for n in range(1, len(self.items) + 1) if not self.is_answered(n)), None)
-        return f"{self.home}/done" if number is None else f"{self.home}/sets/{number}"
+        return f"{self.home}/finished" if number is None else f"{self.home}/sets/{number}"
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a page for this rater."""
-        shared = {"home": self.home, "done": self.done, "total": len(self.items), "next": self.next}
+        shared = {"home": self.home, "answered_sets": self.answered, "total": len(self.items), "next": self.next}
         return self.site.page(template, status=status, **shared, **values)
 
 
@@ -79,10 +79,12 @@ def visit(site: Site, request: Request) -> Visit:
     if rater is None:
         stranger = request.client.host if request.client else ""
         if not site.strangers.allows(stranger):
-            raise RefusalError(429, "Too many links that are not valid came from your address. Wait a minute.")
+            raise RefusalError(429, "Too many invalid links were opened from your address. Please wait a minute.")
         raise RefusalError(404, UNKNOWN)
     if not site.raters.allows(str(rater.number)):
-        raise RefusalError(429, "Your answers come faster than can be. Wait half a minute, and load the page again.")
+        raise RefusalError(
+            429, "You are answering unusually fast. Please wait half a minute, then load the page again."
+        )
     return Visit(site, rater, f"/r/{token}", site.store.answered(rater))
 
 
@@ -94,7 +96,7 @@ def enter(here: Visit) -> Response:
 
 
 def consent(here: Visit, fields: Mapping[str, str] | None) -> Response:
-    """Show what the rater agrees to, and write that the rater did."""
+    """Show what the rater agrees to, and save the consent."""
     purpose = ("consent", str(here.rater.number))
     paragraphs = here.site.consent(here.rater.number)
     message = ""
@@ -106,7 +108,7 @@ def consent(here: Visit, fields: Mapping[str, str] | None) -> Response:
                 return see(f"{here.home}/instructions")
             message = "Tick the box to take part; without it, close the page."
         except StaleFormError:
-            message = "This page was open for more than a day. Confirm once more."
+            message = "This page was open for more than a day. Please confirm again."
     return here.page(
         "consent.html",
         status=422 if message else 200,
@@ -117,22 +119,22 @@ def consent(here: Visit, fields: Mapping[str, str] | None) -> Response:
 
 
 def instructions(here: Visit) -> Response:
-    """Tell how to read the pictures and how to answer."""
+    """Explain how to read the pictures and how to answer."""
     if not here.rater.consented:
         return see(here.next)
     return here.page("instructions.html", example=draw_example())
 
 
 def pause(here: Visit) -> Response:
-    """Tell how to go on later."""
+    """Explain how to continue later."""
     return here.page("pause.html")
 
 
-def done(here: Visit) -> Response:
-    """Give the completion code to who answered everything."""
-    if here.next != f"{here.home}/done":
+def finished(here: Visit) -> Response:
+    """Show the completion code to a rater who has answered everything."""
+    if here.next != f"{here.home}/finished":
         return see(here.next)
-    return here.page("done.html", code=here.site.signer.code(here.rater.number))
+    return here.page("finished.html", code=here.site.signer.code(here.rater.number))
 
 
 def show_set(here: Visit, number: int, request: Request) -> Response:
@@ -140,27 +142,27 @@ def show_set(here: Visit, number: int, request: Request) -> Response:
     item = _item(here, number)
     if item is None:
         return see(here.next)
-    places = places_of(here.answers[item.set], item.order) if item.set in here.answers else dict.fromkeys(LETTERS, "")
+    ranks = ranks_of(here.answers[item.set], item.order) if item.set in here.answers else dict.fromkeys(LETTERS, "")
     saved = request.query_params.get("saved", "")
     before = int(saved) if saved.isdecimal() and len(saved) < 6 else 0
-    told = f"Set {before} is saved." if 1 <= before <= len(here.items) and here.is_answered(before) else ""
-    return _set_page(here, number, item, places, told=told)
+    notice = f"Set {before} is saved." if 1 <= before <= len(here.items) and here.is_answered(before) else ""
+    return _set_page(here, number, item, ranks, notice=notice)
 
 
 def answer_set(here: Visit, number: int, fields: Mapping[str, str]) -> Response:
-    """Write an answer and lead on; one that is no order is shown again with what is wrong."""
+    """Save an answer and continue; an invalid one is shown again with a message."""
     item = _item(here, number)
     if item is None:
         return see(here.next)
-    places = places_given(fields)
+    ranks = ranks_given(fields)
     try:
         issued = here.site.signer.check(fields, *_purpose(here, item))
     except StaleFormError:
-        message = "This page was open for more than a day. Look at your order once more, and save it."
-        return _set_page(here, number, item, places, message=message)
-    groups, message = read_order(places, item.order, ties=here.site.study.ties)
+        message = "This page was open for more than a day. Please check your order and save it again."
+        return _set_page(here, number, item, ranks, message=message)
+    groups, message = read_order(ranks, item.order, ties=here.site.study.ties)
     if message:
-        return _set_page(here, number, item, places, message=message)
+        return _set_page(here, number, item, ranks, message=message)
     seconds = read_seconds(fields.get("seconds", ""), issued.age)
     outcome = here.site.store.answer(here.rater, item.set, groups, form=issued.token, seconds=seconds)
     if outcome == "gone":
@@ -168,20 +170,20 @@ def answer_set(here: Visit, number: int, fields: Mapping[str, str]) -> Response:
     if outcome == "full":
         raise RefusalError(409, "This answer was changed too often. The last order that was saved counts.")
     if outcome == "used":
-        message = "An order was saved from this page before; it is shown below. To change it, save once more."
+        message = "An order was already saved from this page; it is shown below. To change it, save again."
         saved = here.site.store.answered(here.rater)[item.set]
-        return _set_page(here, number, item, places_of(saved, item.order), message=message, status=409)
+        return _set_page(here, number, item, ranks_of(saved, item.order), message=message, status=409)
     was_new = item.set not in here.answers
     after = Visit(here.site, here.rater, here.home, {**here.answers, item.set: groups})
     if not was_new and number < len(here.items) and here.is_answered(number + 1):
-        return see(f"{here.home}/sets/{number + 1}?saved={number}")  # whoever looks back may look on
-    return see(after.next if after.next.endswith("/done") else f"{after.next}?saved={number}")
+        return see(f"{here.home}/sets/{number + 1}?saved={number}")  # a rater who looks back sees the next one too
+    return see(after.next if after.next.endswith("/finished") else f"{after.next}?saved={number}")
 
 
 def _item(here: Visit, number: int) -> Item | None:
     """Return a set that the rater may see now: those answered and the first that is not."""
     if not 1 <= number <= len(here.items):
-        raise RefusalError(404, "You have no set of this number.")
+        raise RefusalError(404, "You have no set with this number.")
     if not here.rater.consented:
         return None
     if here.is_answered(number) or here.next == f"{here.home}/sets/{number}":
@@ -197,19 +199,19 @@ def _set_page(
     here: Visit,
     number: int,
     item: Item,
-    places: Mapping[str, str],
+    ranks: Mapping[str, str],
     *,
-    told: str = "",
+    notice: str = "",
     message: str = "",
     status: int = 0,
 ) -> Response:
     ground, drawn = _drawn(here.site, item.set)
     cards = [
-        {"letter": letter, "place": places[letter], "picture": drawn[query]}
+        {"letter": letter, "rank": ranks[letter], "picture": drawn[query]}
         for letter, query in zip(LETTERS, item.order, strict=True)
     ]
-    if all(places.values()):
-        cards.sort(key=lambda card: str(card["place"]))
+    if all(ranks.values()):
+        cards.sort(key=lambda card: str(card["rank"]))
     return here.page(
         "set.html",
         status=status or (422 if message else 200),
@@ -217,7 +219,7 @@ def _set_page(
         answered=here.is_answered(number),
         ground=ground,
         cards=cards,
-        told=told,
+        notice=notice,
         message=message,
         form=here.site.signer.form(*_purpose(here, item)),
     )

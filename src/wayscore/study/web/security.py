@@ -43,7 +43,7 @@ FORM_AGE = 24 * 3600.0
 
 
 class RefusalError(Exception):
-    """A request is not served; the visitor is told why in a sentence.
+    """A request is not served; a sentence tells the visitor why.
 
     Attributes:
         status: the HTTP status.

@@ -20,8 +20,8 @@ from wayscore.study.store import Store
 from wayscore.study.web.security import Limiter, RefusalError, Signer
 
 FOLDER = Path(str(files(__package__)))
-SECONDS_A_SET = 25
-"""What a set takes, to tell raters beforehand."""
+SECONDS_PER_SET = 25
+"""How long a set takes, for the text that raters read beforehand."""
 
 
 class Site:
@@ -90,10 +90,10 @@ class Site:
         """Return a page."""
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
 
-    def told(self, refusal: RefusalError) -> HTMLResponse:
-        """Return a page that tells why a request is not served."""
+    def refuse(self, refusal: RefusalError) -> HTMLResponse:
+        """Return a page that says why a request is not served."""
         heading = HEADINGS.get(refusal.status, "Not possible")
-        response = self.page("told.html", status=refusal.status, heading=heading, sentence=refusal.sentence)
+        response = self.page("message.html", status=refusal.status, heading=heading, sentence=refusal.sentence)
         if refusal.status == 429:
             response.headers["Retry-After"] = "30"
         return response
@@ -118,15 +118,15 @@ def default_consent(sets: int) -> list[str]:
     """Return what raters agree to where the study brings no text of its own.
 
     >>> default_consent(50)[0]
-    'You are asked to put pictures of paths in order: 50 sets of five, which take about 21 minutes in all.'
+    'You will put pictures of paths in order: 50 sets of five pictures, about 21 minutes in total.'
     """
-    minutes = max(1, round(sets * SECONDS_A_SET / 60))
+    minutes = max(1, round(sets * SECONDS_PER_SET / 60))
     return [
-        f"You are asked to put pictures of paths in order: {sets} set{'s' if sets != 1 else ''} of five, which take "
-        f"about {minutes} minute{'s' if minutes != 1 else ''} in all.",
-        "What is kept: the orders that you give, when you gave each, and how long it took. You are known by a number. "
-        "Your name, your address and your device are not asked for and not kept, and no cookies are set.",
-        "Taking part is your choice. You can pause whenever you like and go on later with the same link, and you can "
-        "stop by closing the page; what you saved until then is kept.",
+        f"You will put pictures of paths in order: {sets} set{'s' if sets != 1 else ''} of five pictures, about "
+        f"{minutes} minute{'s' if minutes != 1 else ''} in total.",
+        "What is saved: the orders that you give, when you gave each, and how long it took. You are identified by a "
+        "number. Your name, your address and your device are not recorded, and no cookies are set.",
+        "Taking part is voluntary. You can pause at any time and continue later with the same link. You can stop by "
+        "closing the page; the answers that you have saved are kept.",
         "Questions? Ask the person who sent you the link.",
     ]

@@ -43,7 +43,7 @@ const runMark = (run) =>
     svg("path", { d: shape(run, 0, 0, 4.5) }),
   );
 
-// A metric's symbol with its unit and which way is better; pointing at it tells the formula.
+// A metric's symbol with its unit and which way is better; its formula is the tooltip.
 const metricName = (metric) => [
   el("span", { class: "symbol", title: `${metric.name}: ${metric.formula}` }, metric.symbol),
   " ",
@@ -65,7 +65,7 @@ const DASHES = [null, "6 3", "2 2.5", "8 3 2 3", "1 3"];
 
 // Numbers as papers print them: shares in percent with one decimal, others with two.
 function printed(metric, value, signed = false) {
-  if (Number.isNaN(value)) return "–";
+  if (value === null || Number.isNaN(value)) return "–";
   const sign = value < 0 ? "−" : signed ? "+" : "";
   if (!Number.isFinite(value)) return `${sign}∞`;
   const text = metric.share ? (100 * Math.abs(value)).toFixed(1) : Math.abs(value).toFixed(2);
@@ -79,7 +79,7 @@ const grouped = (count) => count.toLocaleString("en-GB");
 const counted = (count, what = "episode") => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
 const metres = (value) => `${value.toFixed(2)} ${results.unit}`;
 
-// Words with places where long names may break.
+// Words with breaks that long names may use.
 const breakable = (text) => text.split(/(?<=[_\/.|-])/).flatMap((part) => [part, el("wbr")]);
 
 // What a screen reader says without moving to it.

@@ -2,9 +2,16 @@
 
 function showBreakdown() {
   const scenes = data.scenes.map((scene) => scene.name);
-  const kinds = [["length", "reference length"]];
-  if (scenes.length > 1) kinds.unshift(["scan", "scan"]);
-  const state = { by: kinds[0][0], metric: LEADING, run: 0 };
+  const kinds = [
+    scenes.length > 1 && ["scan", "scan"],
+    data.lengths && ["length", "reference length"],
+    data.path_id && ["path", "path"],
+  ].filter(Boolean);
+  const section = $("#breakdown");
+  section.hidden = $('nav a[href="#breakdown"]').hidden = !kinds.length;
+  if (!kinds.length) return;
+  const first = kinds.find(([key]) => key === results.split_by) ?? kinds[0];
+  const state = { by: first[0], metric: LEADING, run: 0 };
   const figure = responsive((width) => groupDots(groups(state.by), metricOf[state.metric], width));
   const table = el("div");
   const name = el("b");
@@ -18,7 +25,7 @@ function showBreakdown() {
     draw();
   };
   add(
-    $("#breakdown"),
+    section,
     el(
       "div",
       { class: "controls" },
@@ -56,14 +63,20 @@ function showBreakdown() {
 
 function groups(by) {
   const found = new Map();
-  const names = by === "scan" ? data.scene.map((number) => data.scenes[number].name) : data.lengths;
+  const names = {
+    scan: () => data.scene.map((number) => data.scenes[number].name),
+    length: () => data.lengths,
+    path: () => data.path_id,
+  }[by]();
   names.forEach((name, row) => (found.has(name) ? found.get(name).push(row) : found.set(name, [row])));
-  const order = by === "scan" ? [...found.keys()] : [...found.keys()].sort((a, b) => parseInt(a) - parseInt(b));
+  const order = by === "length" ? [...found.keys()].sort((a, b) => parseInt(a) - parseInt(b)) : [...found.keys()];
   return order.map((name) => ({ name, rows: found.get(name), by }));
 }
 
+const MOST_DOTS = 60; // groups in the figure; the table has all
+
 function groupDots(found, metric, width) {
-  const spread = found.map(({ name, rows }) => ({
+  const spread = found.slice(0, MOST_DOTS).map(({ name, rows }) => ({
     name,
     count: rows.length,
     runs: data.runs.map((run) => meanOf(run.scores[metric.symbol], rows)),
@@ -139,7 +152,7 @@ function groupTable(found, { by, run }) {
     el(
       "caption",
       {},
-      `Means of ${results.runs[run].name} by ${by === "scan" ? by : "number of places in the reference"}; `,
+      `Means of ${results.runs[run].name} by ${by === "length" ? "number of nodes in the reference" : by}; `,
       "the darker, the better",
     ),
     el(
@@ -148,7 +161,7 @@ function groupTable(found, { by, run }) {
       el(
         "tr",
         {},
-        el("th", { scope: "col" }, by === "scan" ? "Scan" : "Places"),
+        el("th", { scope: "col" }, { scan: "Scan", length: "Nodes", path: "Path" }[by]),
         el("th", { scope: "col", class: "number" }, "n"),
         metrics.map((metric) =>
           el(

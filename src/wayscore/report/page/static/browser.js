@@ -40,8 +40,20 @@ const browser = {
       el("summary", {}, "Filter and sort"),
       this.controls,
     );
+    const limits = [
+      data.total > data.count &&
+        `The first ${grouped(data.count)} of ${counted(data.total)} are listed and in the figures; the means are over all.`,
+      data.undrawn,
+      data.runs.some((run) => run.averaged) &&
+        "Scores of episodes with several answers are their mean; the walk that is drawn is the first.",
+    ];
     this.wrap = el("div", { class: "browser" }, el("div", { class: "master" }, this.count, this.list.box), this.detail);
-    add($("#episodes"), filters, this.wrap);
+    add(
+      $("#episodes"),
+      limits.map((text) => text && el("p", { class: "note" }, text)),
+      filters,
+      this.wrap,
+    );
     this.drawControls();
     this.update();
     addEventListener("hashchange", () => this.follow());
@@ -112,7 +124,7 @@ const browser = {
     const sorts = [
       ["order", "order of the file"],
       ["value", "this metric"],
-      ["length", "reference length"],
+      ...(data.length ? [["length", "reference length"]] : []),
       ["scan", "scan"],
     ];
     const outcomes =
@@ -223,8 +235,8 @@ const browser = {
 
   // The means of what is listed, for the metrics that matter most.
   meansOf(rows) {
-    const told = [...new Set(["SR", "nDTW", this.state.metric])].filter((symbol) => symbol in metricOf);
-    return told.map((symbol) =>
+    const symbols = [...new Set(["SR", "nDTW", this.state.metric])].filter((symbol) => symbol in metricOf);
+    return symbols.map((symbol) =>
       el(
         "span",
         {},
@@ -279,7 +291,7 @@ const browser = {
       this.list.render();
     }
     if (quiet) return;
-    clearTimeout(this.writing); // browsers refuse to be told of hundreds of addresses a minute
+    clearTimeout(this.writing); // browsers refuse hundreds of new addresses a minute
     this.writing = setTimeout(
       () => history.replaceState(null, "", `#episode=${encodeURIComponent(data.id[row])}`),
       120,

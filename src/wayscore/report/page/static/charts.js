@@ -154,8 +154,8 @@ function cloud({ width, height, x, y, runs, marks, label }) {
     hint.hidden = !point;
     canvas.classList.toggle("pointing", Boolean(point));
     if (!point) return;
-    const told = [x, y].map(({ metric, value }) => `${metric.symbol} ${printed(metric, value(point.run, point.row))}`);
-    hint.textContent = [data.id[point.row], ...told].join(" · ");
+    const scores = [x, y].map(({ metric, value }) => `${metric.symbol} ${printed(metric, value(point.run, point.row))}`);
+    hint.textContent = [data.id[point.row], ...scores].join(" · ");
     hint.style.left = `${Math.min(point.x + 10, width - 200)}px`;
     hint.style.top = `${point.y + 12}px`;
   });

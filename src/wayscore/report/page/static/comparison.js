@@ -1,13 +1,5 @@
 // Tests of each run against the baseline, and the episodes in which the two differ most.
 
-const LEVELS = [
-  [0.001, "***"],
-  [0.01, "**"],
-  [0.05, "*"],
-];
-const stars = (p) => LEVELS.find(([level]) => p < level)?.[1] ?? "";
-const pValue = (p) => (p >= 0.0001 ? p.toFixed(4) : minus(p.toExponential(0)));
-
 function showComparison() {
   const found = results.comparison;
   if (!found) return;
@@ -44,10 +36,7 @@ function showComparison() {
     el(
       "p",
       { class: "note" },
-      "Intervals are from the paired bootstrap; p-values from a paired randomization test",
-      results.cluster && `, resampled by ${results.cluster}`,
-      `, after Holm’s correction over ${counted(found.tests, "test")}; `,
-      `${grouped(found.resamples)} resamples, seed ${found.seed}. *** p < 0.001, ** p < 0.01, * p < 0.05. `,
+      `Intervals of differences are from the paired bootstrap. ${found.method} `,
       "P(better): the chance to do better in an episode, ties counting half. ",
       "d_z: the mean difference in standard deviations of the differences.",
       found.left_out > 0 && ` ${counted(found.left_out)} that not all runs have are left out.`,
@@ -84,22 +73,18 @@ function testsTable(other) {
       {},
       other.tests.map((test) => {
         const metric = metricOf[test.metric];
-        const sure = stars(test.p);
+        const sure = test.mark;
         return el(
           "tr",
           {},
           el("th", { scope: "row" }, metricName(metric)),
           el("td", { class: "number" }, el(sure ? "strong" : "span", {}, minus(test.text))),
-          el("td", { class: "number interval" }, minus(test.interval)),
-          el("td", { class: "forest" }, forest(metric, test, other.tests)),
-          el("td", { class: "number" }, pValue(test.p), el("span", { class: "stars" }, sure)),
+          el("td", { class: "number interval" }, minus(test.interval) || "–"),
+          el("td", { class: "forest" }, test.mean !== null && forest(metric, test, other.tests)),
+          el("td", { class: "number" }, minus(test.p_text), el("span", { class: "stars" }, sure)),
           el("td", { class: "outcomes" }, test.outcomes && outcomeBar(test.outcomes)),
           el("td", { class: "number" }, test.superiority === null ? "–" : test.superiority.toFixed(3)),
-          el(
-            "td",
-            { class: "number" },
-            test.effect_size === null ? "∞" : minus((test.effect_size >= 0 ? "+" : "") + test.effect_size.toFixed(2)),
-          ),
+          el("td", { class: "number" }, minus(test.effect)),
         );
       }),
     ),
@@ -109,7 +94,7 @@ function testsTable(other) {
 // A difference with its interval about zero, better to the right; shares on one scale, every other metric on its own.
 function forest(metric, test, tests) {
   const [width, height] = [170, 22];
-  const alike = metric.share ? tests.filter((one) => metricOf[one.metric].share) : [test];
+  const alike = metric.share ? tests.filter((one) => metricOf[one.metric].share && one.mean !== null) : [test];
   const most = Math.max(...alike.flatMap((one) => [Math.abs(one.low), Math.abs(one.high)])) * 1.08 || 1;
   const turn = metric.direction === "down" ? -1 : 1;
   const scale = linear([-most, most], [4, width - 4]);

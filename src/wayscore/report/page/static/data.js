@@ -22,19 +22,20 @@ class Episodes {
     this.rowOf = new Map(plain.id.map((id, row) => [id, row]));
     this.scenes = plain.scenes.map(sceneOf);
     this.runs = plain.runs.map((run) => this.#columns(run));
-    this.lengths = lengthGroups(plain.length);
+    this.lengths = plain.length && lengthGroups(plain.length);
     this.words = null;
   }
 
-  // Scores of every episode: NaN where a run does not have it, Infinity where no way exists.
-  #columns({ rows, query, warping, scores }) {
+  // Scores of every episode: NaN where a run does not have it, Infinity where they are undefined.
+  #columns({ rows, query, warping, scores, averaged }) {
     const at = rows ?? Array.from(query, (_, row) => row);
     const whole = (values) => {
       const found = new Int32Array(this.count).fill(-1);
       at.forEach((row, place) => (found[row] = values[place]));
       return found;
     };
-    const columns = {};
+    const nothing = new Float64Array(this.count).fill(NaN);
+    const columns = Object.fromEntries(metrics.map(({ symbol }) => [symbol, nothing])); // runs may lack a metric
     for (const [symbol, values] of Object.entries(scores)) {
       const column = (columns[symbol] = new Float64Array(this.count).fill(NaN));
       const steps = this.steps[symbol];
@@ -42,10 +43,10 @@ class Episodes {
     }
     const has = new Uint8Array(this.count);
     for (const row of at) has[row] = 1;
-    return { has, query: whole(query), warping: whole(warping), scores: columns };
+    return { has, averaged, query: whole(query), warping: whole(warping), scores: columns };
   }
 
-  // The places of a path: position where it is known, and the node's name.
+  // The nodes or points of a path: position where it is known, and the node's name; null where it is not drawn.
   path(row, number) {
     if (number < 0) return null;
     return this.#placesOf(this.scene[row], this.paths[number]);
@@ -70,7 +71,7 @@ class Episodes {
     return places;
   }
 
-  // The pairs of a warping: positions in reference and query, and how far apart the two places are.
+  // The pairs of a warping: positions in reference and query, and how far apart the two are.
   warping(run, row) {
     const number = this.runs[run].warping[row];
     if (number < 0) return null;
@@ -85,7 +86,7 @@ class Episodes {
     return pairs;
   }
 
-  // Text to search in, made when first asked for.
+  // Text to search in, made when it is first needed.
   searchable(row) {
     this.words ??= this.id.map((id, n) => `${id}\n${this.instruction[n]}`.toLowerCase());
     return this.words[row];

@@ -83,13 +83,13 @@ function layers(frame) {
     svg("line", { class: "base", x1: at[0], x2: at.at(-1), y1: base, y2: base }),
     bins.map((parts, run) => {
       const line = parts.map((part, bin) => `L${at[bin]} ${y(part)}H${at[bin + 1]}`).join("");
-      const { mean } = results.runs[run].means[metric.symbol];
+      const { mean } = results.runs[run].means[metric.symbol]; // null where no episode has a value
       return svg(
         "g",
         { class: `layer run-${run % 7}` },
         bins.length < LAYERS && svg("path", { class: "fill", d: `M${at[0]} ${base}${line}V${base}Z` }),
         svg("path", { class: "step", d: `M${at[0]} ${base}${line}V${base}`, "stroke-dasharray": DASHES[run % 5] }),
-        svg("path", { class: "mean-tick", d: shape(4, x(Math.min(mean, domain.high)), top - 5, 3.5) }),
+        mean !== null && svg("path", { class: "mean-tick", d: shape(4, x(Math.min(mean, domain.high)), top - 5, 3.5) }),
       );
     }),
     bins[0].map((_, bin) => bar(frame, bin, { y: top, height: base - top, class: "bin" }, 0, bins.length)),
@@ -102,7 +102,8 @@ function cells(frame) {
   const most = Math.max(...bins.flat()) || 1;
   return bins.map((parts, run) => {
     const y = top + 14 * run;
-    const mean = x(Math.min(results.runs[run].means[metric.symbol].mean, domain.high));
+    const { mean } = results.runs[run].means[metric.symbol];
+    const at = x(Math.min(mean, domain.high));
     return svg(
       "g",
       { class: `cells run-${run % 7}` },
@@ -110,7 +111,7 @@ function cells(frame) {
       parts.map((part, bin) =>
         bar(frame, bin, { y, height: 13, class: "cell", "fill-opacity": Math.sqrt(part / most).toFixed(3) }, run, 1),
       ),
-      svg("line", { class: "mean-line", x1: mean, x2: mean, y1: y - 1, y2: y + 14 }),
+      mean !== null && svg("line", { class: "mean-line", x1: at, x2: at, y1: y - 1, y2: y + 14 }),
     );
   });
 }
@@ -118,7 +119,7 @@ function cells(frame) {
 // One bin of some runs, to point at and to click.
 function bar({ metric, domain, bins, x, edges }, bin, attributes, first, runs) {
   const [low, high, last] = [edges[bin], edges[bin + 1], bin === edges.length - 2];
-  const told = bins.slice(first, first + runs).map((parts, n) => {
+  const shares = bins.slice(first, first + runs).map((parts, n) => {
     const whose = bins.length > 1 ? `${results.runs[first + n].name}: ` : "";
     return `${whose}${(100 * parts[bin]).toFixed(1)} % of episodes`;
   });
@@ -127,7 +128,7 @@ function bar({ metric, domain, bins, x, edges }, bin, attributes, first, runs) {
   return svg(
     "rect",
     { ...attributes, x: x(low), width: x(high) - x(low), on: { click } },
-    svg("title", {}, [`${metric.symbol} ${range}`, ...told].join("\n")),
+    svg("title", {}, [`${metric.symbol} ${range}`, ...shares].join("\n")),
   );
 }
 

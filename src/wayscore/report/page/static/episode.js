@@ -2,7 +2,9 @@
 
 function showEpisode(row, runs, box) {
   const scene = data.scenes[data.scene[row]];
-  const maps = new Maps(row, runs);
+  const known = data.reference[row] >= 0; // else there are scores and no paths
+  const maps = known ? new Maps(row, runs) : null;
+  const drawn = known && scene.drawn;
   const link = el("button", { type: "button", class: "small" }, "Copy link");
   link.addEventListener("click", () =>
     copy(`${location.href.split("#")[0]}#episode=${encodeURIComponent(data.id[row])}`, link),
@@ -14,7 +16,7 @@ function showEpisode(row, runs, box) {
       {},
       el("button", { type: "button", class: "small back", on: { click: () => browser.close() } }, "← List"),
       el("h3", { tabindex: "-1", id: "episode-title" }, data.id[row]),
-      el("span", { class: "where" }, `${scene.name} · ${counted(data.length[row], "place")}`),
+      el("span", { class: "where" }, [scene.name, nodesOf(row)].filter(Boolean).join(" · ")),
       el(
         "span",
         { class: "buttons" },
@@ -32,28 +34,30 @@ function showEpisode(row, runs, box) {
       ),
     ),
     data.instruction[row] && el("blockquote", {}, data.instruction[row]),
-    scene.drawn
-      ? mapControls(maps)
-      : el(
-          "p",
-          { class: "note" },
-          "This scene has no coordinates, so there is no map; the warping below tells the same.",
-        ),
+    drawn && mapControls(maps),
+    known && !drawn && el("p", { class: "note" }, "This scene has no coordinates, so there is no map."),
     el(
       "div",
       { class: "walks" },
-      runs.map((run, walk) => el("div", {}, walkHead(row, run, runs.length > 1), scene.drawn && maps.panels[walk])),
+      runs.map((run, walk) => el("div", {}, walkHead(row, run, runs.length > 1), drawn && maps.panels[walk])),
     ),
-    scene.drawn && mapKey(maps),
+    drawn && mapKey(maps),
     scoreTiles(row, runs),
-    el("h4", {}, "Warping"),
-    el(
-      "div",
-      { class: "walks" },
-      runs.map((_, walk) => warpingOf(maps, walk, row)),
-    ),
+    known && el("h4", {}, "Warping"),
+    known &&
+      el(
+        "div",
+        { class: "walks" },
+        runs.map((_, walk) => warpingOf(maps, walk, row)),
+      ),
   );
   box.scrollTop = 0;
+}
+
+// The size of the reference: nodes of a graph, or points.
+function nodesOf(row) {
+  const points = data.reference[row] >= 0 && !data.scenes[data.scene[row]].nodes;
+  return data.length && counted(data.length[row], points ? "reference point" : "reference node");
 }
 
 function walkHead(row, run, named) {

@@ -35,13 +35,13 @@ function setTheme(dark) {
 }
 
 function startTheme() {
-  const asked = matchMedia("(prefers-color-scheme: dark)");
+  const system = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
   try {
     chosen = localStorage.getItem("wayscore-theme");
   } catch {} // some browsers keep nothing for files
-  setTheme(chosen ? chosen === "dark" : asked.matches);
-  asked.addEventListener("change", () => !chosen && setTheme(asked.matches));
+  setTheme(chosen ? chosen === "dark" : system.matches);
+  system.addEventListener("change", () => !chosen && setTheme(system.matches));
   $("#theme").addEventListener("click", () => {
     chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
     setTheme(chosen === "dark");
@@ -107,6 +107,14 @@ function stepWarping(by) {
   }
 }
 
+// Means of a large run, whose table of episodes was not kept.
+function showNoEpisodes() {
+  for (const id of ["distributions", "breakdown"]) $(`#${id}`).hidden = $(`nav a[href="#${id}"]`).hidden = true;
+  $("#episodes").append(
+    el("p", { class: "note" }, "The scores of single episodes were not kept, so there are no figures and no list."),
+  );
+}
+
 async function start() {
   add(
     $("#colours"),
@@ -124,11 +132,13 @@ async function start() {
     );
     return;
   }
-  showCloud();
-  showAgainst();
-  showDistributions();
-  showBreakdown();
-  browser.start();
+  if (data.count) {
+    showCloud();
+    showAgainst();
+    showDistributions();
+    showBreakdown();
+    browser.start();
+  } else showNoEpisodes();
   document.documentElement.dataset.ready = "true";
   performance.mark("interactive");
 }

@@ -136,7 +136,7 @@ class Maps {
         height,
         viewBox: `0 0 ${width} ${height}`,
         role: "img",
-        "aria-label": `Map of ${scene.name} with the reference and the walk of ${name}; the table of pairs tells both`,
+        "aria-label": `Map of ${scene.name} with the reference and the walk of ${name}; the table of pairs lists both`,
       },
       this.#graph(to, lit, width, height),
       this.#goalArea(to, scale),

@@ -3,22 +3,29 @@
 function showResults() {
   refill($("#title"), breakable(results.title));
   const many = results.runs.length;
-  const counts = [...new Set(results.runs.map((run) => run.episodes))];
-  const over = counts.length === 1 ? counted(counts[0]) : counts.map(grouped).join(", ") + " episodes";
-  const success = results.goal === "set" ? "at a goal" : `within ${results.threshold} ${results.unit} of the goal`;
-  const by = results.cluster ? `, resampled by ${results.cluster}` : "";
+  const over = [...new Set(results.runs.map((run) => run.scope))].join(", ");
+  const agents = results.runs.some((run) => run.runs > 1) ? "agent" : "run";
   $("#lead").textContent =
-    `${many === 1 ? "One run" : `${many} runs`} on ${over} of ${results.references}. ` +
-    `Success means stopping ${success}; convention ${results.convention}.`;
+    `${many === 1 ? `One ${agents}` : `${many} ${agents}s`} on ${over}` +
+    `${results.references && ` of ${results.references}`}. ${criterion()}`;
   $("#made").textContent =
-    `Made by wayscore ${results.version}. This file holds everything it shows and asks nothing of any network.`;
+    `Made by wayscore ${results.version}. This file holds everything it shows and uses no network.`;
   add(
     $("#warnings"),
-    results.warnings.map((text) => el("p", { class: "warning" }, text.replace(/^warning: /, ""))),
+    results.warnings.map((text) => el("p", { class: "warning" }, text)),
   );
-  add($("#means"), scrolling("Means", meansTable(`Means with 95 % bootstrap intervals${by}`)), undefinedNote());
+  add($("#means"), scrolling("Means", meansTable(results.caption)), notesOnRuns());
   add($("#signatures"), signatures());
   $("#results .beside").classList.toggle("stacked", many > 1);
+}
+
+// What success means, as far as it is known of results that were loaded.
+function criterion() {
+  const { goal, threshold, unit, convention } = results;
+  if (threshold === null) return "Scored by another evaluator.";
+  if (goal === null) return `Threshold ${threshold} ${unit}; convention ${convention}.`;
+  const success = goal === "set" ? "at a goal" : `within ${threshold} ${unit} of the goal`;
+  return `Success means stopping ${success}; convention ${convention}.`;
 }
 
 const COLUMNS = 3; // so many runs are columns beside each other; more are rows
@@ -94,11 +101,12 @@ function meansByRun() {
 }
 
 function meanCell({ means }, metric) {
-  const { text, interval, best } = means[metric.symbol];
+  const { text, rest, interval, best } = means[metric.symbol];
   return el(
     "td",
     { class: "number" },
     el(best ? "strong" : "span", { class: "mean" }, minus(text)),
+    rest && el("span", { class: "rest" }, ` ${rest}`),
     el("span", { class: "interval" }, minus(interval)),
   );
 }
@@ -106,7 +114,9 @@ function meanCell({ means }, metric) {
 // The intervals of all runs on one scale.
 function whiskers(metric) {
   const found = results.runs.map(({ means }) => means[metric.symbol]);
-  const [low, high] = [Math.min(...found.map((one) => one.low)), Math.max(...found.map((one) => one.high))];
+  const known = found.filter((one) => one.mean !== null);
+  if (!known.length) return null;
+  const [low, high] = [Math.min(...known.map((one) => one.low)), Math.max(...known.map((one) => one.high))];
   const [width, line] = [150, 9];
   const scale = linear([low, high], [6, width - 6]);
   const height = line * found.length + 4;
@@ -115,6 +125,7 @@ function whiskers(metric) {
     { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
     found.map((one, run) => {
       const y = line * run + line / 2 + 2;
+      if (one.mean === null) return null;
       return svg(
         "g",
         { class: `whisker run-${run % 7}` },
@@ -125,14 +136,13 @@ function whiskers(metric) {
   );
 }
 
-function undefinedNote() {
+// How many episodes are left out of which mean, and what did not fit the references.
+function notesOnRuns() {
   const notes = results.runs
     .filter((run) => Object.keys(run.undefined).length)
     .map((run) => {
-      const told = Object.entries(run.undefined)
-        .map(([symbol, count]) => `${symbol} of ${grouped(count)}`)
-        .join(", ");
-      return el("p", { class: "note" }, `${run.name}: no way exists in some episodes, which leave the mean: ${told}.`);
+      const counts = Object.entries(run.undefined).map(([symbol, count]) => `${symbol} (${grouped(count)})`);
+      return el("p", { class: "note" }, `${run.name}: undefined episodes are left out of the mean ${counts.join(", ")}.`);
     });
   return notes.concat(
     results.runs
@@ -178,6 +188,7 @@ function showCloud() {
   const threshold = (ax, ay) =>
     results.unit === "m" &&
     results.goal === "last" &&
+    results.threshold !== null &&
     results.threshold < xs.high &&
     svg(
       "g",
@@ -219,8 +230,8 @@ function showCloud() {
         el(
           "span",
           {},
-          "Each mark is an episode. Left of the line the agent stopped near the goal: high marks walked as they were ",
-          "told, low ones came by another way.",
+          "Each mark is an episode. Left of the line the agent stopped near the goal: high marks followed the ",
+          "instructed path, low ones came by another way.",
         ),
         el("span", { class: "screen" }, " Click one to open it."),
       ),

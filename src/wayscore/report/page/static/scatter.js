@@ -100,7 +100,7 @@ function scanScatter(scenes) {
   );
 }
 
-// Names beside marks where there is room for them; the others tell theirs when pointed at.
+// Names beside marks where there is room for them; the others have tooltips.
 function labels(marks, width) {
   const taken = marks.map(({ x, y }) => [x - 4, y - 4, x + 4, y + 4]);
   return marks.map(({ text, x, y, away }, n) => {

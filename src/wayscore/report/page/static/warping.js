@@ -1,4 +1,4 @@
-// A warping to look at and to read: matched places side by side, the distance at each, and a table of all pairs.
+// A warping to look at and to read: matched pairs side by side, the distance of each, and a table of all of them.
 
 const MOST_ROWS = 500;
 
@@ -9,13 +9,13 @@ function warpingOf(maps, walk, row) {
     return el(
       "div",
       { class: "warping" },
-      el("p", { class: "note" }, "This run has no walk of the episode; it gets the worst scores."),
+      el("p", { class: "note" }, whyNoWalk(run, row)),
     );
   if (!pairs)
     return el(
       "div",
       { class: "warping" },
-      el("p", { class: "note" }, "No way leads from some of these places to others, so no warping is finite."),
+      el("p", { class: "note" }, "Some nodes of one path are unreachable from the other, so no warping is finite."),
     );
   const said = el("output", { class: "said" });
   const slider = el("input", {
@@ -43,7 +43,9 @@ function warpingOf(maps, walk, row) {
     figure.redraw();
   }
   slider.addEventListener("input", () => choose(Number(slider.value)));
-  const total = data.runs[run].scores.DTW?.[row] ?? pairs.reduce((sum, { gap }) => sum + gap, 0);
+  const sum = pairs.reduce((total, { gap }) => total + gap, 0);
+  const dtw = data.runs[run].scores.DTW?.[row];
+  const total = Number.isFinite(dtw) && !data.runs[run].averaged ? dtw : sum;
   said.textContent =
     `${counted(pairs.length, "matched pair")}, ${metres(total)} together. ` + "Move the slider to see each on the map.";
   const table = el(
@@ -60,7 +62,7 @@ function warpingOf(maps, walk, row) {
       el(
         "caption",
         { class: "unseen" },
-        `Warping of ${results.runs[run].name}: every pair of matched places with its distance`,
+        `Warping of ${results.runs[run].name}: every matched pair with its distance`,
       ),
       el(
         "thead",
@@ -86,6 +88,14 @@ function warpingOf(maps, walk, row) {
   );
 }
 
+function whyNoWalk(run, row) {
+  const { has, query } = data.runs[run];
+  if (!has[row]) return "This run was not scored on this episode.";
+  return query.some((number) => number >= 0)
+    ? "This run has no scored walk of this episode, which gets the worst scores."
+    : "The paths of this run are not known here: its scores were loaded from a file, or it has other references.";
+}
+
 function pairRow({ i, j, gap }, n, reference, query, choose) {
   const place = (kind, index, { name }) =>
     el(
@@ -105,7 +115,7 @@ function pairRow({ i, j, gap }, n, reference, query, choose) {
   );
 }
 
-// Both paths as rows of places with lines between those matched, and below them how far apart each pair is.
+// Both paths as rows of dots with lines between those matched, and below them how far apart each pair is.
 function strip(pairs, reference, query, width, chosen, choose) {
   const [pad, top, bottom, floor] = [10, 12, 62, 118];
   const height = floor + 6;

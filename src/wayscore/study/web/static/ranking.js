@@ -1,4 +1,4 @@
-// Puts the pictures of a set in order by dragging, by buttons and by keys, and tells the order to who does not see it.
+// Puts the pictures of a set in order by dragging, by buttons and by keys, and announces the order to screen readers.
 // The select boxes that serve without this program are filled in here, so that the server reads one kind of form.
 "use strict";
 
@@ -10,34 +10,34 @@
   const ties = form.dataset.ties === "yes";
   const cards = () => [...list.children].filter((card) => card.matches(".card:not(.sortable-fallback)"));
   const letter = (card) => card.dataset.letter;
-  const groups = new Map(); // card -> number of its group; neighbours of one group share a place
+  const groups = new Map(); // card -> number of its group; neighbours of one group share a rank
   let fresh = 0;
-  let touched = cards().every((card) => card.dataset.place);
-  let asked = false;
+  let touched = cards().every((card) => card.dataset.rank);
+  let confirmed = false;
   let sent = false;
 
-  // The place of each card: one more than the cards before its group.
-  function places() {
+  // The rank of each card: one more than the cards before its group.
+  function ranks() {
     const found = new Map();
     cards().forEach((card, n, all) => {
       const tied = n > 0 && groups.get(all[n - 1]) === groups.get(card);
-      found.set(card, { place: tied ? found.get(all[n - 1]).place : n + 1, tied });
+      found.set(card, { rank: tied ? found.get(all[n - 1]).rank : n + 1, tied });
     });
     return found;
   }
 
   function show() {
-    const found = places();
+    const found = ranks();
     const all = [...found.keys()];
     all.forEach((card, n) => {
-      const { place, tied } = found.get(card);
-      const shared = all.filter((other) => found.get(other).place === place).length > 1;
-      card.querySelector(".place").textContent = place + (shared ? "=" : "");
+      const { rank, tied } = found.get(card);
+      const shared = all.filter((other) => found.get(other).rank === rank).length > 1;
+      card.querySelector(".rank").textContent = rank + (shared ? "=" : "");
       card.classList.toggle("tied", tied);
       card
         .querySelector(".grip")
-        .setAttribute("aria-label", `Picture ${letter(card)}, ${shared ? "shared " : ""}place ${place} of ${all.length}`);
-      card.querySelector("select").value = String(place);
+        .setAttribute("aria-label", `Picture ${letter(card)}, ${shared ? "shared " : ""}rank ${rank} of ${all.length}`);
+      card.querySelector("select").value = String(rank);
       card.querySelector("[data-move='-1']").setAttribute("aria-disabled", n === 0);
       card.querySelector("[data-move='1']").setAttribute("aria-disabled", n === all.length - 1);
       const tie = card.querySelector("[data-tie]");
@@ -54,8 +54,8 @@
   function changed(card) {
     touched = true;
     const found = show();
-    const { place } = found.get(card);
-    said.textContent = `Picture ${letter(card)} is now in place ${place} of ${found.size}. Your order: ${order(found)}.`;
+    const { rank } = found.get(card);
+    said.textContent = `Picture ${letter(card)} now has rank ${rank} of ${found.size}. Your order: ${order(found)}.`;
   }
 
   // A card that was moved leaves its group, and joins another only if it lands amid it.
@@ -107,7 +107,7 @@
     if (button.dataset.move) move(card, cards().indexOf(card) + Number(button.dataset.move));
     else if ("tie" in button.dataset) tie(card);
     else if ("enlarge" in button.dataset) enlarge(card);
-    else said.textContent = `${button.getAttribute("aria-label")}. Arrow keys move it, 1 to 5 put it in a place.`;
+    else said.textContent = `${button.getAttribute("aria-label")}. Arrow keys move it, 1 to 5 set its rank.`;
   });
 
   list.addEventListener("keydown", (event) => {
@@ -131,10 +131,10 @@
   });
 
   form.addEventListener("submit", (event) => {
-    if (sent || (!touched && !asked)) {
+    if (sent || (!touched && !confirmed)) {
       event.preventDefault();
       if (sent) return;
-      asked = true;
+      confirmed = true;
       said.textContent = "You have not moved any picture. If this is your order, save it once more.";
       return;
     }
@@ -147,9 +147,9 @@
 
   const before = new Map();
   for (const card of cards()) {
-    const { place } = card.dataset;
-    groups.set(card, place && before.has(place) ? before.get(place) : fresh++);
-    before.set(place, groups.get(card));
+    const { rank } = card.dataset;
+    groups.set(card, rank && before.has(rank) ? before.get(rank) : fresh++);
+    before.set(rank, groups.get(card));
   }
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   window.Sortable?.create(list, {
@@ -164,7 +164,7 @@
     animation: still ? 0 : 160,
     onEnd: ({ item, oldIndex, newIndex }) => oldIndex !== newIndex && moved(item),
   });
-  for (const part of form.querySelectorAll(".place, .grip, .moves, .ends, #hint")) part.hidden = false;
+  for (const part of form.querySelectorAll(".rank, .grip, .moves, .ends, #hint")) part.hidden = false;
   show();
   document.documentElement.dataset.ready = "";
 })();

@@ -1,0 +1,91 @@
+"""Results and comparisons as Markdown tables, one row per run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from wayscore.report import contrasts, notes
+from wayscore.report.layout import ARROWS, group_rows, means_of, metrics_of, split
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.comparison import Comparison
+    from wayscore.evaluation.result import Result
+    from wayscore.metrics import Metric
+
+
+def render(results: Sequence[Result], *, split_by: str | None = None) -> str:
+    """Return a table of means, and where they are split a table of groups for each run."""
+    metrics = metrics_of(results)
+    lines = [*_means(results, metrics), "", f"{notes.caption(results, intervals=False)}.", ""]
+    for part in split(results, split_by):
+        rows = _all_escaped(group_rows(part, metrics))
+        lines += [f"{escaped(part.result.name)} by {part.title}:", ""]
+        lines += [*markdown_table([part.head, "n", *_heads(metrics)], rows), ""]
+    return _with_notes(lines, results, notes.warnings_of(results))
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Return tables of means with marks, of the tests of each run, and of where they differ most."""
+    metrics = metrics_of(comparison.results)
+    lines = [f"{escaped(contrasts.scope(comparison))}.", "", *_means(comparison.results, metrics, comparison), ""]
+    for run in comparison.others:
+        heads = [name.replace("\n", " ") for name in contrasts.HEADS]
+        rows = [contrasts.contrast_cells(*test) for test in contrasts.contrasts_of(comparison, run)]
+        lines += [f"{escaped(run)} minus {escaped(comparison.baseline)}:", ""]
+        lines += [*markdown_table(heads, _all_escaped(rows)), ""]
+        for found in contrasts.differing(comparison, run):
+            (cells,) = _all_escaped([found.heads])
+            lines += [f"{escaped(found.title)}:", "", *markdown_table(cells, _all_escaped(found.rows), left=2), ""]
+    lines += [escaped(contrasts.method(comparison)), ""]
+    return _with_notes(lines, comparison.results, comparison.warnings)
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
+    r"""Return the lines of a Markdown table whose first `left` columns are words and the others numbers.
+
+    >>> print(*markdown_table(["run", "SR"], [["agent", "21.4"]]), sep="\n")
+    | run | SR |
+    |---|---:|
+    | agent | 21.4 |
+    """
+    lines = ["| " + " | ".join(cells) + " |" for cells in (heads, *rows)]
+    return [lines[0], "|" + "---|" * left + "---:|" * (len(heads) - left), *lines[1:]]
+
+
+def escaped(text: str) -> str:
+    r"""Return text that neither ends a cell nor becomes bold or a tag.
+
+    >>> escaped("b | c *** <x>")
+    'b \\| c \\*\\*\\* \\<x>'
+    """
+    for char in "|*<":
+        text = text.replace(char, f"\\{char}")
+    return text
+
+
+def _all_escaped(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    return [[escaped(cell) for cell in row] for row in rows]
+
+
+def _heads(metrics: Sequence[Metric]) -> list[str]:
+    return [f"{metric.symbol} {ARROWS[metric.direction]}".rstrip() for metric in metrics]
+
+
+def _means(results: Sequence[Result], metrics: Sequence[Metric], comparison: Comparison | None = None) -> list[str]:
+    rows = []
+    for result, means in zip(results, means_of(results, metrics), strict=True):
+        tests = {} if comparison is None else comparison.of(result.name)
+        cells = []
+        for metric, one in zip(metrics, means, strict=True):
+            shown = f"**{one.mean}**" if one.best else one.mean
+            cells.append(shown + escaped(contrasts.mark(tests.get(metric.symbol))) + one.rest)
+        rows.append([escaped(result.name), *cells])
+    return markdown_table(["run", *_heads(metrics)], rows)
+
+
+def _with_notes(lines: Sequence[str], results: Sequence[Result], warnings: Iterable[str]) -> str:
+    """Add every signature and every warning as a paragraph of its own."""
+    signed = [f"`{signature}`" for signature in notes.signatures(results)]
+    said = [*signed, *map(escaped, notes.warning_lines(warnings))]
+    return "\n".join([*lines, "\n\n".join(said)]) + "\n"

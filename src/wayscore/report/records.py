@@ -1,0 +1,89 @@
+"""Results and comparisons for programs: JSON and CSV, with full precision."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wayscore.report.layout import metrics_of, split
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.comparison import Comparison
+    from wayscore.evaluation.result import Result
+
+TESTS = "run baseline metric episodes difference low high p p_holm wins ties losses superiority effect_size".split()
+"""The columns of a comparison."""
+
+
+def render_json(results: Sequence[Result], *, split_by: str | None = None) -> str:
+    """Return one JSON object per run, one per line; null where a mean is undefined."""
+    objects = [result.to_dict() for result in results]
+    for one, part in zip(objects, split(results, split_by), strict=False):
+        groups = {
+            group.name: {
+                "episodes": group.episodes,
+                "undefined": group.undefined,
+                "metrics": {symbol: {"mean": mean} for symbol, mean in group.means.items()},
+            }
+            for group in part.groups
+        }
+        one |= {"split_by": split_by, "groups": groups}
+    return "".join(json.dumps(one, allow_nan=False) + "\n" for one in objects)
+
+
+def render_csv(results: Sequence[Result], *, split_by: str | None = None) -> str:
+    """Return one row per run, or per run and group; empty where a mean is undefined.
+
+    Each metric has columns for its mean and interval (groups have no intervals), for how many episodes are left out
+    of its mean where any are, and for the spread over runs where an agent has several.
+    """
+    symbols = [metric.symbol for metric in metrics_of(results)]
+    parts = split(results, split_by)
+    gone = {symbol for result in results for symbol in result.undefined}
+    rows: list[dict[str, Any]] = []
+    for part in parts:
+        for group in part.groups:
+            row: dict[str, Any] = {"run": part.result.name, part.head: group.name, "episodes": group.episodes}
+            for symbol in symbols:
+                row[symbol] = group.means.get(symbol)
+                row |= {f"{symbol}_undefined": group.undefined.get(symbol, 0)} if symbol in gone else {}
+            rows.append({**row, "signature": part.result.signature})
+    several = any(result.runs > 1 for result in results)
+    for result in results if not parts else ():
+        known, spread = result.intervals(), result.spread() if several else {}
+        row = {"run": result.name, "episodes": result.episodes_scored}
+        for symbol in symbols:
+            mean, low, high = known.get(symbol, (None, None, None))
+            row |= {symbol: mean, f"{symbol}_low": low, f"{symbol}_high": high}
+            row |= {f"{symbol}_undefined": result.undefined.get(symbol, 0)} if symbol in gone else {}
+            row |= {f"{symbol}_spread": spread.get(symbol)} if several else {}
+        rows.append({**row, "signature": result.signature})
+    return csv_table(list(rows[0]) if rows else ["run"], rows)
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """Return one JSON object; null for what is infinite or undefined."""
+    return json.dumps(comparison.to_dict(), allow_nan=False) + "\n"
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """Return one row per agent and metric, empty for what is infinite or undefined."""
+    rows = []
+    for contrast in comparison.contrasts:
+        found = contrast.to_dict()
+        difference = found.pop("difference")
+        found |= {"baseline": comparison.baseline, "difference": difference["mean"]}
+        rows.append(found | {bound: difference[bound] for bound in ("low", "high")})
+    return csv_table(TESTS, rows)
+
+
+def csv_table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
+    """Return rows as CSV with a line of heads; None is empty."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,161 @@
+"""Who does the work: workers that are killed by the signal that no process can catch, and clusters elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wayscore as ws
+from tests.evaluation.gates import PATIENCE, Gate, stopped_at, wait_for
+from tests.house import command
+from tests.town import SAMPLES, Town, evaluated, read_scores, write_parquet
+from wayscore.episodes.matching import Matcher
+from wayscore.episodes.targets import make_targets
+from wayscore.evaluation import engines, evaluator
+from wayscore.evaluation.settings import Settings
+from wayscore.evaluation.work import Task, score_piece
+from wayscore.formats import plan
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes as POSIX does")
+PIECES = 12
+
+
+@pytest.fixture
+def run(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The walks of a town, in many pieces."""
+    monkeypatch.setattr(plan, "ROWS", 50)
+    path = write_parquet(tmp_path / "walks.parquet", town.walks)
+    assert len(plan.plan_run(path).pieces) == PIECES
+    return path
+
+
+@pytest.fixture
+def gate(town: Town, tmp_path: Path) -> Gate:
+    """Where the fifth piece is worked on."""
+    names = town.walks["episode"].to_pylist()
+    return Gate(str(tmp_path), next(name for name in names[200:250] if name not in names[:200]))
+
+
+def assert_undisturbed(found: ws.Result, town: Town, gate: Gate) -> None:
+    wanted = evaluated(town.walks, town, metrics=gate.metrics)
+    assert found.intervals() == wanted.intervals()
+    assert str(found.signature) == str(wanted.signature)
+    assert found.problems == wanted.problems
+    assert found.to_arrow().equals(wanted.to_arrow())
+
+
+# Processes
+
+
+def test_results_come_in_order(town: Town, tmp_path: Path) -> None:
+    settings = Settings.make(policies={"duplicate": "all", "missing": "skip"})
+    matcher = Matcher(make_targets(town.references, town.graphs, settings.convention))
+    files = [write_parquet(tmp_path / "0.parquet", town.walks)]  # takes longer than those after it
+    files += [write_parquet(tmp_path / f"{n}.parquet", town.walks.slice(n, 1)) for n in range(1, 6)]
+    pieces = plan.plan_run(files).pieces
+    wanted = [piece.first for piece in pieces]
+    assert wanted == [0, 600, 601, 602, 603, 604]
+    for workers in (1, 2):
+        found = engines.Engine("local", workers).map(score_piece, pieces, matcher, Task(settings, 9999))
+        assert [int(partial.parts[0].rows.min()) for partial in found] == wanted
+
+
+def test_a_worker_is_killed(town: Town, run: Path, gate: Gate) -> None:
+    with stopped_at(gate, lambda: evaluated(run, town, metrics=gate.metrics, workers=2)) as (worker, future):
+        assert worker != os.getpid()
+        os.kill(worker, signal.SIGKILL)
+        gate.file.unlink()
+        assert_undisturbed(future.result(PATIENCE), town, gate)
+
+
+class Deadly:
+    """What ends the process that it is sent to."""
+
+    def __reduce__(self) -> Any:
+        return os._exit, (1,)
+
+
+def test_workers_that_keep_dying(town: Town, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluator, "score_piece", Deadly())
+    monkeypatch.setattr(engines, "RETRIES", 1)
+    with pytest.raises(ws.WayscoreError, match=r"workers died 2 times.*use fewer workers") as raised:
+        evaluated(run, town, episodes=tmp_path / "scores.parquet", workers=2)
+    assert "use fewer --workers" in raised.value.as_command()
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "scores.parquet").exists()
+
+
+# Clusters
+
+
+def test_no_cluster_at_an_address(town: Town, run: Path) -> None:
+    pytest.importorskip("distributed")
+    import dask
+
+    quickly = dask.config.set({"distributed.comm.timeouts.connect": "0.2s"})
+    with quickly, pytest.raises(ws.OptionError, match=r"no Dask scheduler answers at tcp://127") as raised:
+        evaluated(run, town, engine="dask", scheduler="tcp://127.0.0.1:9")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_cluster_without_workers(town: Town, run: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "WAIT", 0.1)
+    words = ["score", run, *town.files, "--engine", "dask", "--scheduler", scheduler]
+    found = command(*words)
+    assert found.exit_code == 2
+    assert found.stderr == f"wayscore: the Dask scheduler at {scheduler} has no workers; start some\n"
+
+
+def test_the_address_of_a_cluster(
+    town: Town, run: Path, tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["score", run.name, *town.files, "--duplicate", "all", "--missing", "skip", "--resamples", SAMPLES]
+    printed = [
+        command(*words, "--episodes", f"{number}.parquet", "-f", "json", *more)
+        for number, more in enumerate(([], ["--engine", "dask", "--scheduler", cluster]))
+    ]
+    assert [found.exit_code for found in printed] == [0, 0], printed[1].stderr
+    assert printed[0].stdout == printed[1].stdout
+    assert json.loads(printed[0].stdout)["episodes"] == 600
+    assert read_scores("0.parquet").equals(read_scores("1.parquet"))
+
+
+def test_workers_of_a_cluster_are_killed(
+    town: Town, run: Path, gate: Gate, cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work() -> ws.Result:
+        return evaluated(run, town, metrics=gate.metrics, engine="dask", scheduler=cluster)
+
+    with stopped_at(gate, work) as (worker, future):
+        os.kill(worker, signal.SIGKILL)
+        gate.file.unlink()
+        assert_undisturbed(future.result(PATIENCE), town, gate)
+    monkeypatch.setattr(engines, "RETRIES", 1)
+    with stopped_at(gate, work) as (worker, future):
+        os.kill(worker, signal.SIGKILL)
+        (other,) = wait_for(lambda: set(gate.waiting()) - {worker}, lambda: not future.done() or future.result())
+        os.kill(other, signal.SIGKILL)
+        with pytest.raises(ws.WayscoreError, match="workers died 2 times"):
+            future.result(PATIENCE)
+
+
+def test_dask_is_not_installed(town: Town, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(ws.MissingPackageError, match=r'engine="dask" needs Dask: pip install \'wayscore\[cluster\]\''):
+        evaluated(run, town, engine="dask")
+
+
+def test_pieces_of_changed_files_are_other_pieces(town: Town, run: Path) -> None:
+    task = Task(Settings.make(), 9, made_from="x")
+    first, second = plan.plan_run(run).pieces[:2]
+    assert task.stamp(first) != task.stamp(second)
+    assert task.stamp(first) == task.stamp(replace(first, file=f"/elsewhere/{run.name}"))
+    os.utime(run, ns=(1, 1))
+    assert task.stamp(plan.plan_run(run).pieces[0]) != task.stamp(first)
