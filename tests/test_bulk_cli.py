@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
+from wayscore.cli.streamed import is_stream, rows_bar
 
 import wayscore as ws
 from tests.bulk_data import SAMPLES, Town, read_scores, write_lines, write_parquet
 from wayscore.cli import streamed
 from wayscore.cli.app import app
-from wayscore.cli.streamed import is_stream, rows_bar
 
 GENTLE = ["--duplicate", "all", "--missing", "skip"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from wayscore.evaluation.comparing import compare_streams
 
 import wayscore as ws
 from tests.test_compare import EPISODES, HALF, PERFECT, STAY, call, folder
 from wayscore.cli.app import app
-from wayscore.evaluation.comparing import compare_streams
 from wayscore.report import Comparison, compare_runs
 
 __all__ = ["folder"]  # the fixture

@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 from typer.testing import CliRunner
+from wayscore.evaluation.streaming import score_stream
 
 import wayscore as ws
 from tests.bulk_data import SAMPLES, Gate, Town, part, read_scores, streamed, write_files, write_parquet
 from wayscore.cli.app import app
 from wayscore.errors import WayscoreError
 from wayscore.evaluation import engines
-from wayscore.evaluation.streaming import score_stream
 from wayscore.formats import plan as pieces
 
 dask = pytest.importorskip("dask", reason="install wayscore[cluster] to run the tests of clusters")

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from wayscore.evaluation.groups import clusters_of
 
 import wayscore as ws
 from tests.bulk_data import (
@@ -27,7 +28,6 @@ from wayscore.episodes import References
 from wayscore.episodes.targets import Course, lay_out
 from wayscore.errors import WayscoreError
 from wayscore.evaluation import streaming
-from wayscore.evaluation.groups import clusters_of
 from wayscore.formats import load_references
 from wayscore.report import Summary, score_runs, summarize
 

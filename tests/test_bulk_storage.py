@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from wayscore.evaluation.streaming import score_stream
 
 import wayscore as ws
 from tests.bulk_data import ALL, SAMPLES, Town, part, read_scores, streamed, write_files, write_lines, write_parquet
-from wayscore.evaluation.streaming import score_stream
 from wayscore.formats import storage
 
 LIMITED = """

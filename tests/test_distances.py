@@ -349,8 +349,8 @@ class Floors:
     fingerprint = "floors"
 
     def encode(self, paths: list, *, role: object = "path") -> ws.PathBatch:
-        batch = ws.PathBatch.from_labels(paths)
-        return ws.PathBatch(batch.places.astype(np.int32), batch.offsets)
+        batch = ws.PathBatch.from_points(paths)
+        return ws.PathBatch(batch.places[:, 0].astype(np.int32), batch.offsets)
 
     def between(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.abs(a[:, None] - b[None, :]).astype(float)

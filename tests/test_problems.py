@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wayscore.formats.ahead import Ahead
 
 import wayscore as ws
 from tests.test_episodes import ASKED, GRAPHS, references, run
 from wayscore.episodes import join
 from wayscore.episodes.problems import describe, detail, find_problems
-from wayscore.formats.ahead import Ahead
 
 walks = st.text("abcdqr", min_size=1, max_size=6)
 pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12)

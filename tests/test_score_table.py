@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from wayscore.evaluation.arrow import score_table
 
 import wayscore as ws
 from tests.bulk_data import Town, by_number, carried, in_codes, in_dictionaries, in_points
 from wayscore.episodes import Query, Reference, References, Run
-from wayscore.evaluation.arrow import score_table
 from wayscore.scoring import score_joined
 
 METRICS = "NE,SR,nDTW,SDTW"

@@ -41,15 +41,6 @@ class PathBatch:
     moved: NDArray[np.float64] | None = None
 
     @classmethod
-    def from_labels(cls, paths: Sequence[Any], *, role: Role = "path") -> PathBatch:
-        """Lay out paths of labels (any hashable values)."""
-        offsets = offsets_of(paths, role=role)
-        places = np.empty(int(offsets[-1]), dtype=object)
-        for path, start, stop in zip(paths, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-            places[start:stop] = _labels(path)
-        return cls(places, offsets)
-
-    @classmethod
     def from_points(cls, paths: Sequence[Any], *, role: Role = "path") -> PathBatch:
         """Lay out paths of coordinates; each path is (n, k) with the same k, or (n,) numbers for k = 1."""
         offsets = offsets_of(paths, role=role)
@@ -67,50 +58,8 @@ class PathBatch:
         batch.check_finite(role=role)
         return batch
 
-    @classmethod
-    def from_arrow(cls, column: Any) -> PathBatch:
-        """Wrap an Arrow list column without copying its values.
-
-        Lists of strings or integers become labels, lists of fixed-size lists of doubles become points.
-        (A plain `list` has 32-bit offsets, which are widened; a `large_list` is used as it is.)
-
-        >>> import pyarrow as pa
-        >>> PathBatch.from_arrow(pa.array([["a", "b"], ["c"]])).offsets.tolist()
-        [0, 2, 3]
-        """
-        import pyarrow as pa
-
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        kind = column.type
-        if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-            raise PathError(f"a column of paths must hold lists, got Arrow type {kind}")
-        if column.null_count:
-            row = column.is_null().to_pylist().index(True)
-            raise PathError(f"path {row} is null; give every episode a path or drop its row")
-        offsets = np.asarray(column.offsets).astype(np.int64, copy=False)
-        values = column.values
-        if pa.types.is_fixed_size_list(values.type):
-            size = values.type.list_size
-            points = np.asarray(values.flatten().to_numpy(zero_copy_only=False), dtype=np.float64)
-            batch = cls(points.reshape(-1, size), offsets)
-            batch.check_finite(role="path")
-        elif pa.types.is_floating(values.type):
-            raise PathError(f"paths of points need fixed-size lists of doubles inside, got Arrow type {kind}")
-        elif pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
-            raise PathError(
-                f"paths of points need fixed-size lists inside, got Arrow type {kind}; "
-                "cast with pyarrow.list_(pyarrow.list_(pyarrow.float64(), 3))"
-            )
-        else:
-            batch = cls(values, offsets)
-        empty = np.flatnonzero(np.diff(offsets) == 0)
-        if empty.size:
-            raise _empty("path", int(empty[0]))
-        return batch
-
     def __repr__(self) -> str:
-        kind = {1: "nodes", 2: "points"}[getattr(self.places, "ndim", 1)]
+        kind = {1: "nodes", 2: "points"}[self.places.ndim]
         return f"<PathBatch of {len(self)} paths, {int(self.offsets[-1] - self.offsets[0])} {kind}>"
 
     def __len__(self) -> int:
@@ -187,18 +136,12 @@ def concatenated(batches: Sequence[PathBatch]) -> PathBatch:
 
 
 def as_lists(paths: Paths) -> Sequence[Any]:
-    """Return paths one by one, as users write them: lists of labels, or arrays of coordinates.
-
-    >>> as_lists(PathBatch.from_labels([["a", "b"], ["c"]]))
-    [['a', 'b'], ['c']]
-    """
+    """Return paths one by one, as users write them: lists of labels, or arrays of coordinates."""
     if not isinstance(paths, PathBatch):
         return paths
-    if isinstance(paths.places, np.ndarray) and paths.places.dtype == np.int32:
+    if paths.places.ndim == 1:
         raise PathError("a batch of codes belongs to one scene; where distances differ by scene give labels")
-    if isinstance(paths.places, np.ndarray) and paths.places.ndim == 2:
-        return list(paths)
-    return [path.tolist() for path in paths]
+    return list(paths)
 
 
 def without_repeats(paths: Paths) -> Paths:
@@ -207,13 +150,13 @@ def without_repeats(paths: Paths) -> Paths:
     >>> without_repeats([["a", "a", "b", "a"], ["a"]])
     [['a', 'b', 'a'], ['a']]
     """
-    if isinstance(paths, PathBatch) and isinstance(paths.places, np.ndarray):
+    if isinstance(paths, PathBatch):
         kept = np.ones(len(paths.places), dtype=bool)
         kept[1:] = _differ(paths.places[1:], paths.places[:-1])
         kept[paths.offsets[:-1]] = True
         before = np.concatenate(([0], np.cumsum(kept)))
         return PathBatch(paths.places[kept], before[paths.offsets], None if paths.moved is None else paths.moved[kept])
-    return [_changing(path) for path in as_lists(paths)]
+    return [_changing(path) for path in paths]
 
 
 def _changing(path: Any) -> Any:
@@ -257,13 +200,6 @@ def _empty(role: Role, number: int) -> PathError:
         f"{path_name(role, number)} is empty; a path has at least one node or point (an agent that never moves has its "
         "start)"
     )
-
-
-def _labels(path: Any) -> NDArray[np.object_]:
-    labels = np.empty(len(path), dtype=object)
-    for step, label in enumerate(path):  # one by one: NumPy would take tuples apart
-        labels[step] = label
-    return labels
 
 
 def _points(path: Any, role: Role, number: int) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ def encode_labels(paths: Paths, index: dict[Any, int], *, role: Role, scene: str
     [0, 1, 1]
     """
     if isinstance(paths, PathBatch):
-        return _encode_batch(paths, index, role=role, scene=scene)
+        return _check_codes(paths, len(index), scene)
     paths = paths if isinstance(paths, list) else list(paths)
     return _encode_lists(paths, index, role, lambda _: (index, scene))
 
@@ -58,29 +58,13 @@ def unknown_node(label: Any, where: str, index: dict[Any, int], scene: str) -> U
     )
 
 
-def _encode_batch(batch: PathBatch, index: dict[Any, int], *, role: Role, scene: str) -> PathBatch:
-    places = batch.places
-    if isinstance(places, np.ndarray):
-        if places.dtype == np.int32:
-            if places.size and not (0 <= places.min() and places.max() < len(index)):
-                raise PathError(
-                    f"paths hold codes from {places.min()} to {places.max()}, but the {scene} has {len(index)} nodes"
-                )
-            return batch
-        if places.ndim > 1:
-            raise PathError(f"paths hold points, but the {scene} knows nodes by their labels")
-        return encode_labels([path.tolist() for path in batch], index, role=role, scene=scene)
-    # An Arrow column: look each distinct label up once.
-    distinct = places.dictionary_encode() if not hasattr(places, "dictionary") else places
-    labels = distinct.dictionary.to_pylist()
-    codes = np.array([index.get(label, -1) for label in labels], dtype=np.int32)[distinct.indices.to_numpy()]
-    used = codes[batch.offsets[0] : batch.offsets[-1]]
-    if used.size and used.min() < 0:
-        position = int(batch.offsets[0]) + int(np.argmax(used < 0))
-        number = int(np.searchsorted(batch.offsets, position, side="right")) - 1
-        where = f"{path_name(role, number)}, step {position - int(batch.offsets[number])}"
-        raise unknown_node(places[position].as_py(), where, index, scene)
-    return PathBatch(codes, batch.offsets)
+def _check_codes(batch: PathBatch, count: int, scene: str) -> PathBatch:
+    codes = batch.places
+    if codes.ndim > 1:
+        raise PathError(f"paths hold points, but the {scene} knows nodes by their labels")
+    if codes.size and not (0 <= codes.min() and codes.max() < count):
+        raise PathError(f"paths hold codes from {codes.min()} to {codes.max()}, but the {scene} has {count} nodes")
+    return batch
 
 
 def _unhashable(paths: list[Any], role: Role) -> PathError:

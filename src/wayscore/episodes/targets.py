@@ -10,6 +10,7 @@ import mmap
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def make_targets(
     encoded = EncodedReferences(
         name=references.name,
         fingerprint=references.fingerprint,
-        paths=_encode(ordered, spaces, numbers[order]),
+        paths=_encode([one.path for one in ordered], ordered, spaces, numbers[order]),
         scenes=numbers[order],
         episodes=tuple(reference.episode for reference in ordered),
         numbers={reference.episode: number for number, reference in enumerate(ordered)},
@@ -172,7 +173,7 @@ def make_targets(
         path_ids=tuple(reference.path_id for reference in ordered),
         goals=[reference.goals for reference in ordered] if any(one.goals for one in ordered) else None,
         start_distances=[reference.start_distance for reference in ordered],
-        dense=None if any(walk is None for walk in dense) else PathBatch.from_points(dense),
+        dense=None if any(walk is None for walk in dense) else _encode(dense, ordered, spaces, numbers[order]),
         clusters=order if clusters is None else clusters.numbers(reference.episode for reference in ordered),
     )
     return _ready(Targets(scenes, spaces, graphs, encoded))
@@ -189,14 +190,17 @@ def _spaces(scenes: Sequence[str], distances: Any, measured: Any) -> tuple[list[
     return spaces, [one if isinstance(one, Graph) else None for one in given]
 
 
-def _encode(references: Sequence[Reference], spaces: Sequence[Distance], numbers: NDArray[np.int32]) -> PathBatch:
+def _encode(
+    paths: Sequence[Any], references: Sequence[Reference], spaces: Sequence[Distance], numbers: NDArray[np.int32]
+) -> PathBatch:
     bounds = np.searchsorted(numbers, np.arange(len(spaces) + 1)).tolist()
-    batches = []
-    for number, space in enumerate(spaces):
-        some = references[bounds[number] : bounds[number + 1]]
-        if some:
-            batches.append(space.encode([one.path for one in some], role=_role(some)))
-    return concatenated(batches)
+    return concatenated(
+        [
+            space.encode(paths[start:stop], role=_role(references[start:stop]))
+            for space, (start, stop) in zip(spaces, pairwise(bounds), strict=True)
+            if start < stop
+        ]
+    )
 
 
 def _role(references: Sequence[Reference]) -> Any:

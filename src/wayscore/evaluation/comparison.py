@@ -203,7 +203,7 @@ def compare(
     place = _baseline(baseline, [result.name for result in results], runs)
     if len(results) < 2:
         raise OptionError(f"all runs have one name, {results[0].name!r}: they are one agent, and need another one")
-    shared, left_out = share_episodes(results)
+    shared, left_out = share_episodes(results, metrics)
     base = shared[place]
     others = [result for result in shared if result is not base]
     contrasts = [contrast for one in others for contrast in _contrasts(one, base)]

@@ -18,13 +18,19 @@ Key = tuple[str, int]
 """An episode, and which of a run's answers to it this is."""
 
 
-def share_episodes(results: Sequence[Result]) -> tuple[list[Result], int]:
+def share_episodes(results: Sequence[Result], wanted: Any = None) -> tuple[list[Result], int]:
     """Restrict results to the episodes and metrics that all have, in the first one's order.
+
+    Args:
+        results: what was found.
+        wanted: which metrics, in this order; all by default.
 
     Returns:
         The results, and how many episodes are left out.
     """
-    metrics = tuple(m for m in results[0].metrics if all(m.symbol in other.symbols for other in results[1:]))
+    symbols = results[0].symbols if wanted is None else [metric.symbol for metric in find_metrics(wanted)]
+    known = {metric.symbol: metric for metric in results[0].metrics}
+    metrics = tuple(known[symbol] for symbol in symbols if all(symbol in other.symbols for other in results))
     if not metrics:
         listed = "; ".join(f"{result.name}: {', '.join(result.symbols)}" for result in results)
         raise OptionError(f"the runs share no metric ({listed})")
@@ -74,10 +80,10 @@ def _restricted(
     rows = np.array([some[key] for some in keys for key in order], dtype=np.int64)
     table = result._rows()
     same = len(rows) == len(table) and bool((rows == np.arange(len(rows))).all())
-    if same and len(metrics) == len(result.metrics):
+    symbols = [metric.symbol for metric in metrics]  # type: ignore[attr-defined]
+    if same and symbols == result.symbols:
         return result
     kept = table if same else table.take(rows)
-    symbols = [metric.symbol for metric in metrics]  # type: ignore[attr-defined]
     kept = EpisodeTable(kept.facts, {symbol: kept[symbol] for symbol in symbols})
     settings = {key: value for key, value in result.settings.items() if key != "undefined"}
     cut = replace(

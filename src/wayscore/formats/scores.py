@@ -92,11 +92,12 @@ def read_scores(path: str | os.PathLike[str]) -> ScoreFile:
     records = list(_records(source))
     if not records:
         raise FormatError(f"{source}: holds no scores; expected numbers per episode, such as success and spl")
-    metrics: dict[str, Metric] = {}
+    known: dict[str, Metric | None] = {}  # a name is looked up once, since that asks every installed package
     for _, record in records:
         for name, value in record.items():
-            if name not in metrics and isinstance(value, int | float | str) and (metric := _metric(name)):
-                metrics[name] = metric
+            if name not in known and isinstance(value, int | float | str):
+                known[name] = _metric(name)
+    metrics = {name: metric for name, metric in known.items() if metric is not None}
     if not metrics:
         names = ", ".join(list(records[0][1])[:8])
         raise FormatError(f"{source}: none of its fields is a known metric: {names}; expected success, spl, ndtw, ...")
