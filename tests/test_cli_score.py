@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import wayscore as ws
-from tests.test_distances import connectivity
+from tests.distances.test_distances import connectivity
 from wayscore.cli.app import app
 from wayscore.cli.score import progress_bar
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 import wayscore as ws
 from tests.test_cli_score import write_references, write_run
-from tests.test_distances import connectivity
+from tests.distances.test_distances import connectivity
 from wayscore.cli.app import app
 from wayscore.report import RENDERERS, Comparison, compare_runs, render_comparison
 from wayscore.statistics import holm

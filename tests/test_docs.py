@@ -95,7 +95,7 @@ def test_what_is_said_of_directions() -> None:
                 one for one in contests(correlate(study, rankings, directed=directed)) if one.rival == "NE"
             )
             pairs.append((against_ne.positive, against_ne.ties))
-    for directed, told in ((False, "NE as it is"), (True, "NE turned round")):
+    for directed, told in ((False, "sign not changed"), (True, "sign changed")):
         wins, ties = ([min(row), max(row)] for row in zip(*found[directed], strict=True))
         row = f"| simulated raters, {told} | {wins[0]} to {wins[1]} | {ties[0]} to {ties[1]} |"
         assert row in text_of("study.md")

@@ -66,6 +66,7 @@ class Engine:
         from concurrent.futures import ProcessPoolExecutor
         from concurrent.futures.process import BrokenProcessPool
 
+        _check_metrics(task)
         spawn = multiprocessing.get_context("spawn")
         with tempfile.TemporaryDirectory(prefix="wayscore-") as folder:
             mapped = str(Path(folder) / "targets")
@@ -120,6 +121,20 @@ class Engine:
             client.close()
             if cluster is not None:
                 cluster.close()
+
+
+def _check_metrics(task: Task) -> None:
+    """Refuse metrics whose functions other processes cannot find."""
+    import pickle
+
+    for metric in task.settings.metrics:
+        try:
+            pickle.dumps(metric)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            raise OptionError(
+                f"metric {metric.symbol!r}: other processes cannot get its function; write it with `def` at the top of "
+                "a module, or leave <<workers>> out"
+            ) from None
 
 
 def _in_order(pieces: Sequence[Piece], submit: Callable[[Piece], Any], ahead: int) -> Iterator[Any]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from wayscore.errors import OptionError
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.table import EpisodeTable
+from wayscore.metrics import find_metrics
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.tally import Tally
 

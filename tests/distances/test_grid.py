@@ -1,0 +1,574 @@
+"""Grid: octile against hand counts, literal loops and published lengths; eikonal against geometry."""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from wayscore.distances.base import Distance
+from wayscore.distances.grid import METRICS, Grid
+from wayscore.errors import DistanceError, OptionError, PathError, WayscoreError
+from wayscore.kernels.plain.march import march as plain_march
+from wayscore.paths import PathBatch
+
+ROOT2 = math.sqrt(2.0)
+
+
+def draw(*rows: str) -> np.ndarray:
+    """A grid from text, `.` free; row i of the text is i of the grid."""
+    return np.array([[mark == "." for mark in row] for row in rows])
+
+
+def read_map(path: Path) -> np.ndarray:
+    """A MovingAI map as free[x, y]; the file has y for rows."""
+    rows = path.read_text().splitlines()[4:]
+    return np.array([[mark in ".GS" for mark in row] for row in rows]).T
+
+
+def octile_by_sweeps(free: np.ndarray, source: int) -> np.ndarray:
+    """The oracle: relax every allowed step until nothing changes."""
+    height, width = free.shape
+    found = np.full(free.shape, np.inf)
+    found[divmod(source, width)] = 0.0
+    changed = True
+    while changed:
+        changed = False
+        for i, j in np.argwhere(free).tolist():
+            for down in (-1, 0, 1):
+                for right in (-1, 0, 1):
+                    y, x = i + down, j + right
+                    if not (0 <= y < height and 0 <= x < width and free[y, x]):
+                        continue
+                    if down and right and not (free[i, x] and free[y, j]):
+                        continue
+                    there = found[y, x] + math.hypot(down, right)
+                    if there < found[i, j] - 1e-12:
+                        found[i, j] = there
+                        changed = True
+    return found
+
+
+def field(grid: Grid, source: int) -> np.ndarray:
+    """Distances from one cell to all, infinite at obstacles."""
+    cells = np.flatnonzero(grid.free).astype(np.int32)
+    out = np.full(grid.free.size, np.inf)
+    out[cells] = grid.between(np.array([source], dtype=np.int32), cells)[0]
+    return out.reshape(grid.free.shape)
+
+
+def straight_line(shape: tuple[int, int], source: int) -> np.ndarray:
+    i, j = np.indices(shape)
+    return np.hypot(i - source // shape[1], j - source % shape[1])
+
+
+@st.composite
+def grids(draw_from, side: int = 10):
+    """A random occupancy with at least one free cell, and one of its free cells."""
+    shape = draw_from(st.tuples(st.integers(1, side), st.integers(1, side)))
+    seed, density = draw_from(st.integers(0, 2**32 - 1)), draw_from(st.sampled_from([0.0, 0.1, 0.3, 0.5]))
+    free = np.random.default_rng(seed).random(shape) >= density
+    source = draw_from(st.integers(0, free.size - 1))
+    free.flat[source] = True
+    return free, source
+
+
+# By hand
+
+
+def test_is_a_distance():
+    assert isinstance(Grid([[1]]), Distance)
+
+
+def test_axis_0_is_the_first_coordinate():
+    grid = Grid(np.ones((2, 3)), cell=0.5, origin=(10, 20))
+    cells, errors = grid.snap([[10.0, 20.0], [10.5, 21.0], [10.5, 20.0]])
+    assert cells.tolist() == [0, 5, 3]
+    assert errors.tolist() == [0, 0, 0]
+    assert grid.centres(np.array([5])).tolist() == [[10.5, 21.0]]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_around_a_wall(metric):
+    free = draw(
+        "...",
+        ".#.",
+        ".#.",
+    )
+    expected = [
+        [2, 3, 4],
+        [1, np.inf, 5],
+        [0, np.inf, 6],
+    ]
+    assert field(Grid(free, cell=1, metric=metric), 6).tolist() == expected
+    assert np.allclose(field(Grid(free, cell=0.25, metric=metric), 6), np.array(expected) / 4)
+
+
+def test_octile_steps():
+    assert np.allclose(
+        field(Grid(np.ones((2, 4)), cell=1), 0), [[0, 1, 2, 3], [1, ROOT2, 1 + ROOT2, 2 + ROOT2]], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_diagonal_step_needs_both_cells_beside_it(metric):
+    assert field(Grid(draw("..", "#."), cell=1, metric=metric), 0).tolist() == [[0, 1], [np.inf, 2]]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("size", [2, 40])
+def test_nothing_passes_between_obstacles_that_touch_at_a_corner(metric, size):
+    i, j = np.indices((size, size))
+    free = i + j != size - 1
+    found = field(Grid(free, metric=metric), 0)
+    assert np.isfinite(found[i + j < size - 1]).all()
+    assert np.isinf(found[i + j >= size - 1]).all()
+
+
+def test_eikonal_is_exact_near_the_source_and_in_its_sight():
+    found = field(Grid(np.ones((17, 17)), cell=1, metric="eikonal"), 8 * 17 + 8)
+    line = straight_line((17, 17), 8 * 17 + 8)
+    assert (found[line <= 8] == line[line <= 8]).all()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_no_way(metric):
+    grid = Grid(draw(".#.", ".#."), metric=metric)
+    codes = np.array([0, 3, 2], dtype=np.int32)
+    assert np.isinf(grid.between(codes[:2], codes[2:])).all()
+    assert grid.pairs(codes, codes[::-1].copy()).tolist() == [np.inf, 0.0, np.inf]
+
+
+# Octile against the oracle and against published lengths
+
+
+@given(grids())
+@settings(deadline=None, max_examples=60)
+def test_octile_is_the_shortest_path(case):
+    free, source = case
+    expected = octile_by_sweeps(free, source)
+    found = field(Grid(free, cell=1), source)
+    assert (np.isinf(found) == np.isinf(expected)).all()
+    assert np.allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def published_maps() -> list:
+    data = os.environ.get("WAYSCORE_DATA")
+    if not data:
+        skip = pytest.mark.skip(reason="WAYSCORE_DATA is not set: no grids with published lengths")
+        return [pytest.param(None, marks=skip)]
+    return [pytest.param(path, id=path.stem) for path in sorted(Path(data, "grids").glob("*.map"))]
+
+
+@pytest.mark.parametrize("path", published_maps())
+def test_octile_gives_the_published_lengths(path):
+    free = read_map(path)
+    rows = np.loadtxt(path.with_name(path.name + ".scen"), skiprows=1, usecols=range(4, 9))
+    starts, goals, lengths = rows[:, 0:2], rows[:, 2:4], rows[:, 4]
+    lengths = np.where((lengths == 0) & (starts != goals).any(axis=1), np.inf, lengths)
+    grid = Grid(free, cell=1)
+    ways = grid.encode(np.stack([starts, goals], axis=1))
+    assert not ways.moved.any()
+    found = grid.pairs(ways.places[::2], ways.places[1::2])
+    assert len(found) >= 100
+    assert (np.isinf(found) == np.isinf(lengths)).all()
+    assert np.allclose(found, lengths, rtol=0, atol=1e-3)
+    if path.stem == "brc000d":
+        assert np.isinf(found).sum() == 10
+
+
+@pytest.mark.parametrize("path", published_maps())
+def test_eikonal_lies_between_the_line_and_octile_on_published_maps(path):
+    free = read_map(path)
+    cells = np.flatnonzero(free)
+    for source in cells[[len(cells) // 5, len(cells) // 2]].tolist():
+        octile = field(Grid(free, cell=1), source)
+        eikonal = field(Grid(free, cell=1, metric="eikonal"), source)
+        assert (np.isinf(octile) == np.isinf(eikonal)).all()
+        assert (eikonal >= straight_line(free.shape, source) - 1e-9).all()
+        assert (eikonal <= octile + 1e-9).all()
+
+
+# Eikonal against geometry
+
+
+@pytest.mark.parametrize("source", [(100, 100), (0, 0), (37, 141), (0, 63)])
+def test_eikonal_is_the_straight_line_where_nothing_is_in_the_way(source):
+    shape = (200, 200)
+    code = source[0] * 200 + source[1]
+    found, line = field(Grid(np.ones(shape), cell=1, metric="eikonal"), code), straight_line(shape, code)
+    far = line > 20
+    assert (abs(found - line)[far] <= 0.01 * line[far]).all()
+    assert (abs(found - line) <= 0.002 * line + 1e-12).all()
+
+
+def test_eikonal_turns_a_corner():
+    """Behind a thin wall the way is two straight lines that meet just past the wall's end."""
+    free = np.ones((121, 121), dtype=bool)
+    free[60, :60] = False
+    found = field(Grid(free, cell=1, metric="eikonal"), 30 * 121 + 20)
+    expected = math.hypot(30, 40) + math.hypot(30, 40)
+    assert found[90, 20] == pytest.approx(expected, rel=0.02)
+
+
+@given(grids(side=24))
+@settings(deadline=None, max_examples=60)
+def test_eikonal_lies_between_the_line_and_octile(case):
+    free, source = case
+    octile = field(Grid(free, cell=1), source)
+    eikonal = field(Grid(free, cell=1, metric="eikonal"), source)
+    assert (np.isinf(octile) == np.isinf(eikonal)).all()
+    assert (eikonal >= straight_line(free.shape, source) - 1e-9).all()
+    assert (eikonal <= octile + 1e-9).all()
+
+
+# Properties of both
+
+
+@given(grids(side=12))
+@settings(deadline=None, max_examples=40)
+def test_octile_is_a_metric(case):
+    free, _ = case
+    cells = np.flatnonzero(free).astype(np.int32)[:40]
+    d = Grid(free, cell=1).between(cells, cells)
+    assert (np.diag(d) == 0).all()
+    assert np.allclose(d, d.T, rtol=0, atol=1e-9)
+    assert (d[:, None, :] <= d[:, :, None] + d[None, :, :] + 1e-9).all()
+    assert (d[~np.eye(len(d), dtype=bool)] >= 1).all()
+
+
+def test_eikonal_is_nearly_a_metric_among_rooms():
+    rng = np.random.default_rng(3)
+    free = np.ones((60, 60), dtype=bool)
+    free[[19, 39], :] = free[:, [29]] = False
+    for door in (5, 25, 45):
+        free[:, door : door + 3] = free[door : door + 3, :] = True
+    grid = Grid(free, cell=1, metric="eikonal")
+    cells = rng.choice(np.flatnonzero(free), 40, replace=False).astype(np.int32)
+    d = grid.between(cells, cells)
+    assert (np.diag(d) == 0).all()
+    assert np.allclose(d, d.T, rtol=0.06)
+    assert (d[:, None, :] <= 1.03 * (d[:, :, None] + d[None, :, :]) + 1e-9).all()
+
+
+@given(grids(side=12), st.sampled_from(METRICS), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=60)
+def test_a_distance_does_not_depend_on_its_batch(case, metric, seed):
+    free, _ = case
+    rng = np.random.default_rng(seed)
+    a, b = rng.choice(np.flatnonzero(free), (2, 15)).astype(np.int32)
+    block = Grid(free, metric=metric).between(a, b)
+    assert block.shape == (15, 15)
+    assert not np.isnan(block).any()
+    warm = Grid(free, metric=metric)
+    warm.between(a[:5], b)
+    for grid in (Grid(free, metric=metric), warm, Grid(free, metric=metric, cache_bytes=0)):
+        assert grid.pairs(a, b).tolist() == np.diag(block).tolist()
+        assert grid.between(a[::-1], b[:3]).tolist() == block[::-1, :3].tolist()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_nothing_to_measure(metric):
+    grid, none, some = Grid(np.ones((3, 3)), metric=metric), np.empty(0, np.int32), np.array([4], np.int32)
+    assert grid.between(none, some).shape == (0, 1)
+    assert grid.between(some, none).shape == (1, 0)
+    assert grid.pairs(none, none).shape == (0,)
+
+
+# Snapping
+
+
+@given(grids(), st.sampled_from([0.5, 1.0, 2.0]), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=80)
+def test_points_snap_to_the_nearest_free_cell(case, cell, seed):
+    free, _ = case
+    grid = Grid(free, cell=cell, origin=(-3.0, 8.0))
+    # Quarters of a cell: exact in binary, and often equally near to several cells.
+    steps = np.random.default_rng(seed).integers(-20, 4 * 14, (40, 2))
+    points = steps * cell / 4 + grid.origin
+    centres = grid.centres(np.flatnonzero(free))
+    squares = ((points[:, None, :] - centres) ** 2).sum(axis=2)
+    cells, errors = grid.snap(points)
+    assert cells.dtype == np.int32
+    assert cells.tolist() == np.flatnonzero(free)[squares.argmin(axis=1)].tolist()
+    assert errors.tolist() == pytest.approx(np.sqrt(squares.min(axis=1)).tolist())
+
+
+def test_ties_go_to_the_lowest_code():
+    ring = draw("...", ".#.", "...")
+    assert Grid(ring, cell=1).snap([[1, 1]])[0].tolist() == [1]
+    assert Grid(np.ones((2, 2)), cell=1).snap([[0.5, 0.5]])[0].tolist() == [0]
+    assert Grid([[0, 1], [1, 1]], cell=1).snap([[0.5, 0.5]])[0].tolist() == [1]
+
+
+def test_points_far_outside_snap_to_the_border():
+    grid = Grid(np.ones((3, 4)), cell=1)
+    cells, errors = grid.snap([[-5, 1], [7, 30], [1e308, 0], [-1e308, -1e308]])
+    assert cells.tolist() == [1, 11, 8, 0]
+    assert errors[:2].tolist() == pytest.approx([5, math.hypot(5, 27)])
+    assert (errors[2:] >= 1e308).all()
+
+
+def test_encode_reports_how_far_points_moved():
+    batch = Grid(draw("..", "#."), cell=2).encode([[[0, 0], [2, 0.5]], [[2.5, 2]]])
+    assert batch.places.dtype == np.int32
+    assert batch.places.tolist() == [0, 3, 3]
+    assert batch.offsets.tolist() == [0, 2, 3]
+    assert batch.moved.tolist() == [0, 1.5, 0.5]
+
+
+def test_encode_takes_a_batch_of_points():
+    points = PathBatch.from_points([[[0, 0], [1, 1]], [[0.1, 0]]])
+    batch = Grid(np.ones((20, 20))).encode(points)
+    assert batch.places.tolist() == [0, 210, 20]
+    assert batch.offsets is points.offsets
+
+
+def test_encode_nothing():
+    batch = Grid([[1]]).encode([])
+    assert len(batch) == 0
+    assert batch.places.dtype == np.int32
+
+
+# The cache
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_kept_fields_stay_within_their_bytes(metric):
+    free = np.ones((5, 5))
+    grid = Grid(free, metric=metric, cache_bytes=3 * 25 * 8 + 7)
+    cells = np.arange(25, dtype=np.int32)
+    expected = Grid(free, metric=metric).between(cells, cells)
+    for source in [0, 1, 2, 0, 3]:  # 1 was used least lately when 3 came
+        grid.between(cells[source : source + 1], cells)
+    assert list(grid._fields) == [2, 0, 3]
+    assert grid.between(cells, cells).tolist() == expected.tolist()
+    assert sum(kept.nbytes for kept in grid._fields.values()) <= grid.cache_bytes
+
+
+@pytest.mark.parametrize("cache_bytes", [0, 25 * 8 - 1])
+def test_a_field_that_does_not_fit_is_not_kept(cache_bytes):
+    grid = Grid(np.ones((5, 5)), cache_bytes=cache_bytes)
+    assert grid.between(np.array([0]), np.array([1, 2])).tolist() == [[0.1, 0.2]]
+    assert not grid._fields
+
+
+def test_a_single_way_keeps_no_field():
+    grid = Grid(np.ones((5, 5)))
+    grid.pairs(np.array([0, 1, 2]), np.array([1, 2, 3]))
+    assert not grid._fields
+    grid.pairs(np.array([0, 0]), np.array([1, 2]))
+    assert list(grid._fields) == [0]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_threads_share_a_grid(metric):
+    free = np.random.default_rng(0).random((30, 30)) >= 0.2
+    cells = np.flatnonzero(free)[:60].astype(np.int32)
+    expected = Grid(free, metric=metric).between(cells, cells)
+    grid = Grid(free, metric=metric, cache_bytes=5 * 8 * int(free.sum()))
+    with ThreadPoolExecutor(8) as pool:
+        blocks = list(pool.map(lambda _: grid.between(cells, cells), range(8)))
+    assert all((block == expected).all() for block in blocks)
+    assert len(grid._fields) <= 5
+
+
+# Identity
+
+
+def test_fingerprint():
+    free = draw("..", "#.")
+    assert Grid(free).fingerprint == "grid-octile#07e868ef"
+    assert Grid(free.astype(np.float32) * 7, origin=[-0.0, 0]).fingerprint == Grid(free).fingerprint
+    others = [
+        Grid(~free),
+        Grid(free, cell=0.2),
+        Grid(free, origin=(0, 1)),
+        Grid(free, metric="eikonal"),
+        Grid([[1, 1, 0, 1]]),
+    ]
+    assert len({grid.fingerprint for grid in [Grid(free), *others]}) == 6
+
+
+def test_pickle_and_repr():
+    grid = Grid(draw("..", "#."), cell=0.5, origin=(1, 2), metric="eikonal", cache_bytes=100)
+    cells = np.array([0, 1, 3])
+    again = pickle.loads(pickle.dumps(grid))
+    assert again.fingerprint == grid.fingerprint
+    assert again.cache_bytes == 100
+    assert again.between(cells, cells).tolist() == grid.between(cells, cells).tolist()
+    assert repr(grid) == "<Grid 2 x 2, 0.5 m cells, eikonal>"
+
+
+def test_the_grid_is_a_copy():
+    free = np.ones((2, 2), dtype=bool)
+    grid = Grid(free)
+    free[:] = False
+    assert grid.free.all()
+    with pytest.raises(ValueError, match="read-only"):
+        grid.free[0, 0] = False
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32])
+def test_any_numbers_nonzero_are_free(dtype):
+    array = np.array([[2, 0], [1, 3]]).astype(dtype)
+    assert Grid(array).free.tolist() == [[True, False], [True, True]]
+    assert Grid(np.asfortranarray(array)).between(np.array([0]), np.array([3])).tolist() == [[0.2]]
+
+
+def test_scipy_is_imported_only_to_snap_from_outside():
+    code = (
+        "import sys, numpy as np; from wayscore.distances.grid import Grid;"
+        "g = Grid(np.ones((3, 3)), metric='eikonal');"
+        "g.snap([[0, 0]]); g.between(np.array([0]), np.array([8]));"
+        "assert 'scipy' not in sys.modules; g.snap([[9, 9]]); assert 'scipy' in sys.modules"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"free": [1, 1]}, DistanceError, r"2-dimensional array, got shape \(2,\)"),
+        ({"free": np.ones((2, 2, 2))}, DistanceError, r"2-dimensional array, got shape \(2, 2, 2\)"),
+        ({"free": [[1], [1, 1]]}, DistanceError, "rows of different lengths"),
+        ({"free": [["a"]]}, DistanceError, "booleans or numbers"),
+        ({"free": [[None]]}, DistanceError, "booleans or numbers"),
+        ({"free": [[1.0, np.nan]]}, DistanceError, "NaN"),
+        ({"free": [[0, 0]]}, DistanceError, "no free cell"),
+        ({"free": np.empty((0, 3))}, DistanceError, "no free cell"),
+        ({"free": np.broadcast_to(np.True_, (2**16, 2**16))}, DistanceError, "less than 2"),
+        ({"cell": 0}, DistanceError, "cell must be"),
+        ({"cell": -1.0}, DistanceError, "got -1.0"),
+        ({"cell": np.inf}, DistanceError, "cell must be"),
+        ({"cell": np.nan}, DistanceError, "cell must be"),
+        ({"cell": "wide"}, DistanceError, "got 'wide'"),
+        ({"cell": None}, DistanceError, "cell must be"),
+        ({"origin": (1, 2, 3)}, DistanceError, r"two finite numbers.*got \(1, 2, 3\)"),
+        ({"origin": (0, np.inf)}, DistanceError, "two finite numbers"),
+        ({"origin": 0.0}, DistanceError, "two finite numbers"),
+        ({"origin": "ab"}, DistanceError, "two finite numbers"),
+        ({"metric": "eikonl"}, OptionError, "one of octile, eikonal, got 'eikonl'; did you mean 'eikonal'"),
+        ({"metric": None}, OptionError, "one of octile, eikonal"),
+        ({"cache_bytes": -1}, OptionError, "cache_bytes"),
+        ({"cache_bytes": 1.5}, OptionError, "cache_bytes"),
+    ],
+)
+def test_bad_grids(arguments, error, message):
+    with pytest.raises(error, match=message) as caught:
+        Grid(**{"free": [[1]], **arguments})
+    assert isinstance(caught.value, WayscoreError)
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        ([[[0, 0, 0]]], "2-dimensional points, but those of query 0 have dimension 3"),
+        ([[0, 0, 0]], "dimension 1"),
+        ([[[0, 0]], np.empty((0, 2))], "query 1 is empty"),
+        ([[[0, 0]], [[0, 0], [np.nan, 0]]], "query 1, step 1: coordinates must be finite"),
+        ([["a", "b"]], "query 0 must hold coordinates"),
+        ([[[0, 0]], [[0, 0, 0]]], "query 1 has 3-dimensional points"),
+        (PathBatch(np.array([0, 3], dtype=np.int32), np.array([0, 2])), "dimension 1"),
+        (PathBatch(np.array([0.0, 3.0]), np.array([0, 2])), "dimension 1"),
+        (
+            PathBatch(np.array([[0.0, np.inf]]), np.array([0, 1])),
+            "query 0, step 0: coordinates must be finite",
+        ),
+    ],
+)
+def test_bad_paths(paths, message):
+    with pytest.raises(PathError, match=message):
+        Grid(np.ones((3, 3))).encode(paths, role="query")
+
+
+@pytest.mark.parametrize("points", [[0, 0], [[0, 0, 0]], "ab", [[0, np.nan]], [[0], [0, 1]], None])
+def test_bad_points(points):
+    with pytest.raises(PathError, match="point"):
+        Grid([[1]]).snap(points)
+
+
+@pytest.mark.parametrize("codes", [[-1], [4], [0, 2]])
+def test_codes_of_another_grid(codes):
+    grid, good = Grid(draw("..", "#.")), np.zeros(len(codes), dtype=np.int32)
+    for a, b in [(np.array(codes), good), (good, np.array(codes))]:
+        for measure in (grid.between, grid.pairs):
+            with pytest.raises(DistanceError, match="encode the paths with this grid"):
+                measure(a, b)
+
+
+# The kernel: native against plain
+
+
+def native_march():
+    return pytest.importorskip("wayscore.kernels._native", reason="the native kernels are not built").march
+
+
+@given(grids(side=30), st.integers(-1, 899))
+@settings(deadline=None, max_examples=150)
+def test_native_and_plain_march_give_the_same_bits(case, target):
+    free, source = case
+    target = min(target, free.size - 1)
+    fields = np.full((2, *free.shape), -1.0)
+    plain_march(free.astype(np.uint8), source, target, fields[0])
+    native_march()(free.astype(np.uint8), source, target, fields[1])
+    assert fields[0].tobytes() == fields[1].tobytes()
+
+
+@given(grids(side=20), st.data())
+@settings(deadline=None, max_examples=60)
+def test_march_stops_at_its_target(case, data):
+    free, source = case
+    target = data.draw(st.sampled_from(np.flatnonzero(free).tolist()))
+    whole, stopped = np.empty(free.shape), np.empty(free.shape)
+    plain_march(free.astype(np.uint8), source, -1, whole)
+    plain_march(free.astype(np.uint8), source, target, stopped)
+    assert stopped.flat[target] == whole.flat[target]
+    settled = np.isfinite(stopped)
+    assert (stopped[settled] == whole[settled]).all()
+    assert (whole[settled] <= whole.flat[target]).all()
+    assert (whole[~settled] >= whole.flat[target]).all()
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "source", "target", "out_shape"),
+    [
+        ((2, 3), -1, -1, (2, 3)),
+        ((2, 3), 6, -1, (2, 3)),
+        ((2, 3), 5, -1, (2, 3)),  # an obstacle
+        ((2, 3), 0, -2, (2, 3)),
+        ((2, 3), 0, 6, (2, 3)),
+        ((2, 3), 0, -1, (3, 2)),
+        ((0, 3), 0, -1, (0, 3)),
+    ],
+)
+def test_march_refuses_what_is_out_of_range(native, shape, source, target, out_shape):
+    free = np.ones(shape, dtype=np.uint8)
+    free[1:, 2:] = 0
+    march = native_march() if native else plain_march
+    with pytest.raises(ValueError, match="must"):
+        march(free, source, target, np.empty(out_shape))
+
+
+@given(hnp.arrays(np.uint8, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=st.integers(0, 255)))
+@settings(deadline=None, max_examples=40)
+def test_march_reaches_exactly_the_connected_cells(free):
+    free.flat[0] = 1
+    out = np.empty(free.shape)
+    plain_march(free, 0, -1, out)
+    assert (np.isfinite(out) == np.isfinite(octile_by_sweeps(free != 0, 0))).all()

@@ -1,0 +1,158 @@
+"""The native kernels and their NumPy twins return the same bits; `make twins` does this 10,000 times."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import twins
+from wayscore.kernels import plain
+
+native = pytest.importorskip("wayscore.kernels._native", reason="the native kernels were not built")
+
+
+@pytest.mark.parametrize("first", range(0, 200, 20))
+def test_twins_agree(first: int) -> None:
+    for seed in range(first, first + 20):
+        for kernel, arguments, tolerance in twins.cases(seed):
+            assert twins.disagreement(native, kernel, arguments, tolerance) == "", f"seed {seed}"
+
+
+@pytest.mark.parametrize("lanes", ["base", "avx2"])
+def test_lesser_instruction_sets_agree_too(lanes: str) -> None:
+    if native.lanes in ("base", lanes):
+        pytest.skip(f"this processor has nothing beyond {native.lanes}")
+    result = subprocess.run(
+        [sys.executable, "-m", "tests.twins", "40"],
+        env={**os.environ, "WAYSCORE_LANES": lanes},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert f"native ({lanes})" in result.stdout
+
+
+def test_roots_are_correctly_rounded() -> None:
+    """Distances along one axis are roots of squares of every magnitude; a strip must round each as sqrt does."""
+    rng = np.random.default_rng(0)
+    for scale in (1e-170, 1e-120, 1e-3, 1.0, 1e3, 1e120, 1e150):
+        R, Q = rng.normal(size=(2, 64, 3)) * scale
+        top, left = np.zeros(65), np.zeros(65)
+        native.warp_points(R, Q, top, left)
+        plain_top, plain_left = np.zeros(65), np.zeros(65)
+        plain.warp_points(R, Q, plain_top, plain_left)
+        assert top.tolist() == plain_top.tolist()
+        assert left.tolist() == plain_left.tolist()
+
+
+def test_every_native_kernel_has_a_twin_and_a_case() -> None:
+    kernels = {name for name in dir(native) if not name.startswith("_") and callable(getattr(native, name))}
+    assert kernels <= set(plain.__all__)
+    assert kernels == {kernel for kernel, _, _ in twins.cases(0)}
+
+
+def test_draws_are_even_and_the_same_where_some_are_repeated() -> None:
+    units = 3_000_000  # some 1,400 of as many draws come out of those left over, and are made again
+    values, totals = np.stack((np.ones(units), np.arange(units)), axis=1), np.empty((2, 1, 2))
+    native.resample(7, 1, values, totals[0])
+    plain.resample(7, 1, values, totals[1])
+    assert totals[0].tolist() == totals[1].tolist()
+    assert totals[0, 0, 0] == units
+    assert abs(totals[0, 0, 1] / units**2 - 0.5) < 5 / np.sqrt(12 * units)
+
+
+def test_early_stopped_dijkstra_settles_its_target() -> None:
+    starts, targets = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], dtype=np.int32)
+    weights, out = np.array([2.0, 2.0, 3.0, 3.0]), np.empty(3)
+    native.dijkstra(starts, targets, weights, 0, 1, out)
+    assert out.tolist() == [0.0, 2.0, np.inf]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "arguments"),
+    [
+        ("warp_points", (np.zeros((2, 2)), np.zeros((2, 3)), None, None)),
+        ("warp_points", (np.zeros((2, 2)), np.zeros((0, 2)), None, None)),
+        ("warp_points", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(3), None)),
+        ("warp_points", (np.zeros((2, 2), dtype=np.float32), np.zeros((2, 2)), None, None)),
+        ("warp_points", (np.zeros((2, 2)), None, None)),
+        ("warp_block", (np.zeros(4), None, None)),
+        ("warp_block", (np.zeros((2, 2)), np.zeros(2), np.zeros(3))),
+        ("trace_block", (np.zeros((2, 2)), np.zeros(3), np.zeros(3), 2, 0, np.zeros((9, 2), dtype=np.int64))),
+        ("trace_block", (np.zeros((2, 2)), np.zeros(3), np.zeros(3), 1, 1, np.zeros((1, 2), dtype=np.int64))),
+        ("euclidean_block", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 3)))),
+        ("all_pairs", (np.zeros((2, 3)), 1)),
+        (
+            "dijkstra",
+            (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 5, -1, np.zeros(1)),
+        ),
+        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), -1, np.zeros((9, 2), dtype=np.int64))),
+        ("fast_table", (np.zeros((1, 1)), np.zeros(3), np.zeros(3), 1, np.zeros((9, 2), dtype=np.int64))),
+        (
+            "fast_table",
+            (np.zeros((2, 2)), np.full(3, 2, np.int32), np.zeros(3, np.int32), 1, np.zeros((9, 2), np.int64)),
+        ),
+        (
+            "fast_table",
+            (
+                np.zeros((2, 2)),
+                np.full(3, -1, np.int32),
+                np.zeros(3, np.int32),
+                1,
+                np.zeros((9, 2), np.int64),
+            ),
+        ),
+        ("pruned_points", (np.zeros((2, 2)), np.zeros((2, 1)), 9)),
+        ("advance_block", (np.zeros((1, 2)), np.ones(1, dtype=np.int64), np.zeros((1, 2)), None)),
+        ("advance_block", (np.zeros((1, 2)), np.full(1, 9), np.zeros((1, 3)), None)),
+        ("advance_points", (np.zeros((1, 2, 2)), np.full(1, 3), np.zeros((1, 3)), np.zeros((1, 2)), None)),
+        ("resample", (0, 0, np.zeros((0, 1)), np.zeros((1, 1)))),
+        ("resample", (0, 0, np.zeros((2, 1)), np.zeros((1, 2)))),
+        ("resample", (0, -1, np.zeros((2, 1)), np.zeros((1, 1)))),
+        ("encode", ({}, "not a list", np.zeros(1, dtype=np.int32))),
+        ("encode", ({"a": 0}, [["a", "a"]], np.zeros(1, dtype=np.int32))),
+        ("encode", ({"a": 0}, [[[]]], np.zeros(1, dtype=np.int32))),
+        ("encode", ([], [["a"]], np.zeros(1, dtype=np.int32))),
+        ("encode", ([3], [["a"]], np.zeros(1, dtype=np.int32))),
+    ],
+)
+def test_native_kernels_refuse_what_does_not_fit(kernel: str, arguments: tuple[object, ...]) -> None:
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        getattr(native, kernel)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("r_offsets", "q_offsets", "pairing", "first"),
+    [
+        ([0, 3], [0, 2], None, 0),  # beyond the reference's places
+        ([0, 2], [0, 0], None, 0),  # an empty query
+        ([0, 2], [0, 2], [1], 0),  # a reference that is not there
+        ([0, 2], [0, 1, 2], None, 0),  # more queries than references
+        ([0, 2], [0, 2], None, 1),  # no room for the episode
+        ([0, 2], [0, 2], None, -1),
+    ],
+)
+def test_measure_refuses_offsets_that_do_not_fit(
+    r_offsets: list[int], q_offsets: list[int], pairing: list[int] | None, first: int
+) -> None:
+    codes = np.zeros(2, dtype=np.int32)
+    with pytest.raises(ValueError, match="fit"):
+        native.measure_table(
+            np.zeros((1, 1)),
+            codes,
+            np.array(r_offsets),
+            codes,
+            np.array(q_offsets),
+            None if pairing is None else np.array(pairing),
+            1.0,
+            1.0,
+            np.empty((12, 1)),
+            first,
+        )

@@ -1,0 +1,106 @@
+"""Table 2 from data to LaTeX, in small."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="install wayscore[navigation] to run these tests")
+
+from tests.navigation.test_training import course, invoke  # noqa: F401
+from wayscore.navigation import houses, table2
+from wayscore.navigation.table2 import METRICS, Cell, Plan, jobs, recipe_of
+from wayscore.navigation.table2_text import latex, text
+
+
+def test_jobs_follow_each_other() -> None:
+    found = {job.name: job for job in jobs(Plan(Path("out"), r2r=Path("r2r"), seeds=2))}
+    assert len(found) == 16
+    assert found["r2r-imitation-1"].after is None
+    assert found["r4r-imitation-1"].after == "r2r-imitation-1"
+    assert found["r4r-goal-0"].after == found["r4r-fidelity-0"].after == "r4r-imitation-0"
+    goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"]) for reward in ("goal", "fidelity"))
+    assert (goal.reward, fidelity.reward, goal.imitation, goal.seed) == ("goal", "fidelity", 0, 1)
+    assert recipe_of(found["r2r-imitation-0"], scale=0.001).imitation == 3
+    assert recipe_of(found["r2r-continued-0"]).imitation == goal.reinforcement
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(houses.lessons_from_worlds, "__defaults__", (60,))
+    monkeypatch.setattr(houses.world_test, "__defaults__", (30,))
+    monkeypatch.setattr(table2, "R4R_EPISODES", 50)
+
+
+def test_worlds(small: None, tmp_path: Path) -> None:
+    words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--seeds", "2", "--scale", "0.005"]
+    made = invoke(*words, "--workers", "1")
+    assert made.exit_code == 0, made.stderr
+    assert "fidelity-oriented" in made.stdout
+    first = (tmp_path / "worlds-goal-1" / "scores.json").stat().st_mtime_ns
+    again = invoke(*words, "--workers", "1", "-f", "latex")
+    assert (tmp_path / "worlds-goal-1" / "scores.json").stat().st_mtime_ns == first  # nothing was done again
+    assert again.stdout == (tmp_path / "table2.tex").read_text()
+    scores = json.loads((tmp_path / "worlds-goal-1" / "scores.json").read_text())
+    assert set(scores) == set(METRICS)
+
+
+def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
+    data = tmp_path / "r2r"
+    data.mkdir()
+    for split in ("train", "val_unseen"):
+        (data / f"R2R_{split}.json").write_bytes((course / "references.json").read_bytes())
+    words: list[Any] = ["reproduce", "table2", "--r2r", str(data), "-g", str(course / "connectivity"), "--seeds", "1"]
+    made = invoke(*words, "--out", str(tmp_path / "out"), "--scale", "0.001", "--workers", "1")
+    assert made.exit_code == 2
+    assert "hold out at least one and not all" in made.stderr  # four scans, of which eight cannot be held out
+
+
+def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    from wayscore.navigation import ablations
+
+    train = course / "references.json"
+    monkeypatch.setattr(
+        houses.lessons_from_files, "__kwdefaults__", {**houses.lessons_from_files.__kwdefaults__, "held_out": 1}
+    )
+    for name in ablations.VARIANTS:
+        ablations.ablate(name, tmp_path, train, course / "connectivity", None, updates=2)
+    shown = ablations.table(tmp_path, 1).splitlines()
+    assert len(shown) == 2 + len(ablations.VARIANTS)
+    assert shown[2].startswith("everything")
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    for words, match in (
+        (["table3", "--worlds"], "must be table2 or ablations, not 'table3'"),
+        (["table2"], "give either --r2r FOLDER"),
+        (["ablations", "--worlds"], "ablations need R2R"),
+        (["table2", "--worlds", "-f", "html"], "--format must be text or latex"),
+        (["table2", "--r2r", str(tmp_path)], "need their graphs"),
+        (["table2", "--r2r", str(tmp_path), "-g", str(tmp_path)], "has neither R2R_train.json nor"),
+    ):
+        refused = invoke("reproduce", *words, "--out", str(tmp_path / "out"))
+        assert refused.exit_code == (1 if "neither" in match else 2)
+        assert match in refused.stderr
+
+
+def test_the_interval_over_seeds() -> None:
+    assert Cell.of([0.5]) == Cell(50.0, 0.0)
+    cell = Cell.of([0.40, 0.41, 0.42])
+    assert (cell.mean, cell.margin) == (41.0, 2.5)  # 4.303 x 1 / sqrt(3)
+
+
+def test_the_table_in_words_and_in_latex() -> None:
+    row = {metric: Cell(40.0 + number, 1.0) for number, metric in enumerate(METRICS)}
+    table = {("r2r", "random"): row, ("r2r", "goal"): row, ("r2r", "fidelity"): dict.fromkeys(METRICS, Cell(44.4, 0.0))}
+    shown = text(table).splitlines()
+    assert shown[0].split()[-6:] == list(METRICS)
+    assert shown[5].split() == ["the", "paper", "43.7", "38.4", "31.9", "53.5", "54.4", "36.1"]
+    lines = latex(table).splitlines()
+    assert lines[0] == r"\begin{tabular}{lrrrrrr}"
+    assert r"fidelity-oriented & $\mathbf{44.4}$" in latex(table)
+    assert r"$\mathbf{45.0} \pm 1.0$" in latex(table)
+    assert lines[-1] == r"\end{tabular}"

@@ -1,0 +1,401 @@
+"""The report page as its readers use it: in a browser, by keyboard, on a phone, in the dark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wayscore as ws
+from tests.report.browser.houses import HOSTILE, ISLAND, graphs_of, references_in, run_of, scored, write_one, write_two
+from wayscore.evaluation import compare, evaluate, load_result, pool
+from wayscore.report import render, write_page
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_one(tmp_path_factory.mktemp("page") / "one.html")
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_two(tmp_path_factory.mktemp("page") / "two.html", "noisy", "overshoot")
+
+
+def listed(page: Any) -> list[str]:
+    """The names of the episodes in sight, from top to bottom."""
+    found: list[str] = page.eval_on_selector_all(
+        ".list .row",
+        """rows => rows.sort((a, b) => a.dataset.place - b.dataset.place)
+                       .map(row => row.querySelector('.id').textContent)""",
+    )
+    return found
+
+
+def count(page: Any) -> str:
+    text: str = page.locator(".count b").text_content()
+    return text
+
+
+def choose(page: Any, label: str, value: str) -> None:
+    page.locator("#episodes").get_by_label(label, exact=True).select_option(value)
+
+
+def title(page: Any) -> str:
+    text: str = page.locator("#episode-title").text_content()
+    return text
+
+
+def warping(page: Any, which: int = 0) -> list[list[str]]:
+    """The rows of a table of matched pairs, as they are read."""
+    rows: list[list[str]] = (
+        page.locator(".pairs")
+        .nth(which)
+        .locator("tbody tr")
+        .evaluate_all("rows => rows.map(row => [...row.children].map(cell => cell.textContent.trim()))")
+    )
+    return rows
+
+
+def test_the_means_are_those_that_the_terminal_prints(opened: Open, one: Path) -> None:
+    page = opened(one).go()
+    (result,) = scored("noisy")
+    for symbol, mean in result.means().items():
+        row = page.locator(".means tbody tr", has=page.get_by_text(symbol, exact=True))
+        shown = f"{100 * (mean or 0):.1f}" if ws.METRICS[symbol].bounds == (0, 1) else f"{mean:.2f}"
+        assert row.locator(".mean").text_content() == shown
+        assert row.locator(".rest").count() == (symbol in result.undefined)
+    assert page.locator(".means .rest").first.text_content() == " (1 unreachable)"
+    assert page.locator(".signature code").text_content() == str(result.signature)
+    assert "left out of the mean PL (1), NE (1)" in page.locator("#means .note").first.text_content()
+    assert page.locator("#warnings").text_content() == result.warnings[0]
+
+
+def test_sorting(opened: Open, one: Path) -> None:
+    page = opened(one).go()
+    (table,), references = scored("noisy"), references_in()
+    assert listed(page)[:3] == list(references.episodes)[:3]
+    for symbol in ("nDTW", "PL"):
+        choose(page, "Metric", symbol)
+        choose(page, "Sort by", "value")
+        values = dict(zip(table.episodes, table[symbol].round(3), strict=True))
+        shown = [values[name] for name in listed(page)]
+        assert shown == sorted(shown)
+        page.get_by_role("button", name="Ascending order").click()
+        shown = [values[name] for name in listed(page)]
+        assert shown == sorted(shown, reverse=True)
+        page.get_by_role("button", name="Descending order").click()
+    choose(page, "Sort by", "length")
+    shown = [len(references.episodes[name].path) for name in listed(page)]
+    assert shown == sorted(shown)
+
+
+def test_filters(opened: Open, one: Path) -> None:
+    page = opened(one).go()
+    (table,) = scored("noisy")
+    assert count(page) == "61 episodes"
+    choose(page, "Scan", "cabin")
+    assert count(page) == "20 of 61 episodes"
+    assert all(name.startswith("cabin") for name in listed(page))
+    page.get_by_role("button", name="Clear filters").click()
+    choose(page, "Outcome", "0")
+    assert count(page) == f"{(table['SR'] == 0).sum()} of 61 episodes"
+    page.get_by_role("button", name="Clear filters").click()
+    page.get_by_label("nDTW at least").fill("50")
+    page.get_by_label("nDTW at most").fill("90")
+    assert count(page) == f"{((table['nDTW'] >= 0.5) & (table['nDTW'] <= 0.9)).sum()} of 61 episodes"
+    page.get_by_role("button", name="Clear filters").click()
+    page.get_by_role("searchbox").fill("THROUGH THE BARN")
+    assert count(page) == "20 of 61 episodes"
+    page.get_by_role("searchbox").fill("no such words")
+    assert count(page) == "0 of 61 episodes"
+
+
+def test_an_episode_by_keyboard(opened: Open, one: Path) -> None:
+    page = opened(one).go()
+    references = references_in()
+    page.keyboard.press("/")
+    page.keyboard.type("cabin_1")  # cabin_1 and cabin_10 to cabin_19
+    assert count(page) == "11 of 61 episodes"
+    page.keyboard.press("Enter")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert title(page) == "cabin_11"
+    assert page.evaluate("document.activeElement.id") == "episode-title"
+    reference = references.episodes["cabin_11"]
+    query = run_of("noisy", references).queries["cabin_11"]
+    found = ws.align(reference=reference.path, query=query.path, distance=graphs_of()["cabin"])
+    gaps = found.distances()[tuple(found.pairs.T)]
+    assert [[row[0], row[1].split()[0], row[2].split()[0], row[3]] for row in warping(page)] == [
+        [str(n + 1), str(i + 1), str(j + 1), f"{gap:.2f}"]
+        for n, ((i, j), gap) in enumerate(zip(found.pairs.tolist(), gaps.tolist(), strict=True))
+    ]
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".said").text_content().startswith(f"Pair 2 of {len(found)}: ")
+    assert page.locator(".map .chosen").count() == 1
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.getAttribute('role')") == "listbox"
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.get_by_role("dialog").is_visible()
+
+
+def test_an_address_leads_to_an_episode(opened: Open, one: Path) -> None:
+    page = opened(one).go("#episode=barn_7")
+    assert title(page) == "barn_7"
+    assert page.locator("[aria-selected=true] .id").text_content() == "barn_7"
+    page.keyboard.press("j")
+    page.wait_for_url("**#episode=barn_8")
+    page.evaluate("location.hash = '#episode=attic_3'")
+    page.locator("#episode-title", has_text="attic_3").wait_for()
+
+
+def test_words_from_files_are_only_words(opened: Open, one: Path) -> None:
+    page = opened(one).go("#episode=attic_1")
+    assert page.locator("blockquote").text_content() == HOSTILE
+    assert page.locator("img").count() == 0
+
+
+def test_unreachable_episodes_have_no_warping(opened: Open, one: Path) -> None:
+    page = opened(one).go(f"#episode={ISLAND}")
+    assert "no warping is finite" in page.locator(".warping").text_content()
+    assert "∞" in page.locator(".tiles").text_content()
+
+
+def test_floors_dim_each_other(opened: Open, one: Path) -> None:
+    page = opened(one).go("#episode=attic_0")
+    floors = page.get_by_role("group", name="Floors").get_by_role("button")
+    assert re.sub(r"[^\d]", "", "".join(floors.all_text_contents())) == "12"
+
+    def nodes(kind: str) -> int:
+        d: str = page.locator(f".map .graph.{kind} .nodes").get_attribute("d")
+        return d.count("M")
+
+    page.get_by_role("button", name="Fit scene").click()
+    floors.nth(1).click()
+    everything = nodes("lit")
+    assert nodes("dim") == 0
+    floors.nth(2).click()
+    lower = nodes("lit")
+    floors.nth(3).click()
+    assert lower + nodes("lit") == everything
+    assert nodes("dim") == lower
+
+
+def test_a_click_on_a_bar_lists_its_episodes(opened: Open, one: Path) -> None:
+    page = opened(one).go()
+    (table,) = scored("noisy")
+    page.locator("#distributions figure", has_text="CLS").locator(".bin").last.click()
+    assert count(page) == f"{(table['CLS'] >= 0.95).sum()} of 61 episodes"
+
+
+def test_two_runs(opened: Open, two: Path) -> None:
+    page = opened(two).go()
+    first, second = scored("noisy", "overshoot")
+    gain = dict(zip(first.episodes, (second["nDTW"] - first["nDTW"]).round(4), strict=True))
+    shown = [gain[name] for name in listed(page)]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[0] > 0
+    choose(page, "Outcome", "10")
+    assert count(page) == f"{((first['SR'] == 1) & (second['SR'] == 0)).sum()} of 61 episodes"
+    choose(page, "of", "b")
+    shown = [dict(zip(second.episodes, second["nDTW"].round(4), strict=True))[name] for name in listed(page)]
+    assert shown == sorted(shown, reverse=True)
+    link = page.locator("#comparison .examples a").first
+    name = link.text_content()
+    link.click()
+    page.locator("#episode-title", has_text=name).wait_for()
+    assert page.locator(".detail .map svg").count() == 2
+    row = list(first.episodes).index(name)
+    for which, table in enumerate((first, second)):
+        total = sum(float(pair[3]) for pair in warping(page, which))
+        assert total == pytest.approx(table["DTW"][row], abs=0.005 * len(warping(page, which)) + 0.001)
+    tests = page.locator(".tests tbody tr", has=page.get_by_text("nDTW", exact=True))
+    wins = int((second["nDTW"] > first["nDTW"]).sum())
+    assert tests.locator(".counts").text_content().startswith(f"{wins} · ")
+
+
+def test_many_runs_have_a_chooser(opened: Open, tmp_path: Path) -> None:
+    page = opened(write_two(tmp_path / "many.html", "perfect", "noisy", "overshoot", "early_stop")).go()
+    assert page.locator(".contrast:visible").count() == 1
+    page.get_by_label("Run, against perfect").select_option("2")
+    assert page.locator(".contrast:visible h3").text_content().startswith("early_stop")
+    assert page.locator("#episodes").get_by_label("beside").input_value() == "3"  # the list follows
+    assert page.locator(".means tbody tr").count() == 4
+
+
+def test_runs_that_answer_different_episodes(opened: Open, tmp_path: Path) -> None:
+    references = references_in()
+    half = list(references.episodes)[::2]
+    some = evaluate(run_of("shortest", references, half), references, graphs_of(), missing="skip", resamples=50)
+    write_page(tmp_path / "page.html", [*scored("noisy"), some])
+    page = opened(tmp_path / "page.html").go()
+    assert page.locator(".warning").count() > 0
+    assert len(page.locator(".signature").all()) == 2
+    choose(page, "Run", "1")
+    choose(page, "beside", "")
+    assert count(page) == f"{len(half)} of {len(references.episodes)} episodes"
+
+
+def test_loaded_results_have_no_maps(opened: Open, tmp_path: Path) -> None:
+    live, other = scored("noisy", "overshoot")
+    other.save(tmp_path / "overshoot.parquet")
+    loaded = load_result(tmp_path / "overshoot.parquet")
+    comparison = compare([loaded, loaded.renamed("again")])
+    write_page(tmp_path / "loaded.html", comparison.results, comparison)
+    page = opened(tmp_path / "loaded.html").go("#episode=barn_7")
+    assert "hold scores but no paths" in page.locator("#episodes .note").first.text_content()
+    assert page.locator(".map").count() == 0
+    assert page.locator(".tiles").count() == 1
+    write_page(tmp_path / "mixed.html", [live, loaded])
+    page = opened(tmp_path / "mixed.html").go("#episode=barn_7")
+    assert page.locator(".detail .map svg").count() == 2  # the reference is known, and one of the walks
+    assert "loaded from a file" in page.locator(".warping").nth(1).text_content()
+
+
+def test_scores_of_other_evaluators(opened: Open, tmp_path: Path) -> None:
+    (tmp_path / "theirs.csv").write_text("episode,success,ndtw,ne\n1,1,0.5,1\n2,0,0.3,inf\n3,0,0.2,inf\n")
+    write_page(tmp_path / "page.html", [load_result(tmp_path / "theirs.csv")])
+    page = opened(tmp_path / "page.html").go()
+    assert "Scored by another evaluator." in page.locator("#lead").text_content()
+    assert not page.locator("#breakdown").is_visible()
+    assert count(page) == "3 episodes"
+
+
+def test_several_runs_of_one_agent(opened: Open, tmp_path: Path) -> None:
+    agent = pool([*scored("noisy"), *scored("noisy", seed=6)], "agent")
+    comparison = compare([agent, *scored("overshoot")])
+    write_page(tmp_path / "page.html", comparison.results, comparison)
+    page = opened(tmp_path / "page.html").go("#episode=barn_7")
+    assert "± " in page.locator(".means .rest").first.text_content()
+    assert "bootstrap of runs and episodes" in page.locator("#comparison > .note").text_content()
+    assert page.locator(".detail .map svg").count() == 2
+
+
+def test_nothing_defined(opened: Open, tmp_path: Path) -> None:
+    """Two agents that never get anywhere: means, differences and p-values that do not exist."""
+    references = ws.References("r", "r2r", {n: ws.Reference(n, "s", ["a", "b"], n) for n in "123"})
+    graphs = {"s": ws.Graph.from_edges([("a", "b"), ("x", "y")], [1.0, 1.0])}
+    runs = [{n: list(path) for n in "123"} for path in ("xy", "yx")]
+    results = [evaluate(run, references, graphs, start="keep", resamples=9) for run in runs]
+    comparison = compare(results, names=["one", "two"])
+    write_page(tmp_path / "page.html", comparison.results, comparison)
+    page = opened(tmp_path / "page.html").go()
+    row = page.locator(".means tbody tr", has=page.get_by_text("NE", exact=True))
+    assert row.locator(".mean").all_text_contents() == ["–", "–"]
+    row = page.locator(".tests tbody tr", has=page.get_by_text("NE", exact=True))
+    assert row.locator("td").nth(0).text_content() == "–"
+
+
+def test_a_page_without_episodes(opened: Open, tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", [replace(scored("noisy")[0], table=None)])
+    page = opened(tmp_path / "page.html").go()
+    assert "were not kept" in page.locator("#episodes").text_content()
+    assert not page.locator("#distributions").is_visible()
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#111111"])
+def test_the_table_of_a_notebook_is_readable(opened: Open, tmp_path: Path, background: str) -> None:
+    """The fragment brings no colours of its own: contrast is the notebook's, on white and on black."""
+    ink = "#111111" if background == "#ffffff" else "#eeeeee"
+    body = render(scored("noisy", "overshoot"), "html", split_by="scan")
+    style = f"background:{background};color:{ink}"
+    file = tmp_path / "notebook.html"
+    file.write_text(f'<!doctype html><html lang="en"><title>n</title><body style="{style}"><main>{body}', "utf-8")
+    window = opened(file)
+    window.page.goto(window.address)
+    window.page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = window.page.evaluate("axe.run({runOnly: ['color-contrast']})")
+    assert found["violations"] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("kind", ["one", "two"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_serious_stands_in_the_way(
+    opened: Open, request: pytest.FixtureRequest, kind: str, scheme: str, width: int
+) -> None:
+    view = {"width": width, "height": 900}
+    window = opened(request.getfixturevalue(kind), color_scheme=scheme, bypass_csp=True, viewport=view)
+    page = window.go("#episode=cabin_3")
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({resultTypes: ['violations']})")
+    serious = [
+        f"{violation['id']}: {node['target']}: {node['failureSummary']}"
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
+    assert not serious, "\n".join(serious)
+
+
+def test_colours_can_be_chosen(opened: Open, one: Path) -> None:
+    page = opened(one, color_scheme="light").go()
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.get_by_role("button", name="Dark colours").click()
+    assert page.evaluate(background) != light
+
+
+def test_a_phone_shows_the_list_or_the_episode(opened: Open, one: Path) -> None:
+    window = opened(one, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    page = window.go()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator(".list .row").nth(2).tap()
+    assert page.locator(".detail").is_visible()
+    assert not page.locator(".list").is_visible()
+    page.get_by_role("button", name="← List").tap()
+    assert page.locator(".list").is_visible()
+
+
+def test_paper_gets_tables_and_figures_without_the_browser(opened: Open, two: Path) -> None:
+    page = opened(two).go()
+    page.emulate_media(media="print")
+    assert page.locator(".means").is_visible()
+    assert page.locator("#distributions svg").first.is_visible()
+    assert not page.locator(".browser").is_visible()
+
+
+def test_without_a_program_there_is_a_table(opened: Open, one: Path) -> None:
+    window = opened(one, java_script_enabled=False)
+    window.page.goto(window.address)
+    text = window.page.locator("noscript").inner_text()
+    assert "nDTW %" in text
+    assert "wayscore|version" in text
+
+
+def test_real_agents(opened: Open, data: Path, tmp_path: Path) -> None:
+    """2,349 episodes in eleven scans of several floors: two agents, of which only a few rows exist at once."""
+    references = ws.load_references(data / "r2r" / "R2R_val_unseen.json.gz")
+    files = [
+        data / "predictions" / "r2r" / f"val_unseen_{agent}.json.gz" for agent in ("seq2seq_iter19000", "prevalent_add")
+    ]
+    comparison = compare(files, references, data / "connectivity.tar.gz", resamples=100)
+    write_page(tmp_path / "real.html", comparison.results, comparison)
+    page = opened(tmp_path / "real.html").go()
+    assert count(page) == "2,349 episodes"
+    assert len(listed(page)) < 40
+    page.locator(".list").focus()
+    page.keyboard.press("End")
+    assert page.locator("[aria-selected=true]").get_attribute("aria-posinset") == "2349"
+    page.keyboard.press("Enter")
+    row = references.episodes[title(page)]
+    assert page.locator("blockquote").text_content() == row.instruction
+    graphs = ws.load_graphs(data / "connectivity.tar.gz")
+    for which, file in enumerate(files):
+        query = ws.load_run(file).queries[row.episode]
+        found = ws.align(reference=row.path, query=query.path, distance=graphs[row.scene])
+        assert [pair[3] for pair in warping(page, which)] == [
+            f"{gap:.2f}" for gap in found.distances()[tuple(found.pairs.T)]
+        ]

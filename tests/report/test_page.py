@@ -1,0 +1,387 @@
+"""The report page as Python writes it: what it holds, how it is packed, and that nothing in it can get out."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wayscore as ws
+from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, references_in, run_of, scored
+from wayscore.convention import PAPER
+from wayscore.episodes import Reference, References
+from wayscore.evaluation import Result, compare, evaluate, load_result, pool
+from wayscore.report import page_of, write_page
+from wayscore.report.page import rows
+from wayscore.report.page.episodes import episodes_of
+from wayscore.report.page.scenes import floors
+
+
+def results_in(page: str) -> Any:
+    return json.loads(_block(page, "results-data"))
+
+
+def episodes_in(page: str) -> Any:
+    return json.loads(gzip.decompress(base64.b64decode(_block(page, "episodes-data"))))
+
+
+def _block(page: str, name: str) -> str:
+    found = re.search(rf'<script type="[^"]*" id="{name}">([^<]*)</script>', page)
+    assert found is not None
+    return found[1]
+
+
+def pairs_of(packed: list[Any]) -> list[list[int]]:
+    """The cells of a packed warping."""
+    cells = [[0, 0]]
+    for move in packed[0]:
+        i, j = cells[-1]
+        cells.append([i + (move != "2"), j + (move != "1")])
+    return cells
+
+
+def alone(reference: Reference, query: Any, distance: Any = None, form: str = "r2r", **options: Any) -> Result:
+    """The result of one episode."""
+    references = References("one.json", form, {reference.episode: reference})
+    return evaluate({reference.episode: query}, references, distance, name="agent", resamples=9, **options)
+
+
+def test_the_page_needs_no_network() -> None:
+    page = page_of(scored("noisy"))
+    script = re.search(r'<script type="module">(.*)</script>', page, re.DOTALL)
+    style = re.search(r"<style>(.*)</style>", page, re.DOTALL)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert script
+    assert style
+    assert policy
+    for text, source in ((script[1], "script-src"), (style[1], "style-src")):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{source} 'sha256-{digest}'" in policy[1]
+    assert policy[1].startswith("default-src 'none'; ")
+    assert "unsafe" not in policy[1]
+    assert set(re.findall(r"https?://[^\"'`\s]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(link|img|iframe|script [^>]*src)", page)
+    assert "innerHTML" not in page
+    assert len(page) < 300_000
+
+
+def test_words_from_files_stay_words() -> None:
+    page = page_of([replace(scored("noisy")[0], name=HOSTILE, warnings=(HOSTILE,))])
+    assert results_in(page)["runs"][0]["name"] == HOSTILE
+    assert results_in(page)["warnings"] == [HOSTILE]
+    assert HOSTILE in episodes_in(page)["instruction"]
+    assert page.count("</script>") == 3
+    assert "<img" not in page
+    assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in page  # the title and the table without a program
+
+
+def test_names_that_are_not_unicode_do_no_harm(tmp_path: Path) -> None:
+    scored("noisy")[0].write_page(tmp_path / "page.html", title="agent \ud800")
+    assert results_in((tmp_path / "page.html").read_text())["title"] == "agent \ud800"
+
+
+def test_one_input_makes_one_page() -> None:
+    assert page_of(scored("noisy")) == page_of(scored("noisy"))
+
+
+def test_results_are_printed_as_everywhere() -> None:
+    results = scored("noisy", "shortest")
+    found = results_in(page_of(results, split_by="length"))
+    for run, result in zip(found["runs"], results, strict=True):
+        means = result.means()
+        assert run["signature"] == str(result.signature)
+        assert run["undefined"] == result.undefined
+        assert run["means"]["nDTW"]["text"] == f"{100 * (means['nDTW'] or 0):.1f}"
+        assert run["means"]["NE"]["mean"] == means["NE"]
+        assert run["means"]["NE"]["rest"] == "(1 unreachable)"
+    best = [run["means"]["SR"]["best"] for run in found["runs"]]
+    rates = [result.means()["SR"] or 0 for result in results]
+    assert best == [rate == max(rates) for rate in rates]
+    assert [metric["symbol"] for metric in found["metrics"]] == list(ws.METRICS)
+    assert found["warnings"] == ["only 22 clusters (path): with fewer than 30, intervals are too narrow"]
+    assert found["comparison"] is None
+    assert found["split_by"] == "length"
+    assert found["title"] == "noisy and shortest on houses"
+
+
+def test_what_differs_between_runs_is_a_warning() -> None:
+    found = results_in(page_of([*scored("noisy"), *scored("shortest", threshold=1.0)]))
+    assert found["warnings"][0] == "noisy and shortest differ in threshold (3, 1)"
+
+
+def test_comparisons_have_their_tests() -> None:
+    comparison = compared("noisy", "shortest", "early_stop")
+    page = page_of(comparison.results, comparison)
+    found = results_in(page)["comparison"]
+    assert found["baseline"] == "noisy"
+    assert [other["run"] for other in found["others"]] == ["shortest", "early_stop"]
+    for other in found["others"]:
+        for test in other["tests"]:
+            contrast = comparison.of(other["run"])[test["metric"]]
+            assert test["p"] == contrast.p_holm
+            assert test["mean"] == contrast.difference.mean
+            assert test["outcomes"] == (None if contrast.outcomes is None else list(contrast.outcomes))
+        assert [row["episode"] for row in other["worse"]] == [e.episode for e in comparison.worse[other["run"]]]
+    assert results_in(page)["warnings"] == list(comparison.warnings)
+    assert "minus noisy" in page  # the table without a program
+
+
+def test_scores_come_back_as_they_were() -> None:
+    results = scored("noisy", "overshoot")
+    found = episodes_of(results)
+    assert found["id"] == list(references_in().episodes)
+    assert (found["total"], found["undrawn"]) == (61, "")
+    for result, packed in zip(results, found["runs"], strict=True):
+        assert packed["rows"] is None
+        for symbol in result.symbols:
+            steps = found["steps"][symbol]
+            back = np.array([np.inf if value is None else value / steps for value in packed["scores"][symbol]])
+            np.testing.assert_allclose(back, result[symbol], atol=0.5 / steps)
+    island = found["id"].index(ISLAND)
+    assert found["runs"][0]["scores"]["NE"][island] is None
+    assert found["runs"][0]["query"][island] >= 0
+    assert found["runs"][0]["warping"][island] == -1
+
+
+@pytest.mark.parametrize("convention", ["paper", "r4r-hops"])
+def test_warpings_are_those_of_align(convention: str) -> None:
+    (result,) = scored("noisy", episodes=4, convention=convention, metrics="DTW,nDTW")
+    references = references_in(4)
+    run = run_of("noisy", references)
+    found = episodes_of([result])
+    columns = found["runs"][0]
+    for row, (name, reference) in enumerate(references.episodes.items()):
+        if columns["warping"][row] < 0:
+            assert name == ISLAND
+            continue
+        path = run.queries[name].path
+        graph = graphs_of()[reference.scene]
+        graph = graph if convention == "paper" else graph.hops
+        warping = ws.align(reference=reference.path, query=path, distance=graph)
+        packed = found["warpings"][columns["warping"][row]]
+        assert pairs_of(packed) == warping.pairs.tolist()
+        gaps = np.array(packed[1]) / 100
+        np.testing.assert_allclose(gaps, warping.distances()[tuple(warping.pairs.T)], atol=0.005)
+        assert gaps.sum() == pytest.approx(result["DTW"][row], abs=0.005 * len(gaps))
+        scene = found["scenes"][found["scene"][row]]
+        names = [scene["nodes"][code] for code in found["paths"][columns["query"][row]]]
+        assert names == [", ".join(map(str, node)) if isinstance(node, tuple) else node for node in path]
+
+
+def test_directed_hops_warp_from_the_query() -> None:
+    street = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], directed=True)
+    mine = replace(PAPER, name="mine", distance="directed hops")
+    result = alone(Reference("e", "S", ["a", "b"], "1"), ["b"], {"S": street}, convention=mine, start="keep")
+    assert episodes_of([result])["warpings"] == [["1", [300, 0]]]  # from b to a it is three links on
+    assert result["DTW"].tolist() == [3.0]
+
+
+def test_shared_paths_and_warpings_are_kept_once() -> None:
+    same = {f"1_{n}": Reference(f"1_{n}", "attic", [(0, 0), (0, 1)], "1", str(n)) for n in range(3)}
+    references = References("r.json", "r2r", same)
+    result = evaluate(run_of("perfect", references), references, graphs_of(), resamples=9)
+    found = episodes_of([result])
+    assert len(found["paths"]) == 1
+    assert len(found["warpings"]) == 1
+    assert found["runs"][0]["warping"] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("policy", ["skip", "zero"])
+def test_runs_that_answer_some_episodes(policy: str) -> None:
+    references = references_in(3)
+    some = run_of("noisy", references, list(references.episodes)[::2])
+    half = evaluate(some, references, graphs_of(), missing=policy, name="some", resamples=9)
+    whole = scored("noisy", episodes=3)
+    found = episodes_of([*whole, half])["runs"][1]
+    if policy == "skip":
+        assert found["rows"] == list(range(0, 10, 2))
+        assert -1 not in found["query"]
+    else:
+        assert found["rows"] is None
+        assert [query < 0 for query in found["query"]] == [False, True] * 5
+        assert found["scores"]["nDTW"][1] == 0
+    assert "no answer" in results_in(page_of([*whole, half]))["runs"][1]["problems"][0]
+
+
+@pytest.mark.parametrize(("kind", "query"), [("node", ["a", "zebra"]), ("start", ["b"]), ("move", ["a", "c"])])
+def test_answers_that_a_policy_gives_the_worst_values_are_not_drawn(kind: str, query: list[str]) -> None:
+    graph = {"S": ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.0, 1.0])}
+    references = References("r", "r2r", {n: Reference(n, "S", ["a", "b"], n) for n in "12"})
+    run = {"1": query, "2": ["a", "b"]}
+    result = evaluate(run, references, graph, resamples=9, **{kind: "zero"})  # type: ignore[arg-type]
+    drawn = dict(zip(result.episodes, episodes_of([result])["runs"][0]["query"], strict=True))
+    assert (drawn["1"], drawn["2"] >= 0) == (-1, True)
+
+
+def test_several_runs_of_one_agent_are_means_of_each_episode() -> None:
+    one, two = scored("noisy"), scored("noisy", seed=6)
+    agent = pool([*one, *two], "agent")
+    found = episodes_of([agent])
+    packed = found["runs"][0]
+    assert packed["averaged"]
+    expected = (one[0]["nDTW"] + two[0]["nDTW"]) / 2
+    np.testing.assert_allclose(np.array(packed["scores"]["nDTW"]) / found["steps"]["nDTW"], expected, atol=1e-5)
+    assert packed["query"] == episodes_of(one)["runs"][0]["query"]  # the walks of the first run
+    run = results_in(page_of([agent]))["runs"][0]
+    assert run["runs"] == 2
+    assert run["means"]["nDTW"]["rest"].startswith("± ")
+
+
+def test_loaded_results_have_scores_and_no_paths(tmp_path: Path) -> None:
+    live, other = scored("noisy", "shortest")
+    other.save(tmp_path / "shortest.parquet")
+    loaded = load_result(tmp_path / "shortest.parquet")
+    found = episodes_of([loaded])
+    assert "hold scores but no paths" in found["undrawn"]
+    assert {*found["reference"], *found["runs"][0]["query"]} == {-1}
+    assert found["length"] == [len(reference.path) for reference in references_in().episodes.values()]
+    assert [scene["name"] for scene in found["scenes"]] == ["attic", "barn", "cabin"]
+    both = episodes_of([loaded, live])
+    assert both["undrawn"] == ""
+    assert {*both["runs"][0]["query"]} == {-1}
+    assert -1 not in both["runs"][1]["query"]
+    comparison = compare([loaded, live])
+    assert results_in(page_of(comparison.results, comparison))["threshold"] == 3.0
+
+
+def test_scores_of_other_evaluators_have_a_page(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.csv"
+    file.write_text("episode,success,ndtw\n1,1,0.5\n2,0,nan\n")
+    page = page_of([load_result(file)])
+    found, episodes = results_in(page), episodes_in(page)
+    assert (found["threshold"], found["references"], found["title"]) == (None, "", "theirs")
+    assert found["warnings"]
+    assert episodes["length"] is None
+    assert [scene["name"] for scene in episodes["scenes"]] == [""]
+
+
+def test_rows_that_carry_their_references_have_no_maps() -> None:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"scene": ["s"], "reference": [["a", "b"]], "query": [["a"]]})
+    result = evaluate(table, None, {"s": ws.Graph.from_edges([("a", "b")], [4.0])}, resamples=9)
+    assert "carry their own references" in episodes_of([result])["undrawn"]
+    assert page_of([result])
+
+
+def test_a_metric_of_ones_own_has_its_place() -> None:
+    own = ws.Metric("far", "Farthest", "down", (0, float("inf")), "m", "max d", measure=lambda e: e.matrix().max())
+    results = scored("noisy", "shortest", metrics=["nDTW", own])
+    comparison = compare(results, metrics=[own])
+    page = page_of(comparison.results, comparison)
+    assert results_in(page)["metrics"][-1]["name"] == "Farthest"
+    assert [test["metric"] for test in results_in(page)["comparison"]["others"][0]["tests"]] == ["nDTW", "far"]
+    assert episodes_in(page)["steps"] == {"nDTW": 100_000, "far": 1_000}
+
+
+def test_of_many_episodes_the_first_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "LISTED", 10)
+    found = episodes_of(scored("noisy"))
+    assert (len(found["id"]), found["total"]) == (10, 61)
+    assert found["runs"][0]["rows"] is None
+    assert len(found["runs"][0]["scores"]["SR"]) == 10
+    assert [scene["name"] for scene in found["scenes"]] == ["attic"]
+
+
+def test_a_page_without_episodes() -> None:
+    page = page_of([replace(scored("noisy")[0], table=None)])
+    assert episodes_in(page)["id"] == []
+    assert results_in(page)["runs"][0]["means"]["SR"]["text"]
+
+
+def test_nodes_that_count_as_reaching_the_goal() -> None:
+    graph = {"S": ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 2.0])}
+    reference = Reference("e", "S", ["a", "d"], "1")
+    assert episodes_of([alone(reference, ["a", "d"], graph)])["scenes"][0]["near"] == {3: [2, 3]}  # b is 4 away
+    strict = alone(reference, ["a", "d"], graph, threshold=2.0, convention="envdrop")
+    assert episodes_of([strict])["scenes"][0]["near"] == {3: [3]}  # 2 is not less than 2
+
+
+def test_sets_of_goals_are_drawn() -> None:
+    graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.0, 1.0])
+    reference = Reference("e", "S", ["a", "b"], "1", goals=("b", "c"))
+    found = episodes_of([alone(reference, ["a"], {"S": graph}, convention="reverie")])
+    assert found["goals"] == [(1, 2)]
+    assert found["scenes"][0]["near"] == {}
+
+
+def test_scenes_without_positions_have_no_map() -> None:
+    graph = ws.Graph.from_edges([("a", "b")], [5.0])
+    scene = episodes_of([alone(Reference("e", "S", ["a", "b"], "1"), ["a"], {"S": graph})])["scenes"][0]
+    assert "at" not in scene
+    assert scene["metric"] is False
+    assert scene["nodes"] == ["a", "b"]
+
+
+def test_positions_in_other_units_have_no_circle() -> None:
+    degrees = {"a": (0.0, 0.0), "b": (0.001, 0.0)}
+    graph = ws.Graph.from_edges([("a", "b")], [90.0], positions=degrees)
+    scene = episodes_of([alone(Reference("e", "S", ["a", "b"], "1"), ["a"], {"S": graph})])["scenes"][0]
+    assert scene["metric"] is False
+    assert scene["at"][3] / scene["scale"] == pytest.approx(0.001)
+
+
+def test_of_large_graphs_only_the_neighbourhood_is_drawn() -> None:
+    long = 5_000
+    positions = {n: (float(n), 0.0) for n in range(long)}
+    graph = ws.Graph.from_edges([(n, n + 1) for n in range(long - 1)], np.ones(long - 1), positions=positions)
+    scene = episodes_of([alone(Reference("e", "S", [7, 8], "1"), [7, 8, 9], {"S": graph})])["scenes"][0]
+    assert sorted(map(int, scene["nodes"])) == [6, 7, 8, 9, 10]
+    assert len(scene["edges"]) == 2 * 4
+    assert scene["near"] == {}
+
+
+def test_points_are_drawn_from_above() -> None:
+    path = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, -2.0], [3.0, 4.0, -2.0]])  # Habitat: y is up, -z is ahead
+    reference = Reference("e", "S", path, "1", dense=path[[0, 0, 1, 1, 2]])
+    query = [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, -2.0]]
+    result = alone(reference, query, form="vlnce", convention="vlnce-exact", metrics="DTW")
+    found = episodes_of([result])
+    scene = found["scenes"][0]
+    assert "nodes" not in scene
+
+    def points(number: int) -> list[list[float]]:
+        steps = np.array(found["paths"][number]).reshape(-1, 3)
+        found_points: list[list[float]] = (np.cumsum(steps, axis=0) / scene["scale"]).tolist()
+        return found_points
+
+    assert points(found["reference"][0]) == [[0, 0, 1], [0, 0, 1], [0, 2, 1], [0, 2, 1], [3, 2, 4]]  # the dense walk
+    assert points(found["runs"][0]["query"][0]) == [[0, 0, 1], [0, 2, 1]]  # repeats are dropped
+    packed = found["warpings"][0]
+    assert pairs_of(packed) == [[0, 0], [1, 0], [2, 1], [3, 1], [4, 1]]
+    assert np.sum(packed[1]) / 100 == pytest.approx(result["DTW"][0], abs=0.01)
+
+
+def test_paths_are_drawn_as_they_are_resampled() -> None:
+    path = np.array([[0.0, 0.0], [2.0, 0.0]])
+    result = alone(Reference("e", "S", path, "1"), path[:, ::-1], path_step=0.5, start="keep")
+    found = episodes_of([result])
+    assert len(found["paths"][found["reference"][0]]) == 3 * 5
+    assert np.sum(found["warpings"][0][1]) / 100 == pytest.approx(result["DTW"][0], abs=0.05)
+
+
+def test_floors() -> None:
+    rng = np.random.default_rng(0)
+    ground, upper = rng.normal(1.5, 0.1, 40), rng.normal(4.5, 0.1, 30)
+    stairs = np.linspace(1.6, 4.4, 5)
+    assert floors(np.concatenate((upper, stairs, ground))) == pytest.approx([1.5, 4.5], abs=0.1)
+    assert len(floors(rng.normal(1.5, 0.3, 50))) == 1
+    assert floors(np.array([2.0])) == [2.0]
+    assert floors(np.array([])) == []
+
+
+def test_mistakes_get_their_sentence(tmp_path: Path) -> None:
+    (result,) = scored("noisy")
+    with pytest.raises(ws.OptionError, match="one or more results with different names"):
+        page_of([result, result])
+    with pytest.raises(ws.OptionError, match="the comparison must be of the runs"):
+        page_of([result], compared("noisy", "shortest"))
+    with pytest.raises(ws.WayscoreError, match="cannot write the page"):
+        write_page(tmp_path / "nowhere" / "page.html", [result])

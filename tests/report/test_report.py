@@ -1,0 +1,369 @@
+"""Results and comparisons in every form that they are printed in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wayscore as ws
+from tests.report.browser.houses import HOSTILE, compared, scored
+from wayscore.episodes import Reference, References
+from wayscore.evaluation import Comparison, Result, compare, evaluate, load_result, pool
+from wayscore.report import FORMS, check_form, render, render_comparison
+from wayscore.report.layout import short_names
+from wayscore.report.text import evenly
+
+HOUSE = {"s": ws.Graph.from_edges([("a", "b"), ("b", "c"), ("x", "y")], [2.0, 2.0, 1.0])}
+REFERENCES = References(
+    "small.json", "r2r", {n: Reference(n, "s", list(path), n[:1]) for n, path in {"1a": "abc", "1b": "abc"}.items()}
+)
+
+
+def result(name: str = "agent", one: str = "abc", two: str = "ab", **options: Any) -> Result:
+    """The result of two episodes: one perfect, one that stops 2 m before the goal."""
+    settings = {"resamples": 50, "start": "keep", **options}
+    return evaluate({"1a": list(one), "1b": list(two)}, REFERENCES, HOUSE, name=name, **settings)
+
+
+def unreachable(name: str = "lost", **options: Any) -> Result:
+    return result(name, two="xy", **options)
+
+
+def everywhere(results: list[Result]) -> dict[str, str]:
+    return {form: render(results, form) for form in FORMS}
+
+
+def table_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_json_is_one_object_per_run_and_line() -> None:
+    runs = [result("one"), unreachable("two")]
+    lines = render(runs, "json").splitlines()
+    assert [json.loads(line) for line in lines] == [json.loads(json.dumps(one.to_dict())) for one in runs]
+    assert {"run", "signature", "convention", "threshold", "episodes", "missing", "unknown", "undefined"} <= set(
+        json.loads(lines[0])
+    )
+
+
+def test_json_of_groups() -> None:
+    (found,) = map(json.loads, render([unreachable()], "json", split_by="path").splitlines())
+    assert found["split_by"] == "path"
+    assert found["groups"]["1"]["episodes"] == 2
+    assert found["groups"]["1"]["undefined"]["NE"] == 1
+    assert found["groups"]["1"]["metrics"]["SR"] == {"mean": 0.5}
+
+
+def test_csv_has_one_row_per_run_with_full_precision() -> None:
+    runs = [result("one"), unreachable("two")]
+    rows = table_of(render(runs, "csv"))
+    assert [row["run"] for row in rows] == ["one", "two"]
+    for row, run in zip(rows, runs, strict=True):
+        assert row["signature"] == str(run.signature)
+        for symbol, (mean, low, high) in run.intervals().items():
+            assert [float(row[symbol + end]) for end in ("", "_low", "_high")] == [mean, low, high]
+    assert (rows[0]["NE_undefined"], rows[1]["NE_undefined"]) == ("0", "1")
+    plain = render([runs[0]], "csv", split_by=None).splitlines()[0]
+    assert plain.startswith("run,episodes,PL,PL_low,PL_high,NE,")
+    assert plain.endswith(",signature")
+    assert "undefined" not in plain
+    (group,) = table_of(render([runs[1]], "csv", split_by="scan"))
+    assert (group["run"], group["scan"], group["episodes"], group["SR"]) == ("two", "s", "2", "0.5")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_names_runs_and_signature(form: str) -> None:
+    printed = render([result("one"), result("two")], form)
+    assert "one" in printed
+    assert "two" in printed
+    assert printed.count("convention:paper") == (2 if form in ("json", "csv") else 1)
+    assert "nan" not in printed.lower()
+    check_form(form)
+
+
+def test_what_was_resampled_is_printed() -> None:
+    one = result()
+    assert "Means over 2 episodes with 95 % bootstrap intervals (50 resamples, seed 0), resampled by path\n" in render(
+        [one], "text"
+    )
+    single = result(cluster="none", resamples=1, seed=7)
+    assert "with 95 % bootstrap intervals (1 resample, seed 7)\n" in render([single], "text")
+    mixed = render([one, replace(single, name="b")], "text", width=200)
+    assert "intervals: agent (50 resamples, seed 0), resampled by path; b (1 resample, seed 7)\n" in mixed
+
+
+def test_undefined_is_never_zero() -> None:
+    printed = everywhere([unreachable()])
+    for form in ("text", "markdown", "latex", "html"):
+        assert "0.00 (1 unreachable)" in printed[form], form
+    assert json.loads(printed["json"])["undefined"]["NE"] == 1
+    nobody = evaluate({"1b": ["x", "y"]}, REFERENCES, HOUSE, start="keep", missing="skip", resamples=9)
+    printed = everywhere([nobody])
+    assert json.loads(printed["json"])["metrics"]["NE"]["mean"] is None
+    assert table_of(printed["csv"])[0]["NE"] == ""
+    assert re.search("NE m ↓ +– \\(1 unreachable\\)\n", printed["text"])
+    assert "| – (1 unreachable) |" in printed["markdown"]
+    assert "& -- (1 unreachable) &" in printed["latex"]
+    assert ">– (1 unreachable)<" in printed["html"]
+
+
+def test_what_is_not_unreachable_is_called_undefined() -> None:
+    half = evaluate({"1a": ["a"]}, REFERENCES, HOUSE, missing="zero", resamples=9)
+    assert "4.00 (1 undefined)" in render([half], "text")
+
+
+def test_differences_that_do_not_exist() -> None:
+    comparison = compare([unreachable("a", one="xy"), result("b")])
+    contrast = comparison.of("b")["NE"]
+    assert contrast.difference.mean is None
+    text = render_comparison(comparison, "text", width=120)
+    line = next(line for line in text.splitlines() if line.startswith("NE m") and "/" in line)
+    assert line.split()[3:6] == ["–", "–", "–"]
+    assert "| NE m ↓ | – | – | – |" in render_comparison(comparison, "markdown")
+    row = next(row for row in table_of(render_comparison(comparison, "csv")) if row["metric"] == "NE")
+    assert (row["difference"], row["low"], row["p"], row["episodes"]) == ("", "", "", "0")
+    for form in FORMS:
+        assert "nan" not in render_comparison(comparison, form).lower()
+
+
+def test_several_runs_of_one_agent_have_a_spread() -> None:
+    agent = pool([result(), result(two="abc")], "agent")
+    printed = everywhere([agent, result("other")])
+    assert "± standard deviation over 2 runs, with 95 % bootstrap intervals" in printed["text"]
+    assert "1.50 ± 0.71" not in printed["text"]
+    for form, spread in {"text": "0.50 ± 0.71", "markdown": "0.50** ± 0.71", "latex": r"0.50} $\pm$ 0.71"}.items():
+        assert spread in printed[form], form
+    found = json.loads(printed["json"].splitlines()[0])
+    assert found["runs"] == 2
+    assert found["metrics"]["NE"]["spread"] == pytest.approx(math.sqrt(0.5))
+    assert float(table_of(printed["csv"])[0]["NE_spread"]) == pytest.approx(math.sqrt(0.5))
+    tests = render_comparison(compare([agent, result("other")]), "text")
+    assert tests.startswith("2 agents on 2 episodes of small.json, none left out\n")
+    assert "bootstrap of runs and episodes" in tests
+
+
+def test_warnings_belong_to_the_result() -> None:
+    warned = replace(result("one"), warnings=("steps repeat: use <<repeats=drop>> <b>",))
+    printed = everywhere([warned, result("two")])
+    for form, expected in {
+        "text": "\nwarning: one: steps repeat: use --repeats drop <b>\n",
+        "markdown": "\nwarning: one: steps repeat: use --repeats drop \\<b>\n",
+        "latex": "\n% warning: one: steps repeat: use --repeats drop <b>\n",
+        "html": "<b>warning:</b> one: steps repeat: use repeats=&quot;drop&quot; &lt;b&gt;</p>",
+    }.items():
+        assert expected in printed[form], form
+    both = render([warned, replace(result("two"), warnings=warned.warnings)], "text")
+    assert both.count("warning: steps repeat") == 1
+    comparison = replace(compare([warned, result("two")]), warnings=("mind the gap",))
+    for form in FORMS:
+        assert ("mind the gap" in render_comparison(comparison, form)) == (form != "csv")
+
+
+def test_different_signatures_are_pointed_out() -> None:
+    printed = render([result("one"), result("two", threshold=2.5)], "text")
+    assert "one: wayscore|" in printed
+    assert "warning: one and two differ in threshold (3, 2.5)" in printed
+
+
+def test_latex_has_the_best_in_bold_and_escapes_names() -> None:
+    printed = render([result("a_1"), result("b", threshold=1.5)], "latex")
+    assert r"a\_1 & " in printed
+    assert r"\toprule" in printed
+    assert r"\textbf{100.0}" in printed  # SR: all within 3 m, half of them within 1.5 m
+    assert printed.count("\n% ") == 5  # over what the means are, two signatures, two warnings
+    assert r"\textbf" not in render([result()], "latex")
+    assert r"a\#1\_\%\&\$\{\}\textbackslash{} & " in render([result("a#1_%&${}\\")], "latex")
+
+
+def test_markdown_is_a_table() -> None:
+    lines = render([result("b | c"), result("d*e")], "markdown").splitlines()
+    assert lines[0].startswith("| run | PL | NE ↓ |")
+    assert lines[2].startswith(r"| b \| c | ")
+    assert lines[3].startswith(r"| d\*e | ")
+    assert len({line.replace(r"\|", "").count("|") for line in lines[:4]}) == 1
+
+
+def test_html_is_a_fragment_without_scripts() -> None:
+    named = [result(HOSTILE), result("two")]
+    for printed in (render(named, "html", split_by="scan"), render_comparison(compare(named), "html")):
+        assert printed.startswith("<div style=")
+        assert "<img" not in printed
+        assert "<script" not in printed.lower()
+        assert "http" not in printed
+        assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in printed
+        assert printed.count("<table") == 3 if "by scan" in printed else 2
+    assert result()._repr_html_() == render([result()], "html")
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 140])
+@pytest.mark.parametrize("count", [1, 5])
+def test_tables_fit_and_long_names_are_written_out_below(width: int, count: int) -> None:
+    names = [f"an_agent_with_a_name_that_is_much_too_long_for_a_column_{n}" for n in range(count)]
+    lines = render([unreachable(name) for name in names], "text", width=width).splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("─"))
+    table = lines[: lines.index("", first)]
+    assert max(map(len, table)) <= width
+    for metric in ws.METRICS:
+        assert any(line.startswith(f"{metric} ") for line in table)
+    shown = "\n".join(lines)
+    for n, name in enumerate(names):
+        assert name in shown
+        assert count == 1 or f"{n} = {name}" in lines
+
+
+def test_groups_fit_too() -> None:
+    lines = render(scored("noisy"), "text", split_by="scan", width=80).splitlines()
+    assert "Means by scan" in lines
+    assert max(len(line) for line in lines if "|" not in line) <= 80
+    assert sum(line.startswith("barn ") for line in lines) == sum(line.startswith("scan ") for line in lines) > 1
+    assert "(1 unreachable)" in "".join(line for line in lines if line.startswith("barn"))
+
+
+def test_short_names() -> None:
+    assert short_names(["agent", "other"], 5) == ["agent", "other"]
+    assert short_names(["run_of_a", "run_of_b"], 7) == ["a", "b"]
+    assert short_names(["run_of_one", "run_of"], 7) == ["of_one", "of"]  # whole words, never nothing
+    alike = short_names(["x" * 20 + "1" + "y" * 20, "x" * 20 + "2" + "y" * 20], 10)
+    assert alike == ["run 1", "run 2"]
+    assert evenly("abcdefg", 3) == ["abc", "def", "g"]
+
+
+def test_the_best_is_bold_in_colour() -> None:
+    two = [result("one"), result("two", threshold=1.5)]
+    assert "\x1b[1m100.0" in render(two, "text", color=True)
+    assert "\x1b" not in render(two, "text")
+
+
+@pytest.mark.parametrize(("metric", "order"), [("SDTW", "bac"), ("ne", "bac"), ("tl", "bac"), ("Success", "abc")])
+def test_runs_are_sorted_best_first(metric: str, order: str) -> None:
+    runs = [result("a"), result("b", two="abc"), result("c", one="a", two="a")]
+    rows = table_of(render(runs, "csv", sort=metric))
+    assert "".join(row["run"] for row in rows) == order
+
+
+def test_undefined_means_are_sorted_last() -> None:
+    runs = [unreachable("a", one="xy"), result("b")]
+    assert [row["run"] for row in table_of(render(runs, "csv", sort="NE"))] == ["b", "a"]
+
+
+def test_mistakes_get_their_sentence() -> None:
+    with pytest.raises(ws.OptionError, match="there is no format 'jsn'; did you mean 'json'"):
+        render([result()], "jsn")
+    with pytest.raises(ws.OptionError, match="sort must be a metric of these results, not 'nDTV'; did you mean"):
+        render([result()], "text", sort="nDTV")
+    with pytest.raises(ws.OptionError, match="split_by must be scan, length or path, not 'house'"):
+        render([result()], "text", split_by="house")
+    with pytest.raises(ws.OptionError, match="at least one"):
+        render([], "text")
+
+
+def far(episode: Any) -> float:
+    return float(episode.matrix().max())
+
+
+def test_a_metric_of_ones_own_is_in_every_form() -> None:
+    own = ws.Metric("far_1", "Farthest", "down", (0, math.inf), "m", "max d", measure=far)
+    runs = [result(metrics=["nDTW", own]), result("other", two="abc", metrics=["nDTW", own])]
+    for form, printed in everywhere(runs).items():
+        assert ("far\\_1" if form == "latex" else "far_1") in printed
+    comparison = compare(runs, metrics=[own])
+    assert comparison.metrics[-1] is own
+    for form in FORMS:
+        assert "far" in render_comparison(comparison, form)
+
+
+def test_results_with_different_metrics_share_a_table() -> None:
+    printed = render([result("a", metrics="nDTW"), result("b", metrics="SR,nDTW")], "markdown")
+    assert printed.startswith("| run | nDTW ↑ | SR ↑ |")
+    assert "| – |" in printed
+
+
+def test_scores_of_other_evaluators_render(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.jsonl"
+    file.write_text("".join(json.dumps({"id": str(n), "success": n % 2, "ndtw": 0.5}) + "\n" for n in range(4)))
+    theirs = load_result(file)
+    for printed in everywhere([theirs]).values():
+        assert "theirs" in printed
+    assert "50.0" in render([theirs], "text")
+    with pytest.raises(ws.OptionError, match="scan of its episodes is not known"):
+        render([theirs], "text", split_by="scan")
+    both = compare([theirs, theirs.renamed("again")])
+    assert render_comparison(both, "text").startswith("2 runs on 4 episodes, none left out\n")
+
+
+def test_saved_results_render_alike(tmp_path: Path) -> None:
+    one = unreachable()
+    one.save(tmp_path / "one.parquet")
+    loaded = load_result(tmp_path / "one.parquet")
+    for form in FORMS:
+        assert render([loaded], form) == render([one], form)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    return compared("noisy", "shortest", "early_stop", resamples=2000)
+
+
+def test_comparison_as_text(comparison: Comparison) -> None:
+    text = render_comparison(comparison, "text")
+    assert text.startswith("3 runs on 61 episodes of houses.json, none left out\n")
+    assert "\nshortest minus noisy\n" in text
+    assert "Where shortest loses most, nDTW % ↑" in text
+    assert "Holm correction over 26 tests; 2,000 resamples, seed 0." in text
+    assert max(len(line) for line in text.splitlines() if "wayscore|" not in line) <= 100
+
+
+def test_comparison_as_csv(comparison: Comparison) -> None:
+    rows = table_of(render_comparison(comparison, "csv"))
+    assert ",".join(rows[0]) == (
+        "run,baseline,metric,episodes,difference,low,high,p,p_holm,wins,ties,losses,superiority,effect_size"
+    )
+    assert len(rows) == len(comparison.contrasts) == 26
+    for row, contrast in zip(rows, comparison.contrasts, strict=True):
+        assert (row["run"], row["baseline"], row["metric"]) == (contrast.run, "noisy", contrast.metric)
+        assert float(row["difference"]) == contrast.difference.mean
+        assert row["wins"] == ("" if contrast.outcomes is None else str(contrast.outcomes[0]))
+
+
+def test_comparison_in_other_forms(comparison: Comparison) -> None:
+    assert json.loads(render_comparison(comparison, "json"))["baseline"] == "noisy"
+    markdown = render_comparison(comparison, "markdown")
+    assert "early_stop minus noisy:" in markdown
+    assert r"\*" in markdown
+    latex = render_comparison(comparison, "latex")
+    assert "$^{*" in latex
+    assert r"early\_stop &" in latex
+    html = render_comparison(comparison, "html")
+    assert html.count("<table") == 3
+    assert "early_stop minus noisy" in html
+    assert comparison._repr_html_() == html
+
+
+def test_text_needs_no_large_library(tmp_path: Path) -> None:
+    """A cold `wayscore score` prints its table without rich, pyarrow, SciPy or pandas."""
+    program = (
+        "import sys, wayscore as ws\n"
+        "from wayscore.evaluation import evaluate\n"
+        "from wayscore.report import render\n"
+        "g = {'s': ws.Graph.from_edges([('a', 'b')], [2.0])}\n"
+        "r = ws.References('r', 'table', {'1': ws.Reference('1', 's', ['a', 'b'], '1')})\n"
+        "print(render([evaluate({'1': ['a']}, r, g)], 'text'))\n"
+        "print(sorted({'rich', 'pyarrow', 'scipy', 'pandas', 'matplotlib'} & set(sys.modules)))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert found.stdout.endswith("[]\n")
+    assert "nDTW %" in found.stdout
+
+
+def test_a_large_run_whose_episodes_were_not_kept_renders() -> None:
+    assert render([replace(result(), table=None)], "text") == render([result()], "text")
