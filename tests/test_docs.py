@@ -1,9 +1,10 @@
-"""The documentation: every example runs, every link leads somewhere, and the site asks nobody for anything."""
+"""The documentation: every example runs, every link leads somewhere, and the site loads nothing from elsewhere."""
 
 from __future__ import annotations
 
 import doctest
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -12,10 +13,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+import wayscore as ws
 from docs.building import formulas, pictures, workspace
 from docs.building.directives import DIRECTIVE, RUNS, every_metric, expand, meanings
 from docs.building.examples import ExampleError, Runner, blocks_of
+from wayscore import statistics
+from wayscore.cli.app import app
 from wayscore.convention.presets import CONVENTIONS
 from wayscore.formats import FORMATS
 from wayscore.metrics import METRICS
@@ -30,6 +35,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 EXEMPT = {"bulk.md": 3, "index.md": 1, "study.md": 3}
 """Pages with blocks that are not run, and how many; each says why."""
+LINK = re.compile(r"(!?)\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
 def text_of(page: str) -> str:
@@ -57,7 +63,7 @@ def test_a_page_does_what_it_says(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
-    for picture, target, anchor in re.findall(r"(!?)\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]+))?\)", text_of(page)):
+    for picture, target, anchor in LINK.findall(text_of(page)):
         if re.match(r"[a-z]+:", target):
             continue
         path = (DOCS / page).parent / target if target else DOCS / page
@@ -69,13 +75,74 @@ def test_links_lead_somewhere(page: str) -> None:
 
 
 def anchors_of(path: Path) -> set[str]:
-    """Return where a page can be entered: its headings, as mkdocs names them."""
-    found = set()
+    """Return where a page can be entered: its headings as mkdocs names them, and what mkdocstrings documents."""
+    found = set(re.findall(r"^::: (\S+)$", path.read_text(), re.M))
     for heading in re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S), re.M):
         named = re.search(r"\{ #(\S+) \}", heading)
         plain = re.sub(r"[^\w\s-]", "", heading).strip().lower()
         found.add(named[1] if named else re.sub(r"[-\s]+", "-", plain))
     return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_explains_what_a_query_is(page: str) -> None:
+    written = " ".join(re.sub(r"^```.*?^```$", "", text_of(page), flags=re.M | re.S).split())
+    if re.search(r"\bquer(?:y|ies)\b", written):
+        assert re.search(r"(?:your|the) agent's trajector|trajectory of an agent", written)
+
+
+def test_every_public_name_is_documented() -> None:
+    listed = re.findall(r"^::: wayscore\.(\w+)$", text_of("api.md"), re.M)
+    assert sorted(listed) == sorted(ws.__all__)
+    of_statistics = re.findall(r"^::: wayscore\.statistics\.(\w+)$", text_of("api.md"), re.M)
+    assert sorted(of_statistics) == sorted(statistics.__all__)
+
+
+def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    workspace.write(tmp_path)
+    runner = Runner("README.md", tmp_path)
+    runner.run(text)
+    assert (runner.counts.python, runner.counts.commands, runner.counts.exempt) == (2, 5, 2)
+    for _, target, anchor in LINK.findall(text):
+        assert (ROOT / target).is_file(), target
+        assert not anchor or anchor in anchors_of(ROOT / target), f"{target}#{anchor}"
+
+
+def test_the_readme_shows_the_demo(tmp_path: Path) -> None:
+    (table,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    arguments = ["demo", "--out", os.fspath(tmp_path / "demo")]
+    printed = CliRunner().invoke(app, arguments, env={"COLUMNS": "100"}, prog_name="wayscore").output.splitlines()
+    assert [line for line in table.splitlines() if line not in printed] == []
+
+
+def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("nbclient", "ipykernel", "matplotlib"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    for variable in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(variable, os.fspath(tmp_path / "jupyter"))
+    command = [sys.executable, "-c", EXECUTE, os.fspath(ROOT / "examples" / "evaluate.ipynb")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout.splitlines()[-1])
+    assert shown == [[], ["text/html"], ["text/html"], ["text/html"], ["text/html"], ["image/png"]]
+    assert (tmp_path / "wayscore-notebook" / "gallery.pdf").is_file()
+
+
+EXECUTE = """
+import json, os, sys
+import nbformat
+from nbclient import NotebookClient
+
+notebook = nbformat.read(sys.argv[1], as_version=4)
+cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+assert not any(cell.outputs or cell.execution_count for cell in cells), "strip the outputs"
+NotebookClient(notebook, timeout=300, resources={"metadata": {"path": os.getcwd()}}).execute()
+kinds = [[kind for output in cell.outputs for kind in output.data if kind != "text/plain"] for cell in cells]
+print(json.dumps(kinds))
+"""
+"""Runs a notebook in this folder and prints what each cell shows; a process of its own, since it has an event loop."""
 
 
 def test_what_is_said_of_the_demo(tmp_path: Path) -> None:
@@ -95,9 +162,9 @@ def test_what_is_said_of_directions() -> None:
                 one for one in contests(correlate(study, rankings, directed=directed)) if one.rival == "NE"
             )
             pairs.append((against_ne.positive, against_ne.ties))
-    for directed, told in ((False, "sign not changed"), (True, "sign changed")):
+    for directed, sign in ((False, "sign not changed"), (True, "sign changed")):
         wins, ties = ([min(row), max(row)] for row in zip(*found[directed], strict=True))
-        row = f"| simulated raters, {told} | {wins[0]} to {wins[1]} | {ties[0]} to {ties[1]} |"
+        row = f"| simulated raters, {sign} | {wins[0]} to {wins[1]} | {ties[0]} to {ties[1]} |"
         assert row in text_of("study.md")
 
 
@@ -115,12 +182,12 @@ def test_every_metric_has_its_page(symbol: str) -> None:
     assert "## Pitfalls" in page
 
 
-def test_every_other_metric_is_told() -> None:
+def test_every_other_metric_is_explained() -> None:
     page = text_of("metrics/extra.md")
     assert [symbol for symbol in EXTRA if f"<!-- facts {symbol} -->" not in page] == []
 
 
-def test_every_convention_is_scored_and_told() -> None:
+def test_every_convention_is_scored_and_explained() -> None:
     assert {name for *_, names in RUNS.values() for name in names} == set(CONVENTIONS)
     assert [
         name for name in CONVENTIONS if f"--convention {name}" not in text_of("moving.md") and name != "paper"
@@ -134,7 +201,7 @@ def test_every_format_has_its_example() -> None:
     assert "--convention touchdown-vlnt" in text_of("formats.md")  # streets are read through the command
 
 
-def test_every_disagreement_is_told_under_its_number() -> None:
+def test_every_disagreement_is_explained_under_its_number() -> None:
     assert {f"d{number}" for number in range(1, 22)} <= anchors_of(DOCS / "disagreements.md")
 
 
@@ -214,7 +281,7 @@ class Requests(HTMLParser):
                 self.found.append(value)
 
 
-def test_the_site_builds_and_asks_nobody(tmp_path: Path) -> None:
+def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     if any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings")):
         pytest.skip("mkdocs-material is not installed; `make docs` installs it")
     site = tmp_path / "site"

@@ -86,4 +86,4 @@ def test_the_command(tmp_path: Path) -> None:
     assert run.queries["2_0"].path[0] == "b"
     wrong = CliRunner().invoke(app, ["baseline", "clever", *words[2:]])
     assert wrong.exit_code == 2
-    assert "there is no baseline 'clever'" in wrong.stderr
+    assert "AGENT must be random, not 'clever'" in wrong.stderr

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @verb("wayscore baseline random --references R2R_val_unseen.json --graphs connectivity/")
-@argument("agent", type=OneOf(["random"]), metavar="random", help="Agent.")
+@argument("agent", type=OneOf(["random"]), metavar="AGENT", help="random.")
 @options.references()
 @options.data
 @options.convention

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.episodes.references import Query
+from wayscore.errors import FormatError
 from wayscore.paths import Offsets, PathBatch
 
 Where: TypeAlias = Callable[[int], str]
@@ -95,7 +96,14 @@ class EpisodeBatch:
 
     def path(self, row: int, scene: str = "") -> Any:
         """Return the path of a row: labels, or coordinates."""
-        return self.queries.path(row, scene) if isinstance(self.queries, CodedPaths) else self.queries[row]
+        if not isinstance(self.queries, CodedPaths):
+            return self.queries[row]
+        try:
+            return self.queries.path(row, scene)
+        except IndexError:
+            raise FormatError(
+                f"{self.named(row)}: a code of its path stands for no label; convert the original file again"
+            ) from None
 
     def named(self, row: int) -> str:
         """Return what errors call a row, with its episode."""

@@ -58,7 +58,7 @@ class Settings:
             check_choice("repeats", repeats, CHOICES["repeats"])
             chosen = replace(chosen, repeats=repeats)  # type: ignore[arg-type]
         if path_step is not None:
-            chosen = replace(chosen, path_step=path_step)
+            chosen = replace(chosen, path_step=path_step * 1.0)  # 1 and 1.0 sign alike
         d_th = chosen.threshold if threshold is None else threshold
         check_threshold(d_th)
         check_choice("cluster", cluster, CLUSTERS)

@@ -144,11 +144,17 @@ def parquet_file(content: Any, **options: Any) -> Any:
 
 
 def parquet_table(source: Source) -> Any:
-    """Read the columns of a run out of a Parquet file's content."""
+    """Read a Parquet file's content, unless it would fill the memory."""
     import pyarrow as pa
 
+    from wayscore.formats import files
+
     with damage(str(source)):
-        return parquet_file(pa.BufferReader(source.content)).read()
+        file = parquet_file(pa.BufferReader(source.content))
+        sizes = (file.metadata.row_group(number).total_byte_size for number in range(file.num_row_groups))
+        if sum(sizes) > files.SIZE_LIMIT:
+            raise FormatError(f"{source}: has more than {files.SIZE_LIMIT:,} bytes when decompressed; split it")
+        return file.read()
 
 
 def parquet_bytes(table: Any) -> bytes:

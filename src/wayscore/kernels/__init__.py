@@ -8,13 +8,11 @@ what has no native twin (`fast_warp`, `fill`, `carry`) and the constants that bo
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wayscore.errors import OptionError
-from wayscore.kernels.plain.fast import fast_warp
-from wayscore.kernels.plain.place import ASTRAY, LEAPING
-from wayscore.kernels.plain.tally import FRACTION_BITS, LIMB_BITS, carry
-from wayscore.kernels.plain.warp import fill
+from wayscore.kernels.plain import *  # noqa: F403
 
 
 def _choose() -> str:
@@ -24,7 +22,7 @@ def _choose() -> str:
     if wish == "numpy":
         return "numpy"
     try:
-        from wayscore.kernels import _native  # noqa: F401
+        import_module("wayscore.kernels._native")
     except ImportError:
         if wish == "native":
             raise OptionError(
@@ -39,67 +37,8 @@ name: str = _choose()
 """Which kernels run: "native" or "numpy"."""
 
 lanes = "numpy"
-if TYPE_CHECKING or name == "numpy":
-    from wayscore.kernels.plain import (
-        advance_block,
-        advance_cost,
-        advance_point,
-        advance_points,
-        all_finite,
-        all_pairs,
-        dijkstra,
-        encode,
-        euclidean_block,
-        fast_points,
-        fast_table,
-        march,
-        measure_block,
-        measure_points,
-        measure_table,
-        place,
-        pruned_points,
-        resample,
-        tally,
-        trace_block,
-        warp_block,
-        warp_points,
-    )
-else:
-    from wayscore.kernels._native import *  # noqa: F403  # the same names, and `lanes`
+if name == "native" and not TYPE_CHECKING:
+    from wayscore.kernels._native import *  # noqa: F403  # in place of those of the same names, and `lanes`
 
 description: str = f"native, {lanes}" if name == "native" else "numpy"
 """For people: the kernels and, where native, the instruction set."""
-
-__all__ = [
-    "ASTRAY",
-    "FRACTION_BITS",
-    "LEAPING",
-    "LIMB_BITS",
-    "advance_block",
-    "advance_cost",
-    "advance_point",
-    "advance_points",
-    "all_finite",
-    "all_pairs",
-    "carry",
-    "description",
-    "dijkstra",
-    "encode",
-    "euclidean_block",
-    "fast_points",
-    "fast_table",
-    "fast_warp",
-    "fill",
-    "march",
-    "measure_block",
-    "measure_points",
-    "measure_table",
-    "name",
-    "place",
-    "pruned_points",
-    "resample",
-    "tally",
-    "trace_block",
-    "warp_block",
-    "warp_points",
-]

@@ -4,10 +4,10 @@ from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import measure_block, measure_points, measure_table
-from wayscore.kernels.plain.place import place
+from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
-from wayscore.kernels.plain.tally import tally
+from wayscore.kernels.plain.tally import FRACTION_BITS, LIMB_BITS, carry, tally
 from wayscore.kernels.plain.warp import (
     advance_block,
     advance_cost,
@@ -15,6 +15,7 @@ from wayscore.kernels.plain.warp import (
     advance_points,
     all_finite,
     euclidean_block,
+    fill,
     pruned_points,
     trace_block,
     warp_block,
@@ -22,18 +23,24 @@ from wayscore.kernels.plain.warp import (
 )
 
 __all__ = [
+    "ASTRAY",
+    "FRACTION_BITS",
+    "LEAPING",
+    "LIMB_BITS",
     "advance_block",
     "advance_cost",
     "advance_point",
     "advance_points",
     "all_finite",
     "all_pairs",
+    "carry",
     "dijkstra",
     "encode",
     "euclidean_block",
     "fast_points",
     "fast_table",
     "fast_warp",
+    "fill",
     "march",
     "measure_block",
     "measure_points",

@@ -356,7 +356,7 @@ def test_plugins_are_asked_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             raise AssertionError("only a run is read here")
 
         def run(self, source: Any) -> Any:
-            return base.make_run(source, self, [])
+            return base.make_batch(source, [])
 
     monkeypatch.setattr(base, "_installed", lambda: {"mine": Mine()})
     assert load_run(write(tmp_path, [{"walked": 1}])).format == "mine"

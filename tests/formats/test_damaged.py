@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.test_formats import LINES, REFERENCES, RUNS, TABLE, VLNCE, VLNCE_DENSE, encode, write
+from tests.formats.test_readers import LINES, REFERENCES, RUNS, TABLE, VLNCE, VLNCE_DENSE, encode, write
 from wayscore.errors import FormatError, WayscoreError
 from wayscore.formats import decoding, files, load_references, load_run
 
@@ -236,7 +236,11 @@ def test_no_file(tmp_path: Path, case: tuple[Load, str, Any]) -> None:
     write(tmp_path, content, "results.json")
     assert "did you mean 'results.json'" in refused(load, tmp_path / "result.json", form)
     assert "no such file" in refused(load, tmp_path / "nowhere" / "x.json")
-    assert "is a directory" in refused(load, tmp_path, form)
+    if load is load_references:
+        assert "is a directory" in refused(load, tmp_path, form)
+    else:
+        assert load(tmp_path, form).name == tmp_path.name  # a folder is one run
+        assert "matches no file" in refused(load, tmp_path / "*.csv", form)
     if hasattr(os, "mkfifo"):
         assert "is a device" in refused(load, Path("/dev/null"))
 
@@ -281,7 +285,7 @@ def test_a_member_is_read_by_name_and_nothing_is_unpacked(tmp_path: Path) -> Non
 
 
 def test_a_tar_of_one_file_needs_no_name(tmp_path: Path) -> None:
-    assert load_run(tar(tmp_path / "r.tgz", {"only.json": encode(RUNS["r2r"], lines=False)})).name == "only"
+    assert load_run(tar(tmp_path / "r.tgz", {"only.json": encode(RUNS["r2r"], lines=False)})).name == "r"
     assert "is not a tar" in refused(lambda p, f: load_run(p, f, member="x"), write(tmp_path, RUNS["r2r"]))
 
 
@@ -332,10 +336,11 @@ def test_parquet_that_claims_too_much(tmp_path: Path, monkeypatch: pytest.Monkey
     import pyarrow.parquet as pq
 
     path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"episode": [str(n) for n in range(9000)], "path": [["a"]] * 9000}), path)
-    assert len(load_run(path).queries) == 9000
+    names = [str(n) for n in range(9000)]
+    pq.write_table(pa.table({"episode": names, "scene": ["s"] * 9000, "path": [["a"]] * 9000}), path)
+    assert len(load_references(path)) == 9000
     monkeypatch.setattr(files, "SIZE_LIMIT", path.stat().st_size)
-    assert "when decompressed" in refused(load_run, path)
+    assert "when decompressed" in refused(load_references, path)
 
 
 def test_a_long_line_is_fine_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -421,10 +426,10 @@ def test_damaged_csv(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     for text, words in (
         ("episode,path\n", "holds no rows"),
-        ("name,path\na,b\n", "column 'episode' is missing"),
+        ("name,path\na,b\n", "row 0: the field 'episode' is missing"),
         ("episode,path\na,b\nc\n", "is not a table (CSV parse error"),
-        ("episode,path\na,b\n,c\n", "row 1, column 'episode': must be an integer or text, got null"),
-        ("episode,path\na,b\nd,\n", "row 1 (episode 'd'), column 'path': is empty"),
+        ("episode,path\na,b\n,c\n", "row 1: the field 'episode' is missing"),
+        ("episode,path\na,b\nd,\n", "row 1 (episode 'd'): the field 'path' is missing"),
         ('episode,path\na,"[1, 2"\n', "row 0 (episode 'a'), column 'path': cannot be read from '[1, 2'"),
         ('episode,path\na,"[[NaN, 2]]"\n', "row 0 (episode 'a'), column 'path': cannot be read"),
         ('episode,path\na,"[[1, 2], [3]]"\n', "row 0 (episode 'a'), field 'path': mixes points"),
@@ -450,18 +455,29 @@ def test_damaged_parquet(tmp_path: Path) -> None:
         return path
 
     nan = pa.array([[[0.0, 1.0]], [[2.0, 3.0], [float("nan"), 1.0]]], pa.list_(pa.list_(pa.float64(), 2)))
-    assert "row 1, column 'path', step 1: coordinates must be finite" in refused(
-        load_run, table(episode=["a", "b"], path=nan)
-    )
-    assert "must hold lists" in refused(load_run, table(episode=["a"], path=["b"]))
-    assert "row 1, column 'path': is null" in refused(load_run, table(episode=["a", "b"], path=[["x"], None]))
-    assert "holds a null" in refused(load_run, table(episode=["a"], path=[["x", None]]))
-    assert "points of one dimension" in refused(load_run, table(episode=["a"], path=[[[1.0], [1.0, 2.0]]]))
-    assert "points of one dimension" in refused(load_run, table(episode=["a"], path=[[1.5, 2.5]]))
-    assert "column 'episode': must be an integer or text" in refused(load_run, table(episode=[1.5], path=[["x"]]))
-    assert "its path is empty" in refused(load_run, table(episode=["a"], path=pa.array([[]], pa.list_(pa.string()))))
-    assert "holds no rows" in refused(
-        load_run, table(episode=pa.array([], pa.string()), path=pa.array([], pa.list_(pa.string())))
+    none = pa.array([], pa.list_(pa.string()))
+    for columns, words in (
+        ({"episode": ["a", "b"], "path": nan}, "row 1 (episode 'b'), field 'path', item 1, item 0: NaN is not"),
+        ({"episode": ["a"], "path": ["b"]}, "must hold lists, got Arrow type string"),
+        ({"episode": ["a", "b"], "path": [["x"], None]}, "row 1 (episode 'b'): the field 'path' is missing"),
+        ({"episode": ["a", None], "path": [["x"], ["x"]]}, "row 1: the field 'episode' is missing"),
+        ({"episode": ["a"], "path": [["x", None]]}, "row 0 (episode 'a'), field 'path', item 1: must be an integer or"),
+        ({"episode": ["a"], "path": [[[1.0], [1.0, 2.0]]]}, "mixes points of several dimensions"),
+        ({"episode": ["a"], "path": [[1.5, 2.5]]}, "must hold labels, or points of one dimension"),
+        ({"episode": ["a"], "path": pa.array([[]], pa.list_(pa.string()))}, "row 0 (episode 'a'): its path is empty"),
+        ({"episode": pa.array([], pa.string()), "path": none}, "holds no rows"),
+    ):
+        assert words in refused(load_run, table(**columns))
+    rows = {"episode": ["a", "b"], "scene": ["s", "s"]}
+    for paths, words in (
+        (nan, "row 1, field 'path', item 1, item 0: NaN is not a finite number"),
+        ([["x"], None], "row 1: the field 'path' is missing"),
+        ([["x"], ["x", None]], "row 1, field 'path', item 1: must be an integer or text or a list, got null"),
+        ([[[1.0]], [[1.0, 2.0]]], "mixes points of several dimensions"),
+    ):
+        assert words in refused(load_references, table(**rows, path=paths))
+    assert "column 'episode': must be an integer or text" in refused(
+        load_references, table(episode=[1.5], scene=["s"], path=[["x"]])
     )
     assert "column 'scene' is missing" in refused(load_references, table(episode=["a"], path=[["x"]]), "table")
     goals = {"scene": ["s"], "path": [["x"]], "goals": ["abc"]}
