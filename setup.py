@@ -5,12 +5,18 @@ Without a C compiler the build goes on and wayscore runs on its NumPy kernels.
 """
 
 import os
+import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 NATIVE = Path("src/wayscore/kernels/native")
+
+# One wheel serves every Python from 3.11 on, where buffers entered the limited API. 3.10 compiles the same sources for
+# itself alone, and so do free-threaded builds, which have no limited API.
+LIMITED = sys.version_info >= (3, 11) and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 class BuildNative(build_ext):
@@ -35,11 +41,11 @@ setup(
             "wayscore.kernels._native",
             sources=sorted(str(path) for path in NATIVE.glob("*.c")),
             depends=sorted(str(path) for path in NATIVE.glob("*.h")),
-            define_macros=[("Py_LIMITED_API", "0x030B0000")],
-            py_limited_api=True,
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if LIMITED else [],
+            py_limited_api=LIMITED,
             optional=True,
         )
     ],
     cmdclass={"build_ext": BuildNative},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if LIMITED else {},
 )

@@ -41,13 +41,3 @@ def test_the_version_is_said_once() -> None:
     declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
     assert declared is not None
     assert declared[1] == ws.__version__
-
-
-def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(block, {})
-        printed = capsys.readouterr().out.split("\n")
-        promised = re.findall(r"print\(.*\)  # (.+)$", block, re.MULTILINE)
-        assert [line for line in printed if line] == promised

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,7 @@ def in_type(walks: pa.Table, text: Any) -> pa.Table:
     return walks.cast(pa.schema([(name, kinds[name]) for name in walks.column_names]))
 
 
+@cache
 def by_number(town: Town) -> tuple[pa.Table, ws.References, dict[str, ws.Graph]]:
     """Return the walks, the references and the graphs with integers for labels."""
 
@@ -141,6 +143,7 @@ def by_number(town: Town) -> tuple[pa.Table, ws.References, dict[str, ws.Graph]]
     return put(town.walks, path=paths), replace(town.references, episodes=episodes), graphs
 
 
+@cache
 def in_points(town: Town) -> tuple[pa.Table, ws.References]:
     """Return the answers and references as points in metres, as VLN-CE has them: dense walks, and some never stop."""
     rng = np.random.default_rng(1)
@@ -159,6 +162,7 @@ def in_points(town: Town) -> tuple[pa.Table, ws.References]:
     return table_of(walks.items(), references, stopped), references
 
 
+@cache
 def carried(town: Town) -> pa.Table:
     """Return the walks with their references in every row."""
     asked = [town.references.episodes[name].path for name in town.walks["episode"].to_pylist()]

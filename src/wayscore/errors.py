@@ -24,7 +24,7 @@ class WayscoreError(Exception):
 
     >>> error = FormatError("3 episodes have no answer; use <<missing=skip>> or give <<run_format=NAME>>")
     >>> print(error)
-    3 episodes have no answer; use missing="skip" or give run_format=
+    3 episodes have no answer; use missing="skip" or give run_format=...
     >>> error.as_command()
     '3 episodes have no answer; use --missing skip or give --run-format NAME'
     """
@@ -42,7 +42,7 @@ def in_python(message: str) -> str:
 
     def keyword(found: re.Match[str]) -> str:
         name, value = found.groups()
-        return name if value is None else f"{name}=" if value.isupper() else f'{name}="{value}"'
+        return name if value is None else f"{name}=..." if value.isupper() else f'{name}="{value}"'
 
     return _OPTION.sub(keyword, message)
 

@@ -79,7 +79,7 @@ def test_coverage() -> None:
     # Agents whose runs have a mean of their own: the interval holds the agent's mean about as often as it says.
     rng = np.random.default_rng(3)
     held = {"pooled": 0, "single": 0}
-    rounds, share = 80, 0.5
+    rounds, share = 50, 0.5
     for number in range(rounds):
         chances = np.clip(share + 0.08 * rng.standard_normal(4), 0, 1)
         runs = [result(5 * (rng.random(COUNT) > chance), resamples=200, seed=number) for chance in chances]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,9 @@ import wayscore as ws
 from tests.evaluation.gates import PATIENCE, Gate, stopped_at, wait_for
 from tests.house import command
 from tests.town import SAMPLES, Town, evaluated, read_scores, write_parquet
-from wayscore.episodes.matching import Matcher
-from wayscore.episodes.targets import make_targets
 from wayscore.evaluation import engines, evaluator
 from wayscore.evaluation.settings import Settings
-from wayscore.evaluation.work import Task, score_piece
+from wayscore.evaluation.work import Task
 from wayscore.formats import plan
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes as POSIX does")
@@ -53,17 +53,23 @@ def assert_undisturbed(found: ws.Result, town: Town, gate: Gate) -> None:
 # Processes
 
 
-def test_results_come_in_order(town: Town, tmp_path: Path) -> None:
-    settings = Settings.make(policies={"duplicate": "all", "missing": "skip"})
-    matcher = Matcher(make_targets(town.references, town.graphs, settings.convention))
-    files = [write_parquet(tmp_path / "0.parquet", town.walks)]  # takes longer than those after it
-    files += [write_parquet(tmp_path / f"{n}.parquet", town.walks.slice(n, 1)) for n in range(1, 6)]
-    pieces = plan.plan_run(files).pieces
-    wanted = [piece.first for piece in pieces]
-    assert wanted == [0, 600, 601, 602, 603, 604]
-    for workers in (1, 2):
-        found = engines.Engine("local", workers).map(score_piece, pieces, matcher, Task(settings, 9999))
-        assert [int(partial.parts[0].rows.min()) for partial in found] == wanted
+def test_results_come_in_order(run: Path) -> None:
+    pieces = plan.plan_run(run).pieces
+    last = threading.Event()
+    begun: list[int] = []
+
+    def work(piece: Any) -> int:
+        begun.append(piece.number)
+        if piece.number == 2:
+            last.set()
+        assert last.wait(PATIENCE)  # so that the first two end after the third
+        return piece.number
+
+    with ThreadPoolExecutor(3) as pool:
+        found = engines._in_order(pieces, lambda piece: pool.submit(work, piece), ahead=3)
+        assert next(found) == 0
+        assert len(begun) <= 4  # no more are under way than there is room for
+        assert list(found) == list(range(1, PIECES))
 
 
 def test_a_worker_is_killed(town: Town, run: Path, gate: Gate) -> None:

@@ -114,6 +114,11 @@ def _far(node: str, graph: ws.Graph) -> str:
     return next(other for other in graph.nodes if other != node and not graph.has_edge(node, other))
 
 
+def first_of(place: str) -> str:
+    """What the same input calls its first row."""
+    return re.sub(r"\d+", "1" if "line" in place else "0", place)
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_one_sentence_for_every_input(town: Town, tmp_path: Path, fault: str) -> None:
     spoil, sentence = FAULTS[fault]
@@ -130,11 +135,13 @@ def test_one_sentence_for_every_input(town: Town, tmp_path: Path, fault: str) ->
     }
     for write, file, place in INPUTS.values():
         run = write(tmp_path, pa.Table.from_pylist(rows))
-        first = re.sub(r"\d+", "1" if "line" in place else "0", place)
-        wanted = re.sub(r"\{(\w+)\}", lambda found: {**known, "file": str(tmp_path / file), "place": place,
-                                                       "first": first}.get(found[1], found[0]), sentence)
+        wanted = sentence
+        for name, text in {**known, "file": tmp_path / file, "place": place, "first": first_of(place)}.items():
+            wanted = wanted.replace(f"{{{name}}}", str(text))
         with pytest.raises(ws.FormatError) as raised:
-            evaluated(run, town, missing=None, duplicate=None, name="agent", **({"move": "error"} if fault == "move" else {}))
+            evaluated(
+                run, town, missing=None, duplicate=None, name="agent", **({"move": "error"} if fault == "move" else {})
+            )
         assert str(raised.value) == wanted
         assert len(wanted) - len(str(tmp_path)) < 400
         for kind in re.findall(r'(\w+)="(\w+)"', wanted):
@@ -430,8 +437,7 @@ def test_points(town: Town, tmp_path: Path, case: str) -> None:
     change, message = POINTS[case]
     for write, _, place in INPUTS.values():
         run = write(tmp_path, change(answers, town))
-        first = re.sub(r"\d+", "1" if "line" in place else "0", place)
-        with pytest.raises(ws.WayscoreError, match=message.replace("{first}", first)) as raised:
+        with pytest.raises(ws.WayscoreError, match=message.replace("{first}", first_of(place))) as raised:
             evaluated(run, town, references=references, graphs=None, start="keep")
         assert "\n" not in str(raised.value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ WRITE = {
     "array": lambda folder, table: write_array(folder / "agent.json", table),
     "lines": lambda folder, table: write_lines(folder / "agent.jsonl", table),
     "Parquet": lambda folder, table: write_parquet(folder / "agent.parquet", table),
-    "codes": lambda folder, table: write_parquet(folder / "agent.parquet", in_codes(table)),
+    "codes": lambda folder, table: write_parquet(folder / "codes.parquet", in_codes(table)),
     "Arrow": lambda _, table: table,
 }
 
@@ -63,9 +64,7 @@ def scored(pairs: Any, distance: Any, convention: str = "paper", **options: Any)
 @pytest.mark.parametrize("name", ws.conventions())
 def test_every_convention(town: Town, monkeypatch: pytest.MonkeyPatch, name: str, space: str) -> None:
     # As workers have it: targets are one block of bytes that cannot be written.
-    monkeypatch.setattr(
-        evaluator, "make_targets", lambda *given: Targets.from_bytes(make_targets(*given).to_bytes())
-    )
+    monkeypatch.setattr(evaluator, "make_targets", lambda *given: Targets.from_bytes(make_targets(*given).to_bytes()))
     answers, references = (town.answers, town.references) if space == "graphs" else in_points(town)
     graphs = town.graphs if space == "graphs" else None
     options: dict[str, Any] = {"references": references, "graphs": graphs, "convention": name}
@@ -119,6 +118,7 @@ def test_one_distance_for_all_scenes(town: Town) -> None:
 # Policies
 
 
+@cache
 def spoiled(town: Town) -> pa.Table:
     """Answers in the references' order with every kind of problem; the last five episodes are not answered."""
     walks = {row["episode"]: row["path"] for row in town.answers.to_pylist()[:-5]}
@@ -155,16 +155,16 @@ CASES = [(kind, to) for kind, allowed in POLICIES.items() for to in allowed if k
 
 
 @pytest.mark.parametrize(("kind", "policy"), CASES)
-@pytest.mark.parametrize("form", WRITE)
-def test_every_policy(town: Town, tmp_path: Path, form: str, kind: str, policy: str) -> None:
+def test_every_policy(town: Town, tmp_path: Path, kind: str, policy: str) -> None:
     answers = spoiled(town)
     chosen = {**GENTLE, kind: policy}
-    run = WRITE[form](tmp_path, answers)
+    given: dict[str, Any] = {**chosen, "duplicate": None, "name": "agent", "chunk": 20}
+    runs = {form: write(tmp_path, answers) for form, write in WRITE.items()}
     if policy == "error":
-        with pytest.raises(ws.FormatError, match=f'use {kind}="'):
-            evaluated(run, town, **chosen, duplicate=None, name="agent", chunk=20)
+        for run in runs.values():
+            with pytest.raises(ws.FormatError, match=f'use {kind}="'):
+                evaluated(run, town, **given)
         return
-    found = evaluated(run, town, **chosen, duplicate=None, name="agent", chunk=20)
     rows = {row["episode"]: row for row in answers.to_pylist()}
     fault_of = {name: faults(town, row) for name, row in rows.items()}
     pairs, worst = [], []
@@ -175,18 +175,19 @@ def test_every_policy(town: Town, tmp_path: Path, form: str, kind: str, policy: 
         elif "skip" not in policies:
             pairs.append((one, ws.Query(name, rows[name]["path"])))
     wanted = scored(pairs, town.graphs)
-    table = {name: number for number, name in enumerate(found.episodes)}
-    assert table.keys() == {*worst, *(one.episode for one, _ in pairs)}
-    assert list(table) == [name for name in town.references.episodes if name in table]
-    for metric in found.metrics:
-        values = found[metric.symbol]
-        assert np.array_equal(values[[table[one.episode] for one, _ in pairs]], wanted[metric.symbol]), metric
-        assert (values[[table[name] for name in worst]] == metric.worst).all()
-    counts = {wrong: sum(wrong in some for some in fault_of.values()) for wrong in POLICIES}
-    counts |= {"missing": 5}
-    assert found.problems.counts == {wrong: count for wrong, count in counts.items() if count}
-    fields = found.signature.fields
-    assert {wrong: fields[wrong] for wrong in chosen} == {w: f"{to}-{counts[w]}" for w, to in chosen.items()}
+    counts = {wrong: sum(wrong in some for some in fault_of.values()) for wrong in POLICIES} | {"missing": 5}
+    for run in runs.values():
+        found = evaluated(run, town, **given)
+        table = {name: number for number, name in enumerate(found.episodes)}
+        assert table.keys() == {*worst, *(one.episode for one, _ in pairs)}
+        assert list(table) == [name for name in town.references.episodes if name in table]
+        for metric in found.metrics:
+            values = found[metric.symbol]
+            assert np.array_equal(values[[table[one.episode] for one, _ in pairs]], wanted[metric.symbol]), metric
+            assert (values[[table[name] for name in worst]] == metric.worst).all()
+        assert found.problems.counts == {wrong: count for wrong, count in counts.items() if count}
+        fields = found.signature.fields
+        assert {wrong: fields[wrong] for wrong in chosen} == {w: f"{to}-{counts[w]}" for w, to in chosen.items()}
 
 
 def test_zero_goes_before_skip(town: Town) -> None:
@@ -219,7 +220,7 @@ def test_duplicates(
     run = WRITE[form](tmp_path, town.walks)
     given: dict[str, Any] = {**ALL, "duplicate": policy, "chunk": 30}
     if policy == "error":
-        with pytest.raises(ws.FormatError, match='113 episodes are answered more than once: .*; use duplicate="keep"'):
+        with pytest.raises(ws.FormatError, match=r'113 episodes are answered more than once: .*; use duplicate="keep"'):
             evaluated(run, town, **given)
         return
     found = evaluated(run, town, **given)

@@ -82,15 +82,6 @@ def test_clusters_widen_intervals(files: Path) -> None:
     assert alone["metrics"]["PL"]["high"] > 5.0
 
 
-def test_policies(files: Path) -> None:
-    write_run(files / "agent.json", {"1_0": "abcd"})
-    assert scored(files, "--missing", "skip")["episodes"] == 1
-    zero = scored(files, "--missing", "zero")
-    assert (zero["episodes"], zero["missing"], zero["undefined"]["NE"]) == (3, 2, 2)
-    assert zero["metrics"]["SR"]["mean"] == pytest.approx(1 / 3)
-    assert "missing:zero-2" in zero["signature"]
-
-
 def test_labels_need_graphs(files: Path) -> None:
     result = command("score", files / "agent.json", "--references", files / "references.json")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -136,7 +127,8 @@ def test_paths_at_a_step(tmp_path: Path) -> None:
     (tmp_path / "asked.jsonl").write_text('{"episode": "1", "scene": "s", "path": [[0, 0], [2, 0]]}\n')
     (tmp_path / "done.jsonl").write_text('{"episode": "1", "path": [[0, 0], [0.5, 0], [1, 0], [1.5, 0], [2, 0]]}\n')
     given, stepped = (
-        ws.evaluate(tmp_path / "done.jsonl", tmp_path / "asked.jsonl", path_step=step, resamples=9) for step in (None, 1)
+        ws.evaluate(tmp_path / "done.jsonl", tmp_path / "asked.jsonl", path_step=step, resamples=9)
+        for step in (None, 1)
     )
     assert given.means()["DTW"] == 2.0
     assert stepped.means()["DTW"] == 0.0

@@ -112,7 +112,7 @@ def test_parts_that_say_too_little_are_made_again(town: Town, unfinished: Path) 
 def test_duplicates_across_parts_are_not_forgotten(town: Town, tmp_path: Path) -> None:
     run = write_parquet(tmp_path / "walks.parquet", town.walks)
     for _ in range(2):
-        with pytest.raises(ws.FormatError, match="are answered more than once: .*; use duplicate="):
+        with pytest.raises(ws.FormatError, match=r"are answered more than once: .*; use duplicate="):
             resumed(town, run)
     assert not (tmp_path / "scores.parquet").exists()
     assert len(resumed(town, run, duplicate="all")[1]) == len(town.walks)

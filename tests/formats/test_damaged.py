@@ -490,7 +490,7 @@ def test_damaged_parquet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["r2r", "vlnce", "table", "rxr"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 @given(edits=st.lists(st.tuples(st.integers(0, 10_000), st.binary(max_size=3)), min_size=1, max_size=4))
 def test_any_damage_is_an_error_of_ours_or_a_run(tmp_path: Path, form: str, edits: list[tuple[int, bytes]]) -> None:
     for kind, load in LOADERS.items():

@@ -248,24 +248,6 @@ def test_vlnce_runs_in_both_shapes(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------- tables
 
 
-def test_tables_say_the_same_in_four_layouts(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = [{"episode": f"e{n}", "scene": "s", "path": ["a", "b"][: n + 1], "stopped": bool(n)} for n in range(2)]
-    csv = tmp_path / "t.csv"
-    csv.write_text('episode,scene,path,stopped\ne0,s,"[""a""]",false\ne1,s,a b,true\n')
-    parquet = tmp_path / "t.parquet"
-    pq.write_table(pa.Table.from_pylist(rows), parquet)
-    files = [write(tmp_path, rows, "t.json"), write(tmp_path, rows, "t.jsonl", lines=True), csv, parquet]
-    runs = [load_run(file) for file in files]
-    assert all(dict(run.queries) == dict(runs[0].queries) for run in runs)
-    assert runs[0].queries["e1"].path == ["a", "b"]
-    assert [runs[0].queries[name].stopped for name in ("e0", "e1")] == [False, True]
-    everything = [load_references(file) for file in files]
-    assert all(dict(found.episodes) == dict(everything[0].episodes) for found in everything)
-
-
 @pytest.mark.parametrize("inner", ["list", "fixed", "large"])
 def test_parquet_points(tmp_path: Path, inner: str) -> None:
     import pyarrow as pa

@@ -182,7 +182,12 @@ seed = option(
 # Where the work is done
 
 engines = together(
-    option("--workers", type=click.IntRange(min=1), default=1, section="Work", help="Processes that score."),
+    option(
+        "--workers",
+        type=click.IntRange(min=1),
+        section="Work",
+        help="Processes that score; by default one, and all cores for more than a million answers.",
+    ),
     option(
         "--engine",
         type=OneOf(["local", "dask"]),

@@ -1,6 +1,6 @@
 """The signature: everything that a number depends on, in one line that can be read back.
 
-    wayscore|version:0.1.0|convention:paper|threshold:3|distance:graph|references:R2R_val_unseen|episodes:2349
+    wayscore|version:0.2.0|convention:paper|threshold:3|distance:graph|references:R2R_val_unseen|episodes:2349
 
 Two results may stand in one column only if their signatures agree but for the run itself.
 """

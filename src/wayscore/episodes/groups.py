@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.episodes.references import Reference
+from wayscore.episodes.references import Reference, References
 from wayscore.errors import OptionError
 
 CLUSTERS = ("auto", "none", "path", "scan")
@@ -80,12 +80,12 @@ def clusters_of(references: Sequence[Reference], cluster: str) -> Groups | None:
     return group_by(cluster, [one.episode for one in references], scenes, path_ids, ())
 
 
-def choose_cluster(cluster: str, references: Iterable[Reference] | None) -> str:
-    """Return what to resample: for "auto", paths where episodes share them.
+def choose_cluster(cluster: str, references: References | None, several: bool = False) -> str:
+    """Return what to resample: for "auto", paths where episodes share them, or have several answers.
 
-    >>> listed = [Reference(f"7_{n}", "S", ["a"], "7") for n in range(3)]
-    >>> choose_cluster("auto", listed), choose_cluster("auto", listed[:1])
-    ('path', 'none')
+    >>> one = {f"7_{n}": Reference(f"7_{n}", "S", ["a"], "7") for n in range(3)}
+    >>> choose_cluster("auto", References("r", "r2r", one))
+    'path'
     """
     check_choice("cluster", cluster, CLUSTERS)
     if references is None:
@@ -94,8 +94,10 @@ def choose_cluster(cluster: str, references: Iterable[Reference] | None) -> str:
         return "none"
     if cluster != "auto":
         return cluster
+    if several:
+        return "path"
     seen = set()
-    for count, one in enumerate(references, start=1):
+    for count, one in enumerate(references.episodes.values(), start=1):
         seen.add((one.scene, one.path_id))
         if len(seen) < count:
             return "path"

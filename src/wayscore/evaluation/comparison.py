@@ -190,9 +190,9 @@ def compare(
         **options: further ones of `ws.evaluate`: convention, threshold, policies, cluster, seed, workers, ...
 
     >>> a, b = ({"1": ["x", "y"], "2": ["x"]}, {"1": ["x"], "2": ["x", "y"]})
-    >>> asked = ws.References("mine", "table", {e: ws.Reference(e, "s", ["x", "y"], e) for e in "12"})
+    >>> truth = ws.References("mine", "table", {e: ws.Reference(e, "s", ["x", "y"], e) for e in "12"})
     >>> house = {"s": ws.Graph.from_edges([("x", "y")], [4.0])}
-    >>> compare([a, b], asked, house, names=["a", "b"], metrics="SR").of("b")["SR"].outcomes
+    >>> compare([a, b], truth, house, names=["a", "b"], metrics="SR").of("b")["SR"].outcomes
     (1, 0, 1)
     """
     if len(runs) < 2:
@@ -243,7 +243,7 @@ def _results(
     references = find_references(references, reader)
     if references is not None:
         graphs = find_distances(graphs, references, find_convention(options.get("convention", "paper")))
-    found = [evaluate(run, references, graphs, metrics=metrics, **options) for run in runs]
+    found = [evaluate(run, references, graphs, metrics=metrics, keep=True, **options) for run in runs]
     homes = [os.path.basename(os.path.dirname(os.path.abspath(run))) if _is_path(run) else "" for run in runs]
     own = iter(
         names_apart(

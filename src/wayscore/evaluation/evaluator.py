@@ -27,7 +27,7 @@ from wayscore.evaluation.table import EpisodeTable, ParquetTable, Part
 from wayscore.evaluation.work import Partial, Task, scan_piece, score_batch, score_piece, worst_values
 from wayscore.formats.plan import RunPlan
 from wayscore.formats.scores import is_score_file
-from wayscore.metrics import Metric
+from wayscore.metrics import Metric, find_metrics
 from wayscore.statistics.bootstrap import join_clusters
 
 KEPT_ROWS = 1_000_000
@@ -57,12 +57,13 @@ def evaluate(
     cluster: str = "auto",
     resamples: int = 10_000,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = 1,
     engine: str = "local",
     scheduler: str | None = None,
     chunk: int = ROWS_AT_ONCE,
     episodes: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    keep: bool = False,
     run_format: str | None = None,
     reader: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -91,19 +92,20 @@ def evaluate(
         cluster: what the bootstrap draws together: "path", "scan", "none", or "auto": paths where episodes share them.
         resamples: how often the bootstrap draws.
         seed: random seed of the bootstrap.
-        workers: how many processes share the work.
+        workers: how many processes share the work; None: one, and of more than a million answers one for each core.
         engine: "local", or "dask" for a cluster.
         scheduler: the address of the cluster's scheduler; one on this machine by default.
         chunk: rows of Parquet in a worker's memory at a time.
         episodes: a file for the table of episodes: .parquet, .csv, .jsonl, or a folder of Parquet files.
         resume: keep what an interrupted evaluation finished of `episodes`.
+        keep: keep the table of episodes in memory, however many there are.
         run_format: how the run is written, where its beginning does not tell.
         reader: settings of the references' reader.
         progress: called with what is going on, how many rows are done, and of how many.
 
     >>> house = {"s": ws.Graph.from_edges([("hall", "stairs"), ("stairs", "attic")], [2.0, 3.5])}
-    >>> asked = ws.References("mine", "table", {"1": ws.Reference("1", "s", ["hall", "stairs", "attic"], "1")})
-    >>> evaluate({"1": ["hall", "stairs"]}, asked, house, metrics="NE,nDTW")
+    >>> references = ws.References("mine", "table", {"1": ws.Reference("1", "s", ["hall", "stairs", "attic"], "1")})
+    >>> evaluate({"1": ["hall", "stairs"]}, references, house, metrics="NE,nDTW")
     <Result run: 1 episodes: NE 3.5  nDTW 0.6778>
     """
     tell = progress or (lambda _what, _done, _all: None)
@@ -126,7 +128,7 @@ def evaluate(
         resamples=resamples,
         seed=seed,
     )
-    on = Engine(engine, workers, scheduler)
+    on = Engine(engine, 1 if workers is None else workers, scheduler)
     if not isinstance(chunk, int) or chunk < 1:
         raise OptionError(f"<<chunk>> must be a whole number of rows, 1 or more, not {chunk!r}")
     if resume and episodes is None:
@@ -134,17 +136,20 @@ def evaluate(
     if isinstance(run, Result):
         return run
     if is_saved_result(run):
-        return load_result(run, name)
+        return _loaded(run, name, metrics)
     try:
         given = find_run(run, run_format, lambda what: tell(what, 0, 0))
     except FormatError:
         if is_score_file(run):
-            return load_result(run, name)
+            return _loaded(run, name, metrics)
         raise
     known = find_references(references, reader)
     listed = None if known is None else known.first_instructions(settings.convention.instructions)
-    settings = replace(settings, cluster=choose_cluster(cluster, None if listed is None else listed.episodes.values()))
+    several = settings.policies["duplicate"] == "all"
+    settings = replace(settings, cluster=choose_cluster(cluster, listed, several))
     distances = find_distances(graphs, known, settings.convention)
+    if workers is None and given.rows > KEPT_ROWS:
+        on = Engine(engine, os.cpu_count() or 1, scheduler)
     matcher = Matcher(make_targets(known, distances, settings.convention, settings.cluster))
     inputs = Inputs(given, known, distances, settings.convention)
     target = "" if episodes is None else os.fspath(episodes)
@@ -153,8 +158,13 @@ def evaluate(
         score_batch(given.batch, matcher, Task(settings, chunk), done)
         task = Task(settings, chunk)
     else:
-        task, done = _score_pieces(given, matcher, settings, on, target, resume, chunk, tell)
+        task, done = _score_pieces(given, matcher, settings, on, target, resume, keep, chunk, tell)
     return _result(name or given.name, inputs, matcher, settings, task, done, target)
+
+
+def _loaded(run: Any, name: str | None, metrics: Any) -> Result:
+    result = load_result(run, name)
+    return result if metrics is None else result.select([metric.symbol for metric in find_metrics(metrics)])
 
 
 def _score_pieces(
@@ -164,6 +174,7 @@ def _score_pieces(
     engine: Engine,
     target: str,
     resume: bool,
+    keep: bool,
     rows: int,
     tell: Progress,
 ) -> tuple[Task, Partial]:
@@ -171,7 +182,7 @@ def _score_pieces(
     from wayscore.formats import storage
 
     pieces = plan.pieces
-    large = plan.rows > KEPT_ROWS or resume
+    large = (plan.rows > KEPT_ROWS and not keep) or resume
     if engine.name == "dask":  # whose workers are at home elsewhere
         pieces = [replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
         target = storage.absolute(target) if target else target

@@ -255,6 +255,24 @@ class Result:
 
         import_module("wayscore.report").write_page(path, [self], title=title)
 
+    def select(self, symbols: Sequence[str]) -> Result:
+        """Return the same with some of its metrics."""
+        table = self._rows()
+        known = self.intervals()
+        kept = tuple(metric for symbol in symbols for metric in self.metrics if metric.symbol == symbol)
+        if len(kept) < len(symbols):
+            table[next(symbol for symbol in symbols if symbol not in known)]  # says which it has
+        columns = {metric.symbol: table[metric.symbol] for metric in kept}
+        undefined = {symbol: count for symbol, count in self.undefined.items() if symbol in columns}
+        return replace(
+            self,
+            metrics=kept,
+            settings={**self.settings, "undefined": undefined},
+            table=EpisodeTable(table.facts, columns),
+            tally=None,
+            known={symbol: known[symbol] for symbol in columns},
+        )
+
     def renamed(self, name: str) -> Result:
         """Return the same under another name."""
         return replace(self, name=name)

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.table import EpisodeTable
-from wayscore.metrics import find_metrics
+from wayscore.metrics import Metric, find_metrics
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.tally import Tally
 
@@ -36,16 +37,26 @@ def share_episodes(results: Sequence[Result], wanted: Any = None) -> tuple[list[
     if not metrics:
         listed = "; ".join(f"{result.name}: {', '.join(result.symbols)}" for result in results)
         raise OptionError(f"the runs share no metric ({listed})")
+    if all(one.runs == 1 for one in results) and _alike([one._rows().episodes for one in results]):
+        rows = np.arange(len(results[0]))
+        return [_restricted(one, rows, metrics) for one in results], max(map(_total, results)) - len(rows)
     keys = [_keys(result) for result in results]
     common = set(keys[0][0])
-    for rows in (rows for some in keys for rows in some):
-        common &= rows.keys()
+    for one in (one for some in keys for one in some):
+        common &= one.keys()
     if not common:
         counts = ", ".join(f"{result.name} {len(result)}" for result in results)
         raise OptionError(f"the runs share no episode (episodes of each: {counts})")
     order = [key for key in keys[0][0] if key in common]
     total = max(_total(result) for result in results)
-    return [_restricted(one, some, order, metrics) for one, some in zip(results, keys, strict=True)], total - len(order)
+    kept = [np.array([some[key] for some in found for key in order], dtype=np.int64) for found in keys]
+    return [_restricted(one, rows, metrics) for one, rows in zip(results, kept, strict=True)], total - len(order)
+
+
+def _alike(names: Sequence[Sequence[str]]) -> bool:
+    """Say whether rows stand side by side as they are."""
+    first = list(names[0])
+    return all(len(other) == len(first) and list(other) == first for other in names[1:])
 
 
 def per_episode(result: Result) -> EpisodeTable:
@@ -76,13 +87,10 @@ def _total(result: Result) -> int:
     return int(known) if known else result.episodes_scored // result.runs
 
 
-def _restricted(
-    result: Result, keys: Sequence[dict[Key, int]], order: Sequence[Key], metrics: tuple[object, ...]
-) -> Result:
-    rows = np.array([some[key] for some in keys for key in order], dtype=np.int64)
+def _restricted(result: Result, rows: NDArray[np.int64], metrics: tuple[Metric, ...]) -> Result:
     table = result._rows()
     same = len(rows) == len(table) and bool((rows == np.arange(len(rows))).all())
-    symbols = [metric.symbol for metric in metrics]  # type: ignore[attr-defined]
+    symbols = [metric.symbol for metric in metrics]
     if same and symbols == result.symbols:
         return result
     kept = table if same else table.take(rows)
@@ -90,7 +98,7 @@ def _restricted(
     settings = {key: value for key, value in result.settings.items() if key != "undefined"}
     cut = replace(
         result,
-        metrics=metrics,  # type: ignore[arg-type]
+        metrics=metrics,
         settings=settings,
         episodes_scored=len(rows),
         table=kept,

@@ -47,8 +47,10 @@ class Names(Sequence[str]):
         return len(self._numbers)
 
     def __getitem__(self, row: Any) -> Any:
-        if isinstance(row, np.ndarray | slice):
+        if isinstance(row, np.ndarray):
             return Names(self._names, self._numbers[row])
+        if isinstance(row, slice):
+            return [self._names[number] for number in self._numbers[row].tolist()]
         return self._names[int(self._numbers[row])]
 
     def __iter__(self) -> Iterator[str]:
@@ -58,6 +60,10 @@ class Names(Sequence[str]):
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:3]))
+        return f"[{shown}]" if len(self) <= 3 else f"[{shown}, ... {len(self):,} names]"
 
     def to_arrow(self) -> Any:
         """Return an Arrow array of codes and their names."""

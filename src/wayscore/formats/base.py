@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
 from wayscore.episodes.batch import EpisodeBatch
@@ -110,7 +111,7 @@ def make_references(source: Source, form: Format, episodes: Iterable[Reference])
             )
         if not len(reference.path):
             raise FormatError(
-                f"{source}, episode {reference.episode!r}: its path is empty; a path has at least one place"
+                f"{source}, episode {reference.episode!r}: its path is empty; a path has at least one node or point"
             )
         by_name[reference.episode] = reference
         withheld = withheld and len(reference.path) == 1 and not reference.goals
@@ -150,10 +151,12 @@ def _refusal(beginning: Beginning, kind: Kind, known: Mapping[str, Format]) -> s
         return "ends in the middle of its first record; copy or write it again in full"
     return (
         f"is {beginning}, which no known format of {'references' if kind == 'references' else 'runs'} begins with; "
-        f"if it is one of {', '.join(known)}, say which with format="
+        f"if it is one of {', '.join(known)}, say which with "
+        + ("format=" if kind == "references" else "<<run_format=NAME>>")
     )
 
 
+@cache
 def _installed() -> dict[str, Format]:
     from importlib.metadata import entry_points
 

@@ -29,6 +29,8 @@ RATIO_FLOOR = 256 * 2**20
 CHUNK = 2**20
 MEMBER_MARK = "::"
 GZIP_MAGIC = b"\x1f\x8b"
+MARK = b"\xef\xbb\xbf"
+"""What some editors put before UTF-8."""
 TAR_MAGIC = (257, b"ustar")
 ENDINGS = {".gz", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".tar", ".tgz", ".txt"}
 
@@ -227,7 +229,7 @@ def _peek(raw: IO[bytes], size: int) -> bytes:
 
 def _without_mark(content: bytes) -> bytes:
     """Drop the byte order mark that some editors put before UTF-8."""
-    return content.removeprefix(b"\xef\xbb\xbf")
+    return content.removeprefix(MARK)
 
 
 def _words(error: BaseException) -> str:

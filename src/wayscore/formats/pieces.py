@@ -16,7 +16,7 @@ from wayscore.formats.arrow import COLUMNS, from_arrow
 from wayscore.formats.base import choose, read_with
 from wayscore.formats.columns import labels_of
 from wayscore.formats.faults import Fault
-from wayscore.formats.files import GZIP_MAGIC, Source, read
+from wayscore.formats.files import GZIP_MAGIC, MARK, Source, read
 from wayscore.formats.registry import FORMATS
 
 BLOCK = 8 * 2**20
@@ -96,7 +96,7 @@ def _all_of(file: str) -> Source:
     with storage.open_file(file) as stream:
         packed = stream.read(2) == GZIP_MAGIC
         stream.seek(0)
-        return Source(Path(file), b"".join(blocks(stream, packed, BLOCK, file)))
+        return Source(Path(file), b"".join(blocks(stream, packed, BLOCK, file)).removeprefix(MARK))
 
 
 def open_parquet(file: str) -> Any:
@@ -139,14 +139,15 @@ def _lines(piece: Piece) -> Iterator[bytes]:
     with storage.open_file(piece.file) as raw:
         packed = raw.read(2) == GZIP_MAGIC
         raw.seek(0 if packed else piece.start)
-        rest = b""
+        rest, first = b"", piece.start == 0
         for block in blocks(raw, packed, BLOCK, piece.file, None if packed else piece.stop - piece.start):
             cut = block.rfind(b"\n") + 1
             lines, rest = (rest + block[:cut], block[cut:]) if cut else (b"", rest + block)
             if lines:
-                yield lines
+                yield lines.removeprefix(MARK) if first else lines
+                first = False
         if rest.strip():
-            yield rest
+            yield rest.removeprefix(MARK) if first else rest
 
 
 def blocks(raw: Any, packed: bool, size: int, file: str, left: int | None = None) -> Iterator[bytes]:

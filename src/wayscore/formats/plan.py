@@ -20,7 +20,7 @@ from wayscore.formats.beginning import HEAD, PARQUET_MAGIC, look
 from wayscore.formats.columns import FORMAT
 from wayscore.formats.decoding import LINE_LIMIT
 from wayscore.formats.faults import Fault
-from wayscore.formats.files import GZIP_MAGIC, Source, read
+from wayscore.formats.files import GZIP_MAGIC, MARK, Source, read
 from wayscore.formats.pieces import BLOCK, Piece, blocks, open_parquet, read_piece
 from wayscore.formats.registry import FORMATS
 
@@ -141,7 +141,7 @@ def _head(file: str) -> bytes:
     with storage.open_file(file) as raw:
         packed = raw.read(2) == GZIP_MAGIC
         raw.seek(0)
-        return next(blocks(raw, packed, HEAD + 1, file), b"").removeprefix(b"\xef\xbb\xbf")
+        return next(blocks(raw, packed, HEAD + 1, file), b"").removeprefix(MARK)
 
 
 def _starts_with(file: str, magic: bytes) -> bool:

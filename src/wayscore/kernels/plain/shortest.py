@@ -33,5 +33,6 @@ def dijkstra(
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra as scipy_dijkstra
 
-    graph = csr_array((weights, indices, indptr), shape=(len(out), len(out)))
+    starts = indptr.astype(np.int32)  # csgraph takes no other, and SciPy before 1.15 does not convert by itself
+    graph = csr_array((weights, indices, starts), shape=(len(out), len(out)))
     out[:] = scipy_dijkstra(graph, directed=True, indices=source)
