@@ -10,7 +10,7 @@ demo: .venv/base  ## the main job on generated worlds, nothing to download
 	$(BIN)/wayscore demo --out demo-output
 
 test: .venv/dev  ## the whole suite; set WAYSCORE_DATA for the tests on real data
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n 2
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -68,25 +68,9 @@ def specs(quick: bool = False) -> list[Spec]:
     rows = [
         Spec("12 metrics from node names", LOOPS, partial(graphs.node_names, style="literal")),
         Spec("12 metrics from node names", RELEASED, partial(graphs.node_names, style="released"), 60, 150),
-        Spec(
-            f"{walks} random walks, 12 metrics",
-            LOOPS,
-            partial(graphs.random_walks, style="literal"),
-        ),
-        Spec(
-            f"{walks} random walks, 12 metrics",
-            RELEASED,
-            partial(graphs.random_walks, style="released"),
-            800,
-            2_000,
-        ),
-        Spec(
-            f"all-pairs distances, {scans} scans",
-            "networkx",
-            partial(graphs.all_pairs, peer="networkx"),
-            60,
-            100,
-        ),
+        Spec(f"{walks} random walks, 12 metrics", LOOPS, partial(graphs.random_walks, style="literal")),
+        Spec(f"{walks} random walks, 12 metrics", RELEASED, partial(graphs.random_walks, style="released"), 800, 2_000),
+        Spec(f"all-pairs distances, {scans} scans", "networkx", partial(graphs.all_pairs, peer="networkx"), 60, 100),
         Spec(f"all-pairs distances, {scans} scans", "SciPy", partial(graphs.all_pairs, peer="scipy"), 4, 7),
     ]
     for count in (50, 500) if quick else (50, 500, 5_000, 50_000):
@@ -125,10 +109,7 @@ def specs(quick: bool = False) -> list[Spec]:
     ):
         run = partial(processes.memory, work=work, count=long)
         rows.append(Spec(f"memory at {long:,} x {long:,}, {name}", "", run, most, None, "MB"))
-    for statement, bar_ms, stretch_ms in (
-        ("import wayscore", 50, 10),
-        ("from wayscore import score", None, None),
-    ):
+    for statement, bar_ms, stretch_ms in (("import wayscore", 50, 10), ("from wayscore import score", None, None)):
         run = partial(processes.imports, statement=statement)
         rows.append(Spec(f"`{statement}`", "over `import numpy`", run, bar_ms, stretch_ms, "ms"))
     reading = "`import numpy` and json.load of its files"

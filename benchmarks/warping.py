@@ -39,8 +39,7 @@ def against_dtaidistance(_: Setting, count: int) -> Outcome:
     need("dtaidistance.dtw_cc")  # without it, use_c falls back to Python: another contest
     R, Q = data.random_walk_points(count, 1), data.random_walk_points(count, 2)
     ours, theirs = race(
-        lambda: dtw(reference=R, query=Q),
-        lambda: warping.distance(R, Q, inner_dist="euclidean", use_c=True),
+        lambda: dtw(reference=R, query=Q), lambda: warping.distance(R, Q, inner_dist="euclidean", use_c=True)
     )
     difference = abs(theirs.value - ours.value) / ours.value
     return Outcome(ours.seconds, theirs.seconds, difference <= TOLERANCE, difference, "random walks; both exact")
@@ -50,10 +49,7 @@ def exact_against_fastdtw(_: Setting, count: int) -> Outcome:
     """Exact DTW against the approximation of the fastdtw package, whose error is printed."""
     fastdtw = need("fastdtw").fastdtw
     R, Q = data.random_walk_points(count, 1), data.random_walk_points(count, 2)
-    ours, theirs = race(
-        lambda: dtw(reference=R, query=Q),
-        lambda: fastdtw(R, Q, radius=1, dist=euclidean)[0],
-    )
+    ours, theirs = race(lambda: dtw(reference=R, query=Q), lambda: fastdtw(R, Q, radius=1, dist=euclidean)[0])
     error = (theirs.value - ours.value) / ours.value
     note = f"random walks; fastdtw with VLN-CE's np.linalg.norm is {100 * error:.2g} % too high"
     return Outcome(ours.seconds, theirs.seconds, error >= -TOLERANCE, error, note)
@@ -64,8 +60,7 @@ def fast_against_fastdtw(_: Setting, count: int) -> Outcome:
     fastdtw = need("fastdtw").fastdtw
     R, Q = data.random_walk_points(count, 1), data.random_walk_points(count, 2)
     ours, theirs = race(
-        lambda: fast_dtw(reference=R, query=Q, radius=1).cost,
-        lambda: fastdtw(R, Q, radius=1, dist=euclidean)[0],
+        lambda: fast_dtw(reference=R, query=Q, radius=1).cost, lambda: fastdtw(R, Q, radius=1, dist=euclidean)[0]
     )
     difference = abs(theirs.value - ours.value) / ours.value
     return Outcome(ours.seconds, theirs.seconds, difference <= TOLERANCE, difference, "random walks; the same cost")

@@ -62,11 +62,7 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     top, left = np.full(m + 1, np.inf), np.full(n + 1, np.inf)
     top[0] = left[0] = 0.0
     yield "trace_block", (costs, top, left, n - 1, m - 1, cells.copy()), 0
-    yield (
-        "trace_block",
-        (costs, *_borders(rng, n, m), int(rng.integers(n)), int(rng.integers(m)), cells.copy()),
-        0,
-    )
+    yield ("trace_block", (costs, *_borders(rng, n, m), int(rng.integers(n)), int(rng.integers(m)), cells.copy()), 0)
     radius = int(rng.integers(0, 5))
     yield "fast_points", (R, Q, radius, cells.copy()), 0
     yield "fast_table", (table, r, q, radius, cells.copy()), 0
@@ -84,11 +80,7 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     yield "dijkstra", (*graph, int(rng.integers(size)), -1, np.empty(size)), 0
 
     labels = [f"node {code}" for code in range(size)]
-    paths = [
-        [labels[code] for code in r],
-        tuple(labels[code] for code in q),
-        np.array(labels, dtype=object)[r],
-    ]
+    paths = [[labels[code] for code in r], tuple(labels[code] for code in q), np.array(labels, dtype=object)[r]]
     if rng.random() < 0.3:
         paths[1] = (*paths[1], "elsewhere")
     total = sum(len(path) for path in paths)

@@ -67,44 +67,43 @@ if TYPE_CHECKING:
     from wayscore.distances.grid import Grid as Grid
     from wayscore.distances.table import Table as Table
     from wayscore.episodes.pairing import join as join
-    from wayscore.episodes.references import Query as Query
-    from wayscore.episodes.references import Reference as Reference
-    from wayscore.episodes.references import References as References
-    from wayscore.episodes.references import Run as Run
-    from wayscore.errors import DistanceError as DistanceError
-    from wayscore.errors import FormatError as FormatError
-    from wayscore.errors import MissingPackageError as MissingPackageError
-    from wayscore.errors import OptionError as OptionError
-    from wayscore.errors import OutputError as OutputError
-    from wayscore.errors import PathError as PathError
-    from wayscore.errors import UnknownNodeError as UnknownNodeError
-    from wayscore.errors import UnknownSceneError as UnknownSceneError
-    from wayscore.errors import WayscoreError as WayscoreError
-    from wayscore.evaluation.comparison import Comparison as Comparison
-    from wayscore.evaluation.comparison import compare as compare
+    from wayscore.episodes.references import (
+        Query as Query,
+        Reference as Reference,
+        References as References,
+        Run as Run,
+    )
+    from wayscore.errors import (
+        DistanceError as DistanceError,
+        FormatError as FormatError,
+        MissingPackageError as MissingPackageError,
+        OptionError as OptionError,
+        OutputError as OutputError,
+        PathError as PathError,
+        UnknownNodeError as UnknownNodeError,
+        UnknownSceneError as UnknownSceneError,
+        WayscoreError as WayscoreError,
+    )
+    from wayscore.evaluation.comparison import Comparison as Comparison, compare as compare
     from wayscore.evaluation.evaluator import evaluate as evaluate
     from wayscore.evaluation.result import Result as Result
     from wayscore.evaluation.saved import load_result as load_result
     from wayscore.evaluation.validation import validate as validate
-    from wayscore.formats import load_references as load_references
-    from wayscore.formats import load_run as load_run
-    from wayscore.metrics import METRICS as METRICS
-    from wayscore.metrics import Episode as Episode
-    from wayscore.metrics import Metric as Metric
-    from wayscore.navigation.rewards import FidelityReward as FidelityReward
-    from wayscore.navigation.rewards import GoalReward as GoalReward
-    from wayscore.navigation.rewards import Reward as Reward
+    from wayscore.formats import load_references as load_references, load_run as load_run
+    from wayscore.metrics import METRICS as METRICS, Episode as Episode, Metric as Metric
+    from wayscore.navigation.rewards import FidelityReward as FidelityReward, GoalReward as GoalReward, Reward as Reward
     from wayscore.paths import PathBatch as PathBatch
     from wayscore.scoring.score import score as score
     from wayscore.scoring.table import ScoreTable as ScoreTable
-    from wayscore.warping.alignment import Alignment as Alignment
-    from wayscore.warping.alignment import align as align
-    from wayscore.warping.alignment import dtw as dtw
-    from wayscore.warping.alignment import fast_dtw as fast_dtw
-    from wayscore.warping.alignment import ndtw as ndtw
-    from wayscore.warping.alignment import sdtw as sdtw
-    from wayscore.warping.running import RunningBatch as RunningBatch
-    from wayscore.warping.running import RunningDTW as RunningDTW
+    from wayscore.warping.alignment import (
+        Alignment as Alignment,
+        align as align,
+        dtw as dtw,
+        fast_dtw as fast_dtw,
+        ndtw as ndtw,
+        sdtw as sdtw,
+    )
+    from wayscore.warping.running import RunningBatch as RunningBatch, RunningDTW as RunningDTW
     from wayscore.worlds import World as World
 
 

@@ -16,12 +16,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import wayscore as ws
-from wayscore.distances import as_distance, matterport
-from wayscore.distances import graph as graph_module
+from wayscore.distances import as_distance, graph as graph_module, matterport
 from wayscore.distances.hops import Reversed
 
 
@@ -73,9 +71,7 @@ def test_large_graphs_search_source_by_source(monkeypatch: pytest.MonkeyPatch) -
 
 def test_graph_facts() -> None:
     graph = ws.Graph.from_edges(
-        [("a", "b"), ("b", "a"), ("b", "c")],
-        [5.0, 2.0, 1.0],
-        positions={"a": (0, 0), "b": (2, 0), "c": (2, 1)},
+        [("a", "b"), ("b", "a"), ("b", "c")], [5.0, 2.0, 1.0], positions={"a": (0, 0), "b": (2, 0), "c": (2, 1)}
     )
     assert graph.distance("a", "c") == 3.0  # the shorter of two parallel edges
     assert len(graph) == 3
@@ -128,8 +124,7 @@ def test_bad_graphs(edges: list, weights: list | None, match: str) -> None:
 def test_bad_nodes() -> None:
     graph = ws.Graph.from_edges([("kitchen", "hall")])
     with pytest.raises(
-        ws.UnknownNodeError,
-        match=r"node 'kitchn' is not among the 2 nodes of the graph; did you mean 'kitchen'\?",
+        ws.UnknownNodeError, match=r"node 'kitchn' is not among the 2 nodes of the graph; did you mean 'kitchen'\?"
     ):
         graph.distance("kitchn", "hall")
     with pytest.raises(ws.UnknownNodeError):
@@ -272,10 +267,7 @@ def test_damaged_matterport_files(tmp_path: Path) -> None:
     refused(json.dumps(good).encode()[:-40], "not a connectivity file")
     refused(b"[]", "no viewpoint is included")
     refused(json.dumps([{**good[0], "pose": [1.0]}, good[1]]).encode(), "viewpoint 'a' has 1 pose values")
-    refused(
-        json.dumps([{**good[0], "unobstructed": []}, good[1]]).encode(),
-        "0 unobstructed flags; expected 16 and 2",
-    )
+    refused(json.dumps([{**good[0], "unobstructed": []}, good[1]]).encode(), "0 unobstructed flags; expected 16 and 2")
     refused(json.dumps([{**good[0], "included": "yes"}, good[1]]).encode(), r"\$\[0\].included")
     with pytest.raises(ws.FormatError, match="no such file or directory"):
         ws.load_graphs(tmp_path / "nowhere")

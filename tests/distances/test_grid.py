@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from wayscore.distances.base import Distance
@@ -100,16 +99,8 @@ def test_axis_0_is_the_first_coordinate():
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_around_a_wall(metric):
-    free = draw(
-        "...",
-        ".#.",
-        ".#.",
-    )
-    expected = [
-        [2, 3, 4],
-        [1, np.inf, 5],
-        [0, np.inf, 6],
-    ]
+    free = draw("...", ".#.", ".#.")
+    expected = [[2, 3, 4], [1, np.inf, 5], [0, np.inf, 6]]
     assert field(Grid(free, cell=1, metric=metric), 6).tolist() == expected
     assert np.allclose(field(Grid(free, cell=0.25, metric=metric), 6), np.array(expected) / 4)
 
@@ -485,10 +476,7 @@ def test_bad_grids(arguments, error, message):
         ([[[0, 0]], [[0, 0, 0]]], "query 1 has 3-dimensional points"),
         (PathBatch(np.array([0, 3], dtype=np.int32), np.array([0, 2])), "dimension 1"),
         (PathBatch(np.array([0.0, 3.0]), np.array([0, 2])), "dimension 1"),
-        (
-            PathBatch(np.array([[0.0, np.inf]]), np.array([0, 1])),
-            "query 0, step 0: coordinates must be finite",
-        ),
+        (PathBatch(np.array([[0.0, np.inf]]), np.array([0, 1])), "query 0, step 0: coordinates must be finite"),
     ],
 )
 def test_bad_paths(paths, message):

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run, write_references

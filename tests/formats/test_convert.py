@@ -15,15 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.formats.test_readers import LINES, REFERENCES, RUNS, VLNCE_DENSE, write
 from tests.house import command
 from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.formats import base, load_references, load_run, pieces, plan
-from wayscore.formats import convert as module
+from wayscore.formats import base, convert as module, load_references, load_run, pieces, plan
 from wayscore.formats.beginning import Beginning
 from wayscore.formats.columns import LABELS, labels_of
 from wayscore.formats.convert import Converted, check, convert

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.formats.test_readers import LINES, REFERENCES, RUNS, TABLE, VLNCE, VLNCE_DENSE, encode, write
 from wayscore.errors import FormatError, WayscoreError

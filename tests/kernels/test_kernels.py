@@ -89,10 +89,7 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
         ("trace_block", (np.zeros((2, 2)), np.zeros(3), np.zeros(3), 1, 1, np.zeros((1, 2), dtype=np.int64))),
         ("euclidean_block", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 3)))),
         ("all_pairs", (np.zeros((2, 3)), 1)),
-        (
-            "dijkstra",
-            (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 5, -1, np.zeros(1)),
-        ),
+        ("dijkstra", (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 5, -1, np.zeros(1))),
         ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), -1, np.zeros((9, 2), dtype=np.int64))),
         ("fast_table", (np.zeros((1, 1)), np.zeros(3), np.zeros(3), 1, np.zeros((9, 2), dtype=np.int64))),
         (
@@ -101,13 +98,7 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
         ),
         (
             "fast_table",
-            (
-                np.zeros((2, 2)),
-                np.full(3, -1, np.int32),
-                np.zeros(3, np.int32),
-                1,
-                np.zeros((9, 2), np.int64),
-            ),
+            (np.zeros((2, 2)), np.full(3, -1, np.int32), np.zeros(3, np.int32), 1, np.zeros((9, 2), np.int64)),
         ),
         ("pruned_points", (np.zeros((2, 2)), np.zeros((2, 1)), 9)),
         ("advance_block", (np.zeros((1, 2)), np.ones(1, dtype=np.int64), np.zeros((1, 2)), None)),

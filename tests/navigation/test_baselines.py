@@ -33,10 +33,7 @@ def test_moves_are_uniform_over_neighbours() -> None:
 
 
 def test_lengths_are_drawn_from_all_references() -> None:
-    references = {
-        "1": Reference("1", "s", ["a", "hub"], "1"),
-        "2": Reference("2", "s", ["hub", "b", "hub", "c"], "2"),
-    }
+    references = {"1": Reference("1", "s", ["a", "hub"], "1"), "2": Reference("2", "s", ["hub", "b", "hub", "c"], "2")}
     table = score_random(References("two", "r2r", references), {"s": STAR}, walks=20_000, metrics="steps,PL,nDTW")
     assert len(table) == 20_000
     for rows in (slice(0, 10_000), slice(10_000, 20_000)):  # whatever their own reference's length

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import wayscore as ws
 from wayscore.navigation.reward_functions import REWARDS, Progress, RewardFunction, find_reward

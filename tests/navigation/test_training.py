@@ -17,13 +17,7 @@ torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run
 
 from wayscore.navigation.policy import Policy, Shape  # noqa: E402
 from wayscore.navigation.recipe import Recipe  # noqa: E402
-from wayscore.navigation.rollout import (  # noqa: E402
-    MIRRORED,
-    evaluate,
-    load_policy,
-    mirrored_words,
-    walk_all,
-)
+from wayscore.navigation.rollout import MIRRORED, evaluate, load_policy, mirrored_words, walk_all  # noqa: E402
 from wayscore.navigation.training import Trainer  # noqa: E402
 
 SMALL = Recipe(

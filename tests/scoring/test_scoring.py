@@ -96,8 +96,7 @@ def test_undefined_values_leave_the_mean_and_are_counted() -> None:
 
 def test_errors_name_the_episode() -> None:
     with pytest.raises(
-        ws.UnknownNodeError,
-        match="episode 7_1, query, step 1: node 'q' is not among the 5 nodes of the graph",
+        ws.UnknownNodeError, match="episode 7_1, query, step 1: node 'q' is not among the 5 nodes of the graph"
     ):
         ws.score(references=["ab", "ab"], queries=["a", "aq"], episodes=["7_0", "7_1"], distance=LINE)
     with pytest.raises(ws.PathError, match="episode 1, reference is empty"):

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import wayscore as ws
 from wayscore.statistics import (

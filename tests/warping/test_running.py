@@ -6,17 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import wayscore as ws
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.5, 1.25], nodes="abcdz")
-DISTANCES = {
-    "graph": LINE,
-    "table": ws.Table(LINE.table, LINE.nodes),
-    "function": ws.Function(LINE.distance),
-}
+DISTANCES = {"graph": LINE, "table": ws.Table(LINE.table, LINE.nodes), "function": ws.Function(LINE.distance)}
 labels = st.lists(st.sampled_from("abcdz"), min_size=1, max_size=15)
 points = st.lists(st.tuples(*[st.floats(-9, 9)] * 3), min_size=1, max_size=15)
 

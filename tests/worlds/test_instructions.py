@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from wayscore import Graph, OptionError, PathError, UnknownNodeError, World, load_graphs, load_references
 from wayscore.worlds import instruct

@@ -10,22 +10,11 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 from wayscore import METRICS, OptionError, PathError, UnknownNodeError, World, score
-from wayscore.worlds import (
-    WALKERS,
-    detour,
-    early_stop,
-    noisy,
-    overshoot,
-    perfect,
-    random_walk,
-    reversed_walk,
-    shortest,
-)
+from wayscore.worlds import WALKERS, detour, early_stop, noisy, overshoot, perfect, random_walk, reversed_walk, shortest
 
 SEEDS = [0, 1, 2, 14, 89]  # in worlds 1, 14 and 89 a corner is cut off
 

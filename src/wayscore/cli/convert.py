@@ -33,20 +33,14 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB")
 @option("--check", is_flag=True, help="Compare a converted file with its checksums.")
 @options.out("File to write; by default the name of FILE with .parquet, in this folder.")
 def convert(
-    file: str,
-    references: str | None,
-    reader: dict[str, str],
-    kind: Any,
-    check: bool,
-    out: Path | None,
+    file: str, references: str | None, reader: dict[str, str], kind: Any, check: bool, out: Path | None
 ) -> None:
     """Convert a result file or references to Parquet, once, for work with many episodes.
 
     The new file holds the same rows, can be read piece by piece, and can be used wherever the original can. JSON lines
     and Parquet may be larger than memory. --check without --out only checks a file that was converted before.
     """
-    from wayscore.formats.convert import check as check_file
-    from wayscore.formats.convert import convert as convert_file
+    from wayscore.formats.convert import check as check_file, convert as convert_file
 
     if check and out is None:
         _print_checked(check_file(file))

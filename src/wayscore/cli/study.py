@@ -87,8 +87,7 @@ def create(
 
     The same options give the same file, byte for byte, and the file contains them.
     """
-    from wayscore.study.design import QUESTION, read_study, rebuild, write_study
-    from wayscore.study.design import create as create_study
+    from wayscore.study.design import QUESTION, create as create_study, read_study, rebuild, write_study
 
     settings["question"] = QUESTION if question is None else question
     if more and not from_runs:

@@ -133,8 +133,7 @@ def power(
 @options.out("Folder to write to.", default=Path("study-simulated"))
 def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: float) -> None:
     """Carry out the paper's protocol with simulated raters: 505 sets, 2,525 samples, nine raters, Table 1."""
-    from wayscore.study.protocol import KINDS
-    from wayscore.study.protocol import reproduce as carry_out
+    from wayscore.study.protocol import KINDS, reproduce as carry_out
 
     with progress(3 * len(KINDS) + 1) as tell:
         made = carry_out(

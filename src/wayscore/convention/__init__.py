@@ -3,13 +3,4 @@
 from wayscore.convention.choices import CHOICES, PAPER, Convention
 from wayscore.convention.presets import CONVENTIONS, conventions, find_convention, read_signed, signed
 
-__all__ = [
-    "CHOICES",
-    "CONVENTIONS",
-    "PAPER",
-    "Convention",
-    "conventions",
-    "find_convention",
-    "read_signed",
-    "signed",
-]
+__all__ = ["CHOICES", "CONVENTIONS", "PAPER", "Convention", "conventions", "find_convention", "read_signed", "signed"]

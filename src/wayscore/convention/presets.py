@@ -47,12 +47,7 @@ _REVERIE = Convention(
 )
 _PRESETS = (
     PAPER,
-    replace(
-        PAPER,
-        name="r4r",
-        about="the paper authors' released scorer: nDTW, SDTW and CLS",
-        metrics=R4R_METRICS,
-    ),
+    replace(PAPER, name="r4r", about="the paper authors' released scorer: nDTW, SDTW and CLS", metrics=R4R_METRICS),
     replace(
         PAPER,
         name="r4r-hops",

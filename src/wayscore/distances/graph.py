@@ -142,12 +142,7 @@ class Graph(Distance):
     def from_connectivity(cls, scan: Connectivity) -> Graph:
         """Build the graph of one scan that was read."""
         return cls(
-            scan.nodes,
-            scan.sources,
-            scan.targets,
-            scan.lengths,
-            positions=scan.positions,
-            name=f"scan {scan.scan}",
+            scan.nodes, scan.sources, scan.targets, scan.lengths, positions=scan.positions, name=f"scan {scan.scan}"
         )
 
     def __len__(self) -> int:

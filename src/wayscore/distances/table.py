@@ -48,11 +48,7 @@ class Table(Distance):
         self._refuse(table, table < 0, "is negative; distances are not")
         self._refuse(table, np.eye(count, dtype=bool) & (table != 0), "should be 0, from a node to itself")
         if symmetric:
-            self._refuse(
-                table,
-                table != table.T,
-                "differs from the way back; pass symmetric=False if that is meant",
-            )
+            self._refuse(table, table != table.T, "differs from the way back; pass symmetric=False if that is meant")
         table.flags.writeable = False
         self.table = table
 

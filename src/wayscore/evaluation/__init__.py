@@ -26,17 +26,7 @@ _HOMES = {
 }
 """What is imported when it is first asked for: a score needs no comparison."""
 
-__all__ = [
-    "Comparison",
-    "Contrast",
-    "Findings",
-    "Result",
-    "compare",
-    "evaluate",
-    "load_result",
-    "pool",
-    "validate",
-]
+__all__ = ["Comparison", "Contrast", "Findings", "Result", "compare", "evaluate", "load_result", "pool", "validate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -336,10 +336,7 @@ def rank_examples(
         rows = [int(row) for row in order if wanted[row]][:top]
         return tuple(Example(str(episodes[row]), scenes[row], float(y[row]), float(x[row])) for row in rows)
 
-    return (
-        take(np.argsort(-gain, kind="stable"), gain > 0),
-        take(np.argsort(gain, kind="stable"), gain < 0),
-    )
+    return (take(np.argsort(-gain, kind="stable"), gain > 0), take(np.argsort(gain, kind="stable"), gain < 0))
 
 
 def _baseline(wanted: str | int | None, names: Sequence[str], runs: Sequence[Any]) -> int:

@@ -97,13 +97,7 @@ def _restricted(result: Result, rows: NDArray[np.int64], metrics: tuple[Metric, 
     kept = EpisodeTable(kept.facts, {symbol: kept[symbol] for symbol in symbols})
     settings = {key: value for key, value in result.settings.items() if key != "undefined"}
     cut = replace(
-        result,
-        metrics=metrics,
-        settings=settings,
-        episodes_scored=len(rows),
-        table=kept,
-        tally=None,
-        known=None,
+        result, metrics=metrics, settings=settings, episodes_scored=len(rows), table=kept, tally=None, known=None
     )
     if result.runs > 1:
         from wayscore.evaluation.agents import summarize

@@ -92,11 +92,7 @@ def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: st
 
 
 def figure_metrics(
-    table: Scores | Mapping[str, Scores],
-    *,
-    x: Sequence[str] = ("SR", "NE", "CLS"),
-    y: str = "nDTW",
-    caption: str = "",
+    table: Scores | Mapping[str, Scores], *, x: Sequence[str] = ("SR", "NE", "CLS"), y: str = "nDTW", caption: str = ""
 ) -> Figure:
     """Return a figure as wide as a page: one metric against each of several others."""
     with style():

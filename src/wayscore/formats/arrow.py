@@ -27,12 +27,7 @@ EXPECTED = 'a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z
 
 
 def from_arrow(
-    table: Any,
-    source: Source,
-    *,
-    first: int = 0,
-    row: int = 0,
-    labels: Mapping[str, Sequence[Any]] | None = None,
+    table: Any, source: Source, *, first: int = 0, row: int = 0, labels: Mapping[str, Sequence[Any]] | None = None
 ) -> EpisodeBatch:
     """Take the rows of an Arrow table or record batch; lists of codes and points are not copied.
 

@@ -19,21 +19,10 @@ import numpy as np
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError
-from wayscore.formats.arrow import EXPECTED as EXPECTED_RUN
-from wayscore.formats.arrow import from_arrow, reference_columns
+from wayscore.formats.arrow import EXPECTED as EXPECTED_RUN, from_arrow, reference_columns
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning, look
-from wayscore.formats.columns import (
-    FORMAT,
-    OPTIONS,
-    REFUSED,
-    Columns,
-    Places,
-    Points,
-    notes_of,
-    read_csv,
-    refuse_cell,
-)
+from wayscore.formats.columns import FORMAT, OPTIONS, REFUSED, Columns, Places, Points, notes_of, read_csv, refuse_cell
 from wayscore.formats.decoding import decode_each, place
 from wayscore.formats.faults import EMPTY_PATH, Fault, in_words
 from wayscore.formats.files import Source

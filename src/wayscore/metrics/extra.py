@@ -70,14 +70,7 @@ EXTRA: dict[str, Metric] = {
         ),
         Metric("PC", "Path Coverage", "up", (0, 1), "", "mean_r exp(-d(r, Q) / d_th)", Measured("coverage"), COVERAGE),
         Metric(
-            "LS",
-            "Length Score",
-            "up",
-            (0, 1),
-            "",
-            "PC PL(R) / (PC PL(R) + |PC PL(R) - PL(Q)|)",
-            length_score,
-            COVERAGE,
+            "LS", "Length Score", "up", (0, 1), "", "PC PL(R) / (PC PL(R) + |PC PL(R) - PL(Q)|)", length_score, COVERAGE
         ),
         Metric(
             "proximity",

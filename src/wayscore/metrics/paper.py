@@ -75,15 +75,7 @@ METRICS: dict[str, Metric] = {
         Metric("ONE", "Oracle Navigation Error", "down", (0, inf), "m", "min_q d(q, r_|R|)", Measured("closest")),
         Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", Measured("success")),
         Metric("OSR", "Oracle Success Rate", "up", (0, 1), "", "1[ONE <= d_th]", oracle_success),
-        Metric(
-            "AD",
-            "Average Deviation",
-            "down",
-            (0, inf),
-            "m",
-            "sum_q d(q, R) / |Q|",
-            Measured("mean_deviation"),
-        ),
+        Metric("AD", "Average Deviation", "down", (0, inf), "m", "sum_q d(q, R) / |Q|", Measured("mean_deviation")),
         Metric("MD", "Max Deviation", "down", (0, inf), "m", "max_q d(q, R)", Measured("max_deviation")),
         Metric(
             "SPL",
@@ -105,16 +97,7 @@ METRICS: dict[str, Metric] = {
             success_by_edits,
             EDITS,
         ),
-        Metric(
-            "CLS",
-            "Coverage weighted by Length Score",
-            "up",
-            (0, 1),
-            "",
-            "PC * LS",
-            coverage_by_length,
-            COVERAGE,
-        ),
+        Metric("CLS", "Coverage weighted by Length Score", "up", (0, 1), "", "PC * LS", coverage_by_length, COVERAGE),
         Metric(
             "DTW",
             "Dynamic Time Warping",
@@ -135,16 +118,7 @@ METRICS: dict[str, Metric] = {
             Measured("similarity"),
             WARPING,
         ),
-        Metric(
-            "SDTW",
-            "Success weighted by nDTW",
-            "up",
-            (0, 1),
-            "",
-            "SR * nDTW",
-            success_by_warping,
-            WARPING,
-        ),
+        Metric("SDTW", "Success weighted by nDTW", "up", (0, 1), "", "SR * nDTW", success_by_warping, WARPING),
     )
 }
 """Symbol -> metric: PL NE ONE SR OSR AD MD SPL SED CLS DTW nDTW SDTW."""

@@ -104,13 +104,7 @@ TRAJECTORY: dict[str, Metric] = {
             measure=frechet,
         ),
         Metric(
-            "Hausdorff",
-            "Hausdorff distance",
-            "down",
-            (0, inf),
-            "m",
-            "max(HausdorffQR, HausdorffRQ)",
-            measure=hausdorff,
+            "Hausdorff", "Hausdorff distance", "down", (0, inf), "m", "max(HausdorffQR, HausdorffRQ)", measure=hausdorff
         ),
         Metric(
             "HausdorffQR",

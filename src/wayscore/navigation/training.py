@@ -17,16 +17,7 @@ from torch import Tensor, nn
 from wayscore.errors import OptionError
 from wayscore.navigation.policy import Policy, Shape
 from wayscore.navigation.recipe import Recipe
-from wayscore.navigation.rollout import (
-    WORDS,
-    Choice,
-    Row,
-    evaluate,
-    heard,
-    load_checkpoint,
-    mirrored_words,
-    take_step,
-)
+from wayscore.navigation.rollout import WORDS, Choice, Row, evaluate, heard, load_checkpoint, mirrored_words, take_step
 from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.walking import FEATURES, Walkers

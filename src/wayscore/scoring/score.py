@@ -19,13 +19,7 @@ from wayscore.errors import OptionError, PathError, shortened
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import KNOWN
 from wayscore.paths import Paths, without_repeats
-from wayscore.scoring.encoding import (
-    check_list_of_paths,
-    check_pairing,
-    parts_by_number,
-    parts_by_scene,
-    parts_of_one,
-)
+from wayscore.scoring.encoding import check_list_of_paths, check_pairing, parts_by_number, parts_by_scene, parts_of_one
 from wayscore.scoring.measuring import Scoring
 from wayscore.scoring.parts import Part, PathSets, Recorded
 from wayscore.scoring.table import ScoreTable

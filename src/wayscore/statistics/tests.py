@@ -10,16 +10,7 @@ import numpy as np
 
 from wayscore.errors import OptionError
 from wayscore.statistics.bootstrap import PRODUCT_AT_ONCE, Labels, Rng, check_resampling, cluster_sums
-from wayscore.statistics.values import (
-    ROUNDING,
-    Floats,
-    Integers,
-    Values,
-    as_column,
-    as_pair,
-    differences,
-    whole_number,
-)
+from wayscore.statistics.values import ROUNDING, Floats, Integers, Values, as_column, as_pair, differences, whole_number
 
 Direction: TypeAlias = Literal["up", "down"]
 Key = TypeVar("Key", bound=Hashable)

@@ -18,10 +18,7 @@ from wayscore.study.rankings import Ranking
 
 METHODS: tuple[Method, ...] = get_args(Method)
 MAIN: dict[Kind, str] = {"UC": "nDTW", "SC": "SDTW"}
-RIVALS: dict[Kind, tuple[str, ...]] = {
-    "UC": ("PL", "NE", "ONE", "CLS", "AD", "MD"),
-    "SC": ("SR", "OSR", "SPL", "SED"),
-}
+RIVALS: dict[Kind, tuple[str, ...]] = {"UC": ("PL", "NE", "ONE", "CLS", "AD", "MD"), "SC": ("SR", "OSR", "SPL", "SED")}
 """What the paper compares in each of its studies, in the order of its Table 1."""
 DECIMALS = 9
 """Metrics and correlations that differ by less than a unit of this decimal are equal: sums of floats round."""

@@ -21,10 +21,7 @@ DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg",
 
 tables = sa.MetaData()
 facts = sa.Table(
-    "facts",
-    tables,
-    sa.Column("name", sa.String(40), primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
+    "facts", tables, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
 )
 raters = sa.Table(
     "raters",

@@ -16,16 +16,7 @@ import numpy as np
 from wayscore.errors import OptionError, did_you_mean
 from wayscore.study.assigning import assign, repeats_in
 from wayscore.study.files import read_study, study_bytes, write_study
-from wayscore.study.model import (
-    QUERIES,
-    QUESTION,
-    Assignment,
-    ComparisonSet,
-    Item,
-    Kind,
-    SceneMap,
-    Study,
-)
+from wayscore.study.model import QUERIES, QUESTION, Assignment, ComparisonSet, Item, Kind, SceneMap, Study
 from wayscore.study.sampling import (
     SAMPLERS,
     SUCCESSES,
@@ -117,16 +108,7 @@ def create(
         rng = np.random.default_rng([seed, number, *kind.encode()])
         called = f"{kind.lower()}-{number + 1:0{len(str(sets))}}"
         plain.append(
-            draw_set(
-                called,
-                scene,
-                made[scene],
-                rng,
-                kind=kind,
-                threshold=threshold,
-                sampler=sampler,
-                success=success,
-            )
+            draw_set(called, scene, made[scene], rng, kind=kind, threshold=threshold, sampler=sampler, success=success)
         )
     obvious = []
     for number in range(checks):

@@ -73,13 +73,7 @@ async def send_all(
     await asyncio.gather(
         *(
             answer_all(
-                links[one.rater],
-                one.rater,
-                one.items,
-                answers[one.rater],
-                tally=tally,
-                patience=patience,
-                think=think,
+                links[one.rater], one.rater, one.items, answers[one.rater], tally=tally, patience=patience, think=think
             )
             for one in study.assignments
         )

@@ -58,12 +58,7 @@ PAPER: Table1 = {
         Contest("AD", 254, 12),
         Contest("MD", 253, 12),
     ),
-    "SC": (
-        Contest("SR", 219, 16),
-        Contest("OSR", 220, 14),
-        Contest("SPL", 219, 17),
-        Contest("SED", 213, 26),
-    ),
+    "SC": (Contest("SR", 219, 16), Contest("OSR", 220, 14), Contest("SPL", 219, 17), Contest("SED", 213, 26)),
 }
 """The counts that the paper prints."""
 PAPER_P: dict[str, str] = dict(
@@ -124,10 +119,7 @@ def latex(table: Table1, *, above: str = "") -> str:
 
 
 def _rows(found: Sequence[Contest]) -> list[list[str]]:
-    return [
-        ["+/-", *(contest.counts for contest in found)],
-        ["sign test", *(p_text(contest.p) for contest in found)],
-    ]
+    return [["+/-", *(contest.counts for contest in found)], ["sign test", *(p_text(contest.p) for contest in found)]]
 
 
 def p_text(value: float | None) -> str:

@@ -99,11 +99,7 @@ def dtw(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dista
 
 
 def ndtw(
-    *unnamed: Any,
-    reference: Any = None,
-    query: Any = None,
-    distance: Distance | None = None,
-    threshold: float = 3.0,
+    *unnamed: Any, reference: Any = None, query: Any = None, distance: Distance | None = None, threshold: float = 3.0
 ) -> float:
     """Return nDTW(R, Q) = exp(-DTW(R, Q) / (|R| d_th)), between 0 and 1 (the paper's Eq. 2).
 
@@ -118,11 +114,7 @@ def ndtw(
 
 
 def sdtw(
-    *unnamed: Any,
-    reference: Any = None,
-    query: Any = None,
-    distance: Distance | None = None,
-    threshold: float = 3.0,
+    *unnamed: Any, reference: Any = None, query: Any = None, distance: Distance | None = None, threshold: float = 3.0
 ) -> float:
     """Return SDTW(R, Q): nDTW if the query ends within d_th of the reference's end, else 0 (Alg. 2).
 

@@ -535,10 +535,7 @@ def test_words_of_a_study_are_only_words(tmp_path: Path) -> None:
 
     content["name"] = content["question"] = evil
     content["scenes"] = {
-        spoilt(name): {
-            **scene,
-            "positions": {spoilt(node): place for node, place in scene["positions"].items()},
-        }
+        spoilt(name): {**scene, "positions": {spoilt(node): place for node, place in scene["positions"].items()}}
         for name, scene in content["scenes"].items()
     }
     for one in content["sets"]:

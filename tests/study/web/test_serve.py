@@ -19,8 +19,7 @@ from tests.study.web.client import Person, Reply
 from tests.study.web.servers import Server
 from wayscore.cli.app import app
 from wayscore.errors import MissingPackageError, OptionError
-from wayscore.study import protocol
-from wayscore.study import serve as serving
+from wayscore.study import protocol, serve as serving
 from wayscore.study.analysis import analyze
 from wayscore.study.design import create, write_study
 from wayscore.study.model import Study

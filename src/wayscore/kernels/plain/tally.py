@@ -18,13 +18,7 @@ AT_ONCE = 2**20
 
 
 def tally(
-    values: Floats,
-    units: Integers,
-    sums: Integers,
-    large: Integers,
-    lacking: Integers,
-    sizes: Integers,
-    least: Floats,
+    values: Floats, units: Integers, sums: Integers, large: Integers, lacking: Integers, sizes: Integers, least: Floats
 ) -> None:
     """Add floor(value 2^72) of each finite value to its unit's sum, and count and skip the others.
 

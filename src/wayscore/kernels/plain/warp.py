@@ -156,11 +156,7 @@ def advance_block(costs: Floats, lengths: NDArray[np.int64], rows: Floats, activ
 
 
 def advance_points(
-    references: Floats,
-    lengths: NDArray[np.int64],
-    rows: Floats,
-    places: Floats,
-    active: NDArray[np.uint8] | None,
+    references: Floats, lengths: NDArray[np.int64], rows: Floats, places: Floats, active: NDArray[np.uint8] | None
 ) -> None:
     """Take one more query step, places being points: distances first, then `advance_block`."""
     squares = np.zeros(references.shape[:2])

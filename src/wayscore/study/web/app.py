@@ -119,9 +119,7 @@ def create_app(site: Site) -> Starlette:
         Mount("/static", Static(directory=FOLDER / "static")),
     ]
     app = Starlette(
-        routes=routes,
-        middleware=[Middleware(SafeHeaders, secure=site.secure)],
-        exception_handlers=_handlers(site),
+        routes=routes, middleware=[Middleware(SafeHeaders, secure=site.secure)], exception_handlers=_handlers(site)
     )
     app.router.redirect_slashes = False
     return app

@@ -37,14 +37,7 @@ class Site:
     """
 
     def __init__(
-        self,
-        study: Study,
-        store: Store,
-        *,
-        secret: str,
-        url: str,
-        consent: Sequence[str] = (),
-        burst: float = 60,
+        self, study: Study, store: Store, *, secret: str, url: str, consent: Sequence[str] = (), burst: float = 60
     ) -> None:
         self.study = study
         self.store = store
