@@ -99,8 +99,8 @@ def test_runs() -> None:
 def test_clusters() -> None:
     asked = references(e1_0="abc", e1_1="abc", e2_0="xy")
     listed = list(asked.episodes.values())
-    assert choose_cluster("auto", listed) == "path"
-    assert choose_cluster("auto", listed[1:]) == "none"
+    assert choose_cluster("auto", asked) == "path"
+    assert choose_cluster("auto", references(e1_1="abc", e2_0="xy")) == "none"
     assert choose_cluster("auto", None) == "none"
     assert clusters_of(listed, "none") is None
     for by, numbers in (("path", [0, 0, 1]), ("scan", [0, 0, 1])):

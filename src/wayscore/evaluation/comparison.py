@@ -189,6 +189,7 @@ def compare(
         reader: settings of the references' reader.
         **options: further ones of `ws.evaluate`: convention, threshold, policies, cluster, seed, workers, ...
 
+    >>> import wayscore as ws
     >>> a, b = ({"1": ["x", "y"], "2": ["x"]}, {"1": ["x"], "2": ["x", "y"]})
     >>> truth = ws.References("mine", "table", {e: ws.Reference(e, "s", ["x", "y"], e) for e in "12"})
     >>> house = {"s": ws.Graph.from_edges([("x", "y")], [4.0])}

@@ -103,6 +103,7 @@ def evaluate(
         reader: settings of the references' reader.
         progress: called with what is going on, how many rows are done, and of how many.
 
+    >>> import wayscore as ws
     >>> house = {"s": ws.Graph.from_edges([("hall", "stairs"), ("stairs", "attic")], [2.0, 3.5])}
     >>> references = ws.References("mine", "table", {"1": ws.Reference("1", "s", ["hall", "stairs", "attic"], "1")})
     >>> evaluate({"1": ["hall", "stairs"]}, references, house, metrics="NE,nDTW")
