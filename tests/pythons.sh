@@ -8,7 +8,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-SELECTION="tests/kernels tests/distances/test_distances.py tests/metrics tests/scoring/test_scoring.py tests/episodes tests/evaluation/test_policies.py tests/evaluation/test_saved.py"
+SELECTION="tests/warping tests/distances/test_distances.py tests/metrics tests/scoring/test_scoring.py tests/episodes tests/evaluation/test_saved.py"
 VERSIONS="3.10 3.11 3.12 3.13"
 TOOLS="pytest>=8 hypothesis>=6.100 networkx>=3.2"
 AT_ONCE=2

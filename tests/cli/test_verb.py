@@ -127,7 +127,7 @@ def test_score_hands_on_what_was_given(evaluation: SimpleNamespace, monkeypatch:
         "cluster": "auto",
         "resamples": 10_000,
         "seed": 0,
-        "workers": 1,
+        "workers": None,
         "engine": "local",
         "scheduler": None,
         "chunk": 65_536,

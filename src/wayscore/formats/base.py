@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cache
 from typing import Any, Literal, Protocol, TypeAlias
 
 from wayscore.episodes.batch import EpisodeBatch
@@ -156,7 +155,6 @@ def _refusal(beginning: Beginning, kind: Kind, known: Mapping[str, Format]) -> s
     )
 
 
-@cache
 def _installed() -> dict[str, Format]:
     from importlib.metadata import entry_points
 
