@@ -13,7 +13,7 @@ VERSIONS="3.10 3.11 3.12 3.13"
 TOOLS="pytest>=8 hypothesis>=6.100 networkx>=3.2"
 AT_ONCE=2
 WORK=build/pythons
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_COMPILE=1 PIP_QUIET=1
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
 
 find_python() { # a shim on PATH may stand for a Python that is not there, and some cannot make environments: try them
     local python
@@ -63,14 +63,14 @@ try_one() { # a version and the name of its environment; prints one line, and ev
     log=$home.log about=$2
     exec 3>&1 >"$log" 2>&1
     trap 'code=$?; echo "$about: $(tail -n 1 "$log")$([ $code = 0 ] || echo "; see $log")" >&3; exit $code' EXIT
-    "$bin" -c "" || "$(find_python "$version")" -m venv --clear "$home"
+    "$bin" -c "" 2>/dev/null || "$(find_python "$version")" -m venv --clear "$home"
     if [ "$(cat "$home/content" 2>/dev/null)" != "$CONTENT" ]; then
-        "$bin" -m pip uninstall --yes wayscore
+        if [ -e "$home/content" ]; then "$bin" -m pip uninstall --yes wayscore; fi # or the same version would stay
         # shellcheck disable=SC2086
-        "$bin" -m pip install $TOOLS
+        "$bin" -m pip install --no-compile $TOOLS
         if [ "$about" = lowest ]; then pins=$(lowest "$bin"); fi
         # shellcheck disable=SC2086
-        "$bin" -m pip install "$WORK/$(kind "$version")"/*.whl $pins
+        "$bin" -m pip install --no-compile "$WORK/$(kind "$version")"/*.whl $pins
         echo "$CONTENT" >"$home/content"
     fi
     about="$about, $("$bin" -c "import platform as p, wayscore.kernels as k; print(p.python_version(), k.name)")"

@@ -37,6 +37,7 @@ def test_graph_distances_are_those_of_networkx_and_scipy(size: int, seed: int) -
     expected = np.array([[lengths[a].get(b, math.inf) for b in graph.nodes] for a in graph.nodes])
     np.testing.assert_allclose(graph.table, expected, rtol=1e-12)
     matrix = nx.to_scipy_sparse_array(other, nodelist=graph.nodes)
+    matrix.indices, matrix.indptr = (part.astype(np.int32) for part in (matrix.indices, matrix.indptr))
     np.testing.assert_allclose(graph.table, dijkstra(matrix, directed=directed), rtol=1e-12)
     if not directed:
         assert np.array_equal(graph.table, graph.table.T)

@@ -36,8 +36,8 @@ def scope(result: Result) -> str:
 
 def spread_words(results: Sequence[Result]) -> str:
     """Say what stands after ±; nothing where no agent has several runs."""
-    counts = {result.runs for result in results if result.runs > 1}
-    if not counts:
+    counts = {result.runs for result in results}
+    if counts == {1}:
         return ""
     return f"standard deviation over {counts.pop()} runs" if len(counts) == 1 else "standard deviation over runs"
 
