@@ -139,7 +139,7 @@ def test_differences_that_do_not_exist() -> None:
 def test_several_runs_of_one_agent_have_a_spread() -> None:
     agent = pool([result(), result(two="abc")], "agent")
     printed = everywhere([agent, result("other")])
-    assert "± standard deviation over 2 runs, with 95 % bootstrap intervals" in printed["text"]
+    assert "± standard deviation over runs, with 95 % bootstrap intervals" in printed["text"]
     assert "1.50 ± 0.71" not in printed["text"]
     for form, spread in {"text": "0.50 ± 0.71", "markdown": "0.50** ± 0.71", "latex": r"0.50} $\pm$ 0.71"}.items():
         assert spread in printed[form], form
