@@ -86,9 +86,9 @@ def _references(source: Source, records: list[Instance], path_type: str) -> Iter
     for number, record in enumerate(records):
         path = ([record.start_pano.pano] if record.start_pano else None) if withheld else _path(record, path_type)
         if not path:
-            lacking = "start_pano" if withheld else "planner_path" if record.planner_path is None else "player_path"
+            absent = "start_pano" if withheld else "planner_path" if record.planner_path is None else "player_path"
             raise FormatError(
-                f"{source}, record {number} (episode '{record.inst_idx}'): the field {lacking!r} is missing or empty; "
+                f"{source}, record {number} (episode '{record.inst_idx}'): the field {absent!r} is missing or empty; "
                 f"expected {EXPECTED}"
             )
         yield Reference(

@@ -126,12 +126,12 @@ class Table:
 
 def _fault_of(row: AnswerRow, path: Any, named: bool, carried: bool) -> Fault | None:
     """Return what is wrong with an answer of a table whose rows name episodes, or carry references."""
-    for field, lacking in (
+    for field, absent in (
         ("episode", named and row.episode is None),
         ("path", path is None),
         ("reference", carried and row.reference is None),
     ):
-        if lacking:
+        if absent:
             return Fault(f"the field {field!r} is missing", expected=EXPECTED_RUN)
     if not len(path):
         return Fault(EMPTY_PATH)

@@ -116,8 +116,8 @@ def _queries(
         name = _first(record, ids)
         steps = _first(record, walks)
         if name is msgspec.UNSET or steps is msgspec.UNSET:
-            lacking, named = (ids, None) if name is msgspec.UNSET else (walks, str(name))
-            missing = f"the field {lacking[0]!r} is missing"
+            absent, named = (ids, None) if name is msgspec.UNSET else (walks, str(name))
+            missing = f"the field {absent[0]!r} is missing"
             source.refuse(Fault(missing, place(number, source), named, expected=expected))
             continue
         try:

@@ -12,7 +12,7 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 HALF = np.uint64(32)
 LOWER = np.uint64(0xFFFFFFFF)
 DRAWS_AT_ONCE = 2**15
-"""Few enough that their arrays stay in the cache and are not asked of the system anew each time."""
+"""Few enough that their arrays stay in the cache and are not asked of the system each time."""
 
 
 def resample(seed: int, first: int, values: Floats, totals: Floats) -> None:
