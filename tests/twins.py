@@ -64,8 +64,9 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     yield "trace_block", (costs, top, left, n - 1, m - 1, cells.copy()), 0
     yield ("trace_block", (costs, *_borders(rng, n, m), int(rng.integers(n)), int(rng.integers(m)), cells.copy()), 0)
     radius = int(rng.integers(0, 5))
-    yield "fast_points", (R, Q, radius, cells.copy()), 0
-    yield "fast_table", (table, r, q, radius, cells.copy()), 0
+    for rule in (0, 1):
+        yield "fast_points", (R, Q, radius, rule, cells.copy()), 0
+        yield "fast_table", (table, r, q, radius, rule, cells.copy()), 0
     follower = R[np.sort(rng.integers(0, n, m))] + rng.normal(size=(m, k)) * rng.choice([0.0, 0.1, 1.0])
     yield "pruned_points", (R, follower, n * m), 0
     yield "pruned_points", (R, Q, n * m), 0

@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from tests import twins
+from tests.oracles import fast
 from wayscore.kernels import plain
 
 native = pytest.importorskip("wayscore.kernels._native", reason="the native kernels were not built")
@@ -52,6 +54,27 @@ def test_roots_are_correctly_rounded() -> None:
         assert left.tolist() == plain_left.tolist()
 
 
+@pytest.mark.parametrize("module", [native, plain], ids=["native", "numpy"])
+def test_the_compiled_rule_of_fast_dtw(module: ModuleType) -> None:
+    apart = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        n, m, k, radius = (int(rng.integers(1, most)) for most in (50, 50, 4, 4))
+        R, Q = (
+            rng.integers(-1, 2, (count, k)).cumsum(axis=0).astype(float)
+            if seed % 3  # steps on a grid: many ties
+            else rng.normal(size=(count, k)).cumsum(axis=0)
+            for count in (n, m)
+        )
+        expected, warping = fast.compiled(Q.tolist(), R.tolist(), radius)
+        cells = np.empty((n + m, 2), dtype=np.int64)
+        cost, count = module.fast_points(R, Q, radius, 1, cells)
+        assert cost == expected, f"seed {seed}"
+        assert cells[:count, ::-1].tolist() == [list(cell) for cell in warping], f"seed {seed}"
+        apart += cost != module.fast_points(R, Q, radius, 0, cells)[0]
+    assert apart > 5
+
+
 def test_every_native_kernel_has_a_twin_and_a_case() -> None:
     kernels = {name for name in dir(native) if not name.startswith("_") and callable(getattr(native, name))}
     assert kernels <= set(plain.__all__)
@@ -90,15 +113,17 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
         ("euclidean_block", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 3)))),
         ("all_pairs", (np.zeros((2, 3)), 1)),
         ("dijkstra", (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 5, -1, np.zeros(1))),
-        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), -1, np.zeros((9, 2), dtype=np.int64))),
-        ("fast_table", (np.zeros((1, 1)), np.zeros(3), np.zeros(3), 1, np.zeros((9, 2), dtype=np.int64))),
+        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), -1, 0, np.zeros((9, 2), dtype=np.int64))),
+        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), 1, 2, np.zeros((9, 2), dtype=np.int64))),
+        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), 1, np.zeros((9, 2), dtype=np.int64))),
+        ("fast_table", (np.zeros((1, 1)), np.zeros(3), np.zeros(3), 1, 0, np.zeros((9, 2), dtype=np.int64))),
         (
             "fast_table",
-            (np.zeros((2, 2)), np.full(3, 2, np.int32), np.zeros(3, np.int32), 1, np.zeros((9, 2), np.int64)),
+            (np.zeros((2, 2)), np.full(3, 2, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64)),
         ),
         (
             "fast_table",
-            (np.zeros((2, 2)), np.full(3, -1, np.int32), np.zeros(3, np.int32), 1, np.zeros((9, 2), np.int64)),
+            (np.zeros((2, 2)), np.full(3, -1, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64)),
         ),
         ("pruned_points", (np.zeros((2, 2)), np.zeros((2, 1)), 9)),
         ("advance_block", (np.zeros((1, 2)), np.ones(1, dtype=np.int64), np.zeros((1, 2)), None)),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
-from tests.oracles import paper
+from tests.oracles import fast, paper
 from wayscore import kernels
 from wayscore.warping import encoded
 
@@ -26,6 +26,12 @@ QUERY = [(0, 0), (1, 0), (2, 0), (3, 0)]
 def walks(seed: int, n: int, m: int | None = None, dimension: int = 3) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     return tuple(rng.normal(size=(count, dimension)).cumsum(axis=0) for count in (n, m or n))  # type: ignore[return-value]
+
+
+def grid_walks(seed: int, n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Walks by whole steps, where many warpings cost the same."""
+    rng = np.random.default_rng(seed)
+    return tuple(rng.integers(-1, 2, (count, 2)).cumsum(axis=0).astype(float) for count in (n, m))  # type: ignore[return-value]
 
 
 def tracking(seed: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -64,6 +70,7 @@ def test_where_no_way_exists() -> None:
     for found in (
         ws.align(reference="aab", query="cab", distance=islands),
         ws.fast_dtw(reference="aab", query="cab", distance=islands),
+        ws.fast_dtw(reference="aab", query="cab", distance=islands, build="compiled"),
     ):
         assert found.cost == math.inf
         check_warping(found.pairs, 3, 3)
@@ -136,12 +143,49 @@ def test_pruning_gives_up_where_it_does_not_pay() -> None:
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 31, 64, 200])
 @pytest.mark.parametrize("radius", [1, 2, 5])
 def test_fast_dtw_reproduces_the_fastdtw_package(n: int, radius: int) -> None:
-    fastdtw = pytest.importorskip("fastdtw").fastdtw
-    R, Q = walks(n, n, max(1, n - 7))
-    cost, path = fastdtw(R, Q, radius=radius, dist=math.dist)
-    found = ws.fast_dtw(reference=R, query=Q, radius=radius)
-    assert found.cost == pytest.approx(cost, rel=1e-12)
-    assert found.pairs.tolist() == [list(pair) for pair in path]
+    fastdtw = pytest.importorskip("fastdtw.fastdtw").fastdtw  # the pure Python one, compiled or not
+    for R, Q in (walks(n, n, max(1, n - 7)), grid_walks(n, n, max(1, n - 7))):
+        cost, path = fastdtw(Q, R, radius=radius, dist=fast.length)  # the query first, as evaluators call it
+        found = ws.fast_dtw(reference=R, query=Q, radius=radius)
+        assert found.cost == cost
+        assert found.pairs.tolist() == [[i, j] for j, i in path]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 31, 64, 200])
+@pytest.mark.parametrize("radius", [1, 2, 5])
+def test_fast_dtw_of_the_compiled_build(n: int, radius: int) -> None:
+    for R, Q in (walks(n, n, max(1, n - 7)), grid_walks(n, n, max(1, n - 7))):
+        cost, path = fast.compiled(Q.tolist(), R.tolist(), radius)
+        found = ws.fast_dtw(reference=R, query=Q, radius=radius, build="compiled")
+        assert found.cost == cost
+        assert found.pairs.tolist() == [[i, j] for j, i in path]
+
+
+def test_the_builds_of_fastdtw_and_the_order_of_paths_make_a_difference() -> None:
+    apart = swapped = 0
+    for seed in range(50):
+        R, Q = grid_walks(seed, 60, 45)
+        python, compiled = (ws.fast_dtw(reference=R, query=Q, build=build).cost for build in ("python", "compiled"))
+        apart += python != compiled
+        swapped += compiled != ws.fast_dtw(reference=Q, query=R, build="compiled").cost
+        assert min(python, compiled) >= ws.dtw(reference=R, query=Q) * (1 - 1e-12)
+    assert apart > 3
+    assert swapped > 3
+
+
+@pytest.mark.parametrize("build", ["python", "compiled"])
+def test_fast_dtw_where_ways_there_and_back_differ(build: str) -> None:
+    rng = np.random.default_rng(2)
+    there = rng.integers(1, 9, (20, 20)).astype(float)
+    np.fill_diagonal(there, 0)
+    one_way = ws.Table(there, range(20), symmetric=False)
+    R, Q = (rng.integers(0, 20, count).tolist() for count in (33, 26))
+    found = ws.fast_dtw(reference=R, query=Q, distance=one_way, build=build)
+    called = ws.Function(lambda a, b: there[a, b], symmetric=False)
+    by_function = ws.fast_dtw(reference=R, query=Q, distance=called, build=build)
+    assert found.cost == by_function.cost == sum(there[R[i], Q[j]] for i, j in found.pairs)
+    assert found.pairs.tolist() == by_function.pairs.tolist()
+    check_warping(found.pairs, 33, 26)
 
 
 def test_fast_dtw_is_nearly_exact() -> None:
@@ -199,6 +243,17 @@ def test_fast_dtw_radius_zero_and_odd_lengths() -> None:
 def test_a_radius_is_a_whole_number(radius: object) -> None:
     with pytest.raises(ws.OptionError, match="radius must be a whole number"):
         ws.fast_dtw(reference=[[0.0]], query=[[0.0]], radius=radius)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("build", ["Python", "cython", "", None, 1, ["python"]])
+def test_a_build_is_one_of_two(build: object) -> None:
+    with pytest.raises(ws.OptionError, match='build must be "python" or "compiled", got'):
+        ws.fast_dtw(reference=[[0.0]], query=[[0.0]], build=build)  # type: ignore[arg-type]
+
+
+def test_the_compiled_build_needs_a_radius() -> None:
+    with pytest.raises(ws.OptionError, match='build "compiled" needs a radius of 1 or more'):
+        ws.fast_dtw(reference=[[0.0]], query=[[0.0]], radius=0, build="compiled")
 
 
 @pytest.mark.parametrize("threshold", [0, -3.0, math.nan, math.inf, "3", None, True])

@@ -156,13 +156,22 @@ def align(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dis
 
 
 def fast_dtw(
-    *unnamed: Any, reference: Any = None, query: Any = None, distance: Distance | None = None, radius: int = 1
+    *unnamed: Any,
+    reference: Any = None,
+    query: Any = None,
+    distance: Distance | None = None,
+    radius: int = 1,
+    build: str = "python",
 ) -> Alignment:
     """Return a nearly optimal warping in linear time and memory (FastDTW, Salvador and Chan).
 
     Halves both paths again and again, warps the shortest exactly, and refines within `radius` cells of the
     coarser warping. Points are averaged; nodes, which have no average, are sampled, as the paper says, so only real
     nodes are ever compared. A larger radius is slower and closer to `dtw`.
+
+    The `fastdtw` package exists in two builds, which break ties differently and see slightly different windows:
+    `build` "python" gives the results of its pure Python code, "compiled" those of its extension (radius 1 or more;
+    it crashes with 0), each called with the query first, as evaluators do. The order matters to both.
 
     >>> fast_dtw(reference=[[0.0], [1.0], [2.0]], query=[[0.0], [2.0]], radius=1).cost
     1.0
@@ -171,8 +180,12 @@ def fast_dtw(
         raise _by_name("fast_dtw")
     if not isinstance(radius, int | np.integer) or isinstance(radius, bool) or radius < 0:
         raise OptionError(f"radius must be a whole number of cells, 0 or more, got {shortened(radius)}")
+    if not isinstance(build, str) or build not in ("python", "compiled"):
+        raise OptionError(f'build must be "python" or "compiled", got {shortened(build)}')
+    if build == "compiled" and radius == 0:
+        raise OptionError('build "compiled" needs a radius of 1 or more: with 0 that build of fastdtw has no result')
     R, Q, distance = encode_pair(reference, query, distance)
-    return Alignment(*fast_warping(R, Q, distance, int(radius)), R, Q, distance)
+    return Alignment(*fast_warping(R, Q, distance, int(radius), build == "compiled"), R, Q, distance)
 
 
 def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[Places, Places, Distance]:

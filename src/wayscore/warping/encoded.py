@@ -38,21 +38,26 @@ def dtw_value(R: Places, Q: Places, distance: Distance) -> float:
     return float(rows[-1][-1])
 
 
-def fast_cost(R: Places, Q: Places, distance: Distance) -> float:
+def fast_cost(R: Places, Q: Places, distance: Distance, compiled: bool = False) -> float:
     """Return the cost of FastDTW of radius 1 between two encoded paths."""
-    return fast_warping(R, Q, distance, 1)[0]
+    return fast_warping(R, Q, distance, 1, compiled)[0]
 
 
-def fast_warping(R: Places, Q: Places, distance: Distance, radius: int) -> tuple[float, NDArray[np.int64]]:
-    """Return the cost and the (k, 2) pairs of FastDTW between two encoded paths."""
+def fast_warping(
+    R: Places, Q: Places, distance: Distance, radius: int, compiled: bool = False
+) -> tuple[float, NDArray[np.int64]]:
+    """Return the cost and the (k, 2) pairs of FastDTW between two encoded paths.
+
+    They are those of the `fastdtw` package, given the query first: of its pure Python build or of its compiled one.
+    """
     cells = np.empty((len(R) + len(Q), 2), dtype=np.int64)
     radius = min(radius, len(R) + len(Q))
     if distance.is_straight:
-        cost, count = kernels.fast_points(R, Q, radius, cells)
+        cost, count = kernels.fast_points(R, Q, radius, int(compiled), cells)
     elif distance.table is not None:
-        cost, count = kernels.fast_table(distance.table, R, Q, radius, cells)
+        cost, count = kernels.fast_table(distance.table, R, Q, radius, int(compiled), cells)
     else:
-        cost, count = kernels.fast_warp(R, Q, distance.pairs, radius, cells)
+        cost, count = kernels.fast_warp(R, Q, distance.pairs, radius, int(compiled), cells)
     check_overflow(cost, Q, distance)
     return cost, cells[:count].copy()
 

@@ -1,11 +1,20 @@
 /* FastDTW (Salvador and Chan): warp halves of the paths first, then only look near that warping.
  *
  * Points are averaged in pairs; nodes of a graph, which have no average, are sampled (every second one), as the
- * paper says. Ties prefer the reference's step, then the query's, then the diagonal, compared after the local
- * distance is added, and windows are cut as the widely used `fastdtw` package cuts them, so that scores made
- * with that package are reproduced. */
+ * paper says. Ties and windows are those of the widely used `fastdtw` package, so that scores made with it are
+ * reproduced. Evaluators give it the agent's path first: rows are the query's. Its two builds differ:
+ *
+ *                                  PYTHON                             COMPILED
+ *   ties prefer                    query's step, reference's, both    both, reference's step, query's
+ *   costs are compared             with the local distance            before it is added
+ *   a step of both                 from any cell of the row above     not past the last column of the row above
+ *   last of an odd number of rows  window of a row further on         window of the row above
+ *
+ * With radius 0 the first fails on odd lengths (windows are mended here), the second crashes (costs are infinite). */
 #include "native.h"
 #include "warp.h"
+
+typedef enum { PYTHON, COMPILED } Rule;
 
 typedef struct {
     int dimension; /* 0: codes into a table */
@@ -55,14 +64,15 @@ typedef struct {
 
 /* What may be matched at this level, given the warping (`cells`, `count` of them) of the halved paths. */
 static void widen(Window window, int64_t n, int64_t m, const int64_t *cells, int64_t count, int64_t half_rows,
-                  int64_t radius, int64_t *first, int64_t *last) {
+                  int64_t radius, Rule rule, int64_t *first, int64_t *last) {
     for (int64_t c = 0; c < count; c++) { /* cells are in order: the first column of a row comes first */
         int64_t row = cells[2 * c];
         if (c == 0 || cells[2 * c - 2] != row) first[row] = cells[2 * c + 1];
         last[row] = cells[2 * c + 1];
     }
     for (int64_t i = 0; i < n; i++) {
-        int64_t from = i / 2 - radius, to = i / 2 + radius;
+        int64_t half = rule == COMPILED && i / 2 == half_rows ? half_rows - 1 : i / 2;
+        int64_t from = half - radius, to = half + radius;
         from = from < 0 ? 0 : from >= half_rows ? half_rows - 1 : from;
         to = to >= half_rows ? half_rows - 1 : to;
         int64_t low = 2 * (first[from] - radius), high = 2 * (last[to] + radius) + 1;
@@ -72,11 +82,11 @@ static void widen(Window window, int64_t n, int64_t m, const int64_t *cells, int
     window.high[n - 1] = m - 1; /* radius 0 and an odd number of columns would leave the last one out */
 }
 
-/* C inside the window, and the warping found there, first cell first. Returns its number of cells, 0 when
- * memory runs out. */
-static int64_t warp_window(const Space *space, const Level *r, const Level *q, Window window, double *cost,
+/* C inside the window, and the warping found there, first cell (of the query, of the reference) first. Returns its
+ * number of cells, 0 when memory runs out. */
+static int64_t warp_window(const Space *space, const Level *r, const Level *q, Window window, Rule rule, double *cost,
                            int64_t *cells) {
-    const int64_t n = r->count, m = q->count;
+    const int64_t n = q->count, m = r->count;
     int64_t total = 0, count = 0;
     for (int64_t i = 0; i < n; i++) total += window.high[i] - window.low[i] + 1;
     uint8_t *steps = malloc((size_t)total);
@@ -91,11 +101,21 @@ static int64_t warp_window(const Space *space, const Level *r, const Level *q, W
         starts[i] = at;
         for (int64_t j = low; j <= high; j++) {
             double north = i && j < filled ? row[j + 1] : INFINITY;
-            double distance = local_distance(space, r, i, q, j);
-            double best = north + distance, by_west = west + distance, by_corner = corner + distance;
+            double distance = local_distance(space, r, j, q, i), best;
             uint8_t step = 0;
-            if (by_west < best) best = by_west, step = 1;
-            if (by_corner < best) best = by_corner, step = 2;
+            if (rule == PYTHON) {
+                double by_west = west + distance, by_corner = corner + distance;
+                best = north + distance;
+                if (by_west < best) best = by_west, step = 1;
+                if (by_corner < best) best = by_corner, step = 2;
+            } else {
+                if (j && j >= filled) corner = INFINITY; /* past the row above, whose last cell it does not see */
+                best = north;
+                if (west <= best) best = west, step = 1;
+                if (corner <= best) best = corner, step = 2;
+                if (best == INFINITY) step = 0; /* no way leads here: nor does a step of both */
+                best += distance;
+            }
             steps[at++] = step;
             corner = north;
             west = best;
@@ -131,10 +151,11 @@ end:
 }
 
 /* The whole of FastDTW; `cells` has room for n + m pairs. Returns their number, 0 when memory runs out. */
-static int64_t fast(const Space *space, Level reference, Level query, int64_t radius, double *cost, int64_t *cells) {
+static int64_t fast(const Space *space, Level reference, Level query, int64_t radius, Rule rule, double *cost,
+                    int64_t *cells) {
     Level r[64], q[64];
     int levels = 1;
-    int64_t count = 0, n = reference.count;
+    int64_t count = 0, n = query.count;
     int64_t *rows = malloc(sizeof(int64_t) * (size_t)(4 * n));
     r[0] = reference;
     q[0] = query;
@@ -149,15 +170,16 @@ static int64_t fast(const Space *space, Level reference, Level query, int64_t ra
     }
     Window window = {rows, rows + n};
     for (int level = levels - 1; level >= 0; level--) {
-        const int64_t here = r[level].count;
+        const int64_t here = q[level].count;
         if (level == levels - 1)
             for (int64_t i = 0; i < here; i++) {
                 window.low[i] = 0;
-                window.high[i] = q[level].count - 1;
+                window.high[i] = r[level].count - 1;
             }
         else
-            widen(window, here, q[level].count, cells, count, r[level + 1].count, radius, rows + 2 * n, rows + 3 * n);
-        count = warp_window(space, &r[level], &q[level], window, cost, cells);
+            widen(window, here, r[level].count, cells, count, q[level + 1].count, radius, rule, rows + 2 * n,
+                  rows + 3 * n);
+        count = warp_window(space, &r[level], &q[level], window, rule, cost, cells);
         if (!count) break;
     }
 end:
@@ -171,60 +193,71 @@ end:
 
 double fast_upper_bound(int dimension, const double *reference, int64_t n, const double *query, int64_t m) {
     Space space = {dimension, NULL, 0};
+    Level r = {reference, NULL, n, NULL}, q = {query, NULL, m, NULL};
     double cost = -1.0;
     int64_t *cells = malloc(sizeof(int64_t) * 2 * (size_t)(n + m));
-    if (cells && !fast(&space, (Level){reference, NULL, n, NULL}, (Level){query, NULL, m, NULL}, 1, &cost, cells)) cost = -1.0;
+    if (cells && !fast(&space, r, q, 1, PYTHON, &cost, cells)) cost = -1.0;
     free(cells);
     return cost;
 }
 
-static PyObject *run_fast(const Space *space, Level r, Level q, int64_t radius, Array *cells) {
+static PyObject *run_fast(const Space *space, Level r, Level q, int64_t radius, int64_t rule, Array *cells) {
     if (r.count < 1 || q.count < 1 || radius < 0 || LENGTH(*cells, 0) < r.count + q.count || LENGTH(*cells, 1) != 2) {
         PyErr_SetString(PyExc_ValueError, "fast: shapes do not fit");
         return NULL;
     }
+    if (rule != PYTHON && rule != COMPILED) {
+        PyErr_SetString(PyExc_ValueError, "fast: the rule is 0 or 1");
+        return NULL;
+    }
     double cost = 0.0;
     PyThreadState *state = PyEval_SaveThread();
-    int64_t count = fast(space, r, q, radius, &cost, INTS64(*cells));
+    int64_t count = fast(space, r, q, radius, (Rule)rule, &cost, INTS64(*cells));
+    for (int64_t c = 0; c < count; c++) { /* the reference's places come first for callers */
+        int64_t *cell = INTS64(*cells) + 2 * c, row = cell[0];
+        cell[0] = cell[1];
+        cell[1] = row;
+    }
     PyEval_RestoreThread(state);
     if (!count) return PyErr_NoMemory();
     return Py_BuildValue("(dL)", cost, (long long)count);
 }
 
-/* fast_points(reference, query, radius, cells) -> (cost, count) */
+/* fast_points(reference, query, radius, rule, cells) -> (cost, count) */
 KERNEL(kernel_fast_points) {
     (void)self;
     Array arrays[3] = {{.held = 0}};
-    int64_t radius;
+    int64_t radius, rule;
     PyObject *result = NULL;
-    if (need_arguments("fast_points", nargs, 4) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
+    if (need_arguments("fast_points", nargs, 5) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
         take_array(args[1], &arrays[1], 'd', 2, 0, 0) && take_count(args[2], &radius) &&
-        take_array(args[3], &arrays[2], 'l', 2, 1, 0)) {
+        take_count(args[3], &rule) && take_array(args[4], &arrays[2], 'l', 2, 1, 0)) {
         if (LENGTH(arrays[0], 1) < 1 || LENGTH(arrays[0], 1) != LENGTH(arrays[1], 1))
             PyErr_SetString(PyExc_ValueError, "both paths need points of one dimension");
         else {
             Space space = {(int)LENGTH(arrays[0], 1), NULL, 0};
             result = run_fast(&space, (Level){DOUBLES(arrays[0]), NULL, LENGTH(arrays[0], 0), NULL},
-                              (Level){DOUBLES(arrays[1]), NULL, LENGTH(arrays[1], 0), NULL}, radius, &arrays[2]);
+                              (Level){DOUBLES(arrays[1]), NULL, LENGTH(arrays[1], 0), NULL}, radius, rule, &arrays[2]);
         }
     }
     drop_arrays(arrays, 3);
     return result;
 }
 
-/* fast_table(table, reference, query, radius, cells) -> (cost, count) */
+/* fast_table(table, reference, query, radius, rule, cells) -> (cost, count) */
 KERNEL(kernel_fast_table) {
     (void)self;
     Array arrays[4] = {{.held = 0}};
-    int64_t radius;
+    int64_t radius, rule;
     PyObject *result = NULL;
-    if (need_arguments("fast_table", nargs, 5) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
+    if (need_arguments("fast_table", nargs, 6) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
         take_array(args[1], &arrays[1], 'i', 1, 0, 0) && take_array(args[2], &arrays[2], 'i', 1, 0, 0) &&
-        take_count(args[3], &radius) && take_array(args[4], &arrays[3], 'l', 2, 1, 0) &&
-        check_codes(&arrays[1], &arrays[0]) && check_codes(&arrays[2], &arrays[0])) {
+        take_count(args[3], &radius) && take_count(args[4], &rule) &&
+        take_array(args[5], &arrays[3], 'l', 2, 1, 0) && check_codes(&arrays[1], &arrays[0]) &&
+        check_codes(&arrays[2], &arrays[0])) {
         Space space = {0, DOUBLES(arrays[0]), LENGTH(arrays[0], 1)};
         result = run_fast(&space, (Level){NULL, INTS32(arrays[1]), LENGTH(arrays[1], 0), NULL},
-                          (Level){NULL, INTS32(arrays[2]), LENGTH(arrays[2], 0), NULL}, radius, &arrays[3]);
+                          (Level){NULL, INTS32(arrays[2]), LENGTH(arrays[2], 0), NULL}, radius, rule, &arrays[3]);
     }
     drop_arrays(arrays, 4);
     return result;

@@ -1,8 +1,16 @@
 """FastDTW (Salvador and Chan): warp halves of the paths first, then only look near that warping.
 
 Points are averaged in pairs; nodes, which have no average, are sampled (every second one), as the paper says.
-Ties prefer the reference's step, then the query's, then the diagonal, compared after the local distance is
-added, and windows are cut as the widely used `fastdtw` package cuts them, so that its scores are reproduced.
+Ties and windows are those of the widely used `fastdtw` package, so that its scores are reproduced. Evaluators give
+it the agent's path first: rows are the query's. Its two builds differ (`rule` says which):
+
+                                 PYTHON                           COMPILED
+  ties prefer                    query's step, reference's, both  both, reference's step, query's
+  costs are compared             with the local distance          before it is added
+  a step of both                 from any cell of the row above   not past the last column of the row above
+  last of an odd number of rows  window of a row further on       window of the row above
+
+With radius 0 the first fails on odd lengths (windows are mended here), the second crashes (costs are infinite).
 """
 
 from __future__ import annotations
@@ -16,9 +24,12 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Cells = NDArray[np.int64]
 Places = NDArray[Any]
+Pairs = Callable[[Places, Places], Floats]
+
+PYTHON, COMPILED = 0, 1
 
 
-def fast_points(reference: Floats, query: Floats, radius: int, cells: Cells) -> tuple[float, int]:
+def fast_points(reference: Floats, query: Floats, radius: int, rule: int, cells: Cells) -> tuple[float, int]:
     """FastDTW of two paths of points; `cells` receives the warping."""
 
     def pairs(a: Floats, b: Floats) -> Floats:
@@ -29,33 +40,33 @@ def fast_points(reference: Floats, query: Floats, radius: int, cells: Cells) -> 
                 squares += difference * difference
         return np.sqrt(squares)
 
-    return fast_warp(reference, query, pairs, radius, cells)
+    return fast_warp(reference, query, pairs, radius, rule, cells)
 
 
-def fast_table(table: Floats, reference: Places, query: Places, radius: int, cells: Cells) -> tuple[float, int]:
+def fast_table(
+    table: Floats, reference: Places, query: Places, radius: int, rule: int, cells: Cells
+) -> tuple[float, int]:
     """FastDTW of two paths of codes, with their distances in a table."""
-    return fast_warp(reference, query, lambda a, b: table[a, b], radius, cells)
+    return fast_warp(reference, query, lambda a, b: table[a, b], radius, rule, cells)
 
 
 def fast_warp(
-    reference: Places, query: Places, pairs: Callable[[Places, Places], Floats], radius: int, cells: Cells
+    reference: Places, query: Places, pairs: Pairs, radius: int, rule: int, cells: Cells
 ) -> tuple[float, int]:
     """FastDTW with any distance: `pairs(a, b)` gives it for places standing in the same position."""
-    cost, warping = _level(reference, query, pairs, radius)
-    cells[: len(warping)] = warping
+    cost, warping = _level(reference, query, pairs, radius, rule)
+    cells[: len(warping)] = warping[:, ::-1]  # the reference's places come first for callers
     return cost, len(warping)
 
 
-def _level(
-    reference: Places, query: Places, pairs: Callable[[Places, Places], Floats], radius: int
-) -> tuple[float, Cells]:
-    n, m = len(reference), len(query)
+def _level(reference: Places, query: Places, pairs: Pairs, radius: int, rule: int) -> tuple[float, Cells]:
+    n, m = len(query), len(reference)
     if n < radius + 2 or m < radius + 2:
         low, high = np.zeros(n, dtype=np.int64), np.full(n, m - 1)
     else:
-        _, coarse = _level(_halve(reference), _halve(query), pairs, radius)
-        low, high = _widen(coarse, n, m, radius)
-    return _warp_window(reference, query, pairs, low, high)
+        _, coarse = _level(_halve(reference), _halve(query), pairs, radius, rule)
+        low, high = _widen(coarse, n, m, radius, rule)
+    return _warp_window(reference, query, pairs, low, high, rule)
 
 
 def _halve(path: Places) -> Places:
@@ -65,13 +76,15 @@ def _halve(path: Places) -> Places:
     return np.asarray((path[0:even:2] + path[1:even:2]) / 2)
 
 
-def _widen(coarse: Cells, n: int, m: int, radius: int) -> tuple[Cells, Cells]:
+def _widen(coarse: Cells, n: int, m: int, radius: int, rule: int) -> tuple[Cells, Cells]:
     """Return the columns that each row may be matched with, given the warping of the halved paths."""
     rows = n // 2
     first, last = np.full(rows, m), np.zeros(rows, dtype=np.int64)
     np.minimum.at(first, coarse[:, 0], coarse[:, 1])
     np.maximum.at(last, coarse[:, 0], coarse[:, 1])
     half = np.arange(n) // 2
+    if rule == COMPILED:
+        half = np.minimum(half, rows - 1)
     low = np.maximum(2 * (first[np.clip(half - radius, 0, rows - 1)] - radius), 0)
     high = np.minimum(2 * (last[np.clip(half + radius, 0, rows - 1)] + radius) + 1, m - 1)
     high[-1] = m - 1  # radius 0 and an odd number of columns would leave the last one out
@@ -79,13 +92,14 @@ def _widen(coarse: Cells, n: int, m: int, radius: int) -> tuple[Cells, Cells]:
 
 
 def _warp_window(
-    reference: Places, query: Places, pairs: Callable[[Places, Places], Floats], low: Cells, high: Cells
+    reference: Places, query: Places, pairs: Pairs, low: Cells, high: Cells, rule: int
 ) -> tuple[float, Cells]:
+    """Return the cost and the warping found in the window, as places of the query and the reference."""
     widths = high - low + 1
     starts = np.concatenate(([0], np.cumsum(widths)))
     row_of = np.repeat(np.arange(len(low)), widths)
     column_of = np.arange(starts[-1]) - np.repeat(starts[:-1] - low, widths)
-    costs = pairs(reference[row_of], query[column_of]).tolist()
+    costs = pairs(reference[column_of], query[row_of]).tolist()
     steps = np.empty(len(costs), dtype=np.uint8)
     infinity = float("inf")
     above: dict[int, float] = {-1: 0.0}
@@ -95,16 +109,29 @@ def _warp_window(
         west = infinity
         for j in range(start, stop + 1):
             distance = costs[at]
-            best, step = above.get(j, infinity) + distance, 0
-            if west + distance < best:
-                best, step = west + distance, 1
-            if above.get(j - 1, infinity) + distance < best:
-                best, step = above.get(j - 1, infinity) + distance, 2
+            north, corner = above.get(j, infinity), above.get(j - 1, infinity)
+            if rule == PYTHON:
+                best, step = north + distance, 0
+                if west + distance < best:
+                    best, step = west + distance, 1
+                if corner + distance < best:
+                    best, step = corner + distance, 2
+            else:
+                if j and j not in above:  # past the row above, whose last cell it does not see
+                    corner = infinity
+                best, step = north, 0
+                if west <= best:
+                    best, step = west, 1
+                if corner <= best:
+                    best, step = corner, 2
+                if best == infinity:  # no way leads here: nor does a step of both
+                    step = 0
+                best += distance
             here[j] = west = best
             steps[at] = step
             at += 1
         above = here
-    i, j = len(low) - 1, len(query) - 1
+    i, j = len(low) - 1, len(reference) - 1
     warping = []
     while True:
         warping.append((i, j))
@@ -118,4 +145,4 @@ def _warp_window(
         elif step == 0 and j > high[i - 1]:
             step = 1 if j > low[i] else 2
         i, j = i - (step != 1), j - (step != 0)
-    return above[len(query) - 1], np.array(warping[::-1], dtype=np.int64)
+    return above[len(reference) - 1], np.array(warping[::-1], dtype=np.int64)
