@@ -17,6 +17,8 @@ from wayscore.errors import PathError, shortened
 Offsets: TypeAlias = NDArray[np.int64]
 Role: TypeAlias = str | Callable[[int], str]
 """What errors call path number i: "query" (it becomes "query i"), or a function of i."""
+UP_AXIS = 2
+"""The coordinate that points up, where nothing else is said."""
 LARGEST = 1e150
 """The largest coordinate: squares of larger ones, or of their differences, overflow."""
 
@@ -144,6 +146,25 @@ def as_lists(paths: Paths) -> Sequence[Any]:
     return list(paths)
 
 
+def in_plane(points: NDArray[np.float64], up_axis: int | None = None) -> NDArray[np.float64]:
+    """Return points in space without the coordinate that points up (by default z); points in the plane as they are.
+
+    >>> in_plane(np.array([[1.0, 2.0, 3.0]]), up_axis=1).tolist()
+    [[1.0, 3.0]]
+    """
+    up = UP_AXIS if up_axis is None else up_axis
+    return points if points.shape[1] < 3 else np.ascontiguousarray(np.delete(points, up, axis=1))
+
+
+def axis_name(up_axis: int | None) -> str:
+    """Return what signatures call the coordinate that points up.
+
+    >>> axis_name(None), axis_name(1)
+    ('z', 'y')
+    """
+    return "xyz"[UP_AXIS if up_axis is None else up_axis]
+
+
 def without_repeats(paths: Paths) -> Paths:
     """Return paths without the nodes or points that repeat the one before them.
 
@@ -159,10 +180,21 @@ def without_repeats(paths: Paths) -> Paths:
     return [_changing(path) for path in paths]
 
 
+def changes(path: Any) -> NDArray[np.bool_]:
+    """Return which nodes or points of a path differ from the one before; the first does.
+
+    >>> changes(["a", "a", "b"]).tolist()
+    [True, False, True]
+    """
+    if isinstance(path, np.ndarray) and path.ndim == 2:
+        return np.append(True, _differ(path[1:], path[:-1]))
+    return np.array([step == 0 or not np.all(node == path[step - 1]) for step, node in enumerate(path)], dtype=bool)
+
+
 def _changing(path: Any) -> Any:
     if isinstance(path, np.ndarray) and path.ndim == 2:
-        return path[np.append(True, _differ(path[1:], path[:-1]))] if len(path) else path
-    return [node for step, node in enumerate(path) if step == 0 or not np.all(node == path[step - 1])]
+        return path[changes(path)] if len(path) else path
+    return [node for node, kept in zip(path, changes(path).tolist(), strict=True) if kept]
 
 
 def _differ(a: Any, b: Any) -> Any:

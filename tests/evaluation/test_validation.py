@@ -201,7 +201,7 @@ def test_both_conventions_and_every_single_choice() -> None:
     # e3 ends 3 m from its goal: exactly the threshold. e1 takes the reference's own 3 m.
     paper, envdrop = find_convention("paper"), find_convention("envdrop")
     found = effects(run(e1="abc", e2="xy", e3="abc"), ASKED, envdrop, paper, graphs=GRAPHS, metrics="SR,SPL")
-    assert set(found.choices) == {"comparison", "spl_floor", "spl_at_goal"}
+    assert set(found.choices) == {"comparison", "spl_floor", "unknown", "duplicate"}
     assert found.first["SR"] == pytest.approx(found.choices["comparison"]["SR"])
     assert found.second["SR"] == found.choices["spl_floor"]["SR"]
     assert [label for label, _ in found.rows()] == [
@@ -209,7 +209,8 @@ def test_both_conventions_and_every_single_choice() -> None:
         "paper",
         "paper, but comparison as envdrop",
         "paper, but spl_floor as envdrop",
-        "paper, but spl_at_goal as envdrop",
+        "paper, but unknown as envdrop",
+        "paper, but duplicate as envdrop",
     ]
     assert [metric.symbol for metric in found.metrics] == ["SR", "SPL"]
 
@@ -218,4 +219,4 @@ def test_metrics_are_those_that_either_prints() -> None:
     found = effects(
         run(e1="abc", e2="xy", e3="ab"), ASKED, find_convention("r2r"), find_convention("r4r"), graphs=GRAPHS
     )
-    assert [m.symbol for m in found.metrics] == ["PL", "NE", "ONE", "SR", "OSR", "SPL", "CLS", "DTW", "nDTW", "SDTW"]
+    assert [m.symbol for m in found.metrics] == ["PL", "NE", "SR", "OSR", "SPL", "CLS", "DTW", "nDTW", "SDTW"]

@@ -48,9 +48,9 @@ def pairs_of(packed: list[Any]) -> list[list[int]]:
     return cells
 
 
-def alone(reference: Reference, query: Any, distance: Any = None, form: str = "r2r", **options: Any) -> Result:
+def alone(reference: Reference, query: Any, distance: Any = None, up_axis: int | None = None, **options: Any) -> Result:
     """The result of one episode."""
-    references = References("one.json", form, {reference.episode: reference})
+    references = References("one.json", "r2r", {reference.episode: reference}, up_axis=up_axis)
     return evaluate({reference.episode: query}, references, distance, name="agent", resamples=9, **options)
 
 
@@ -342,7 +342,7 @@ def test_points_are_drawn_from_above() -> None:
     path = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, -2.0], [3.0, 4.0, -2.0]])  # Habitat: y is up, -z is ahead
     reference = Reference("e", "S", path, "1", dense=path[[0, 0, 1, 1, 2]])
     query = [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, -2.0]]
-    result = alone(reference, query, form="vlnce", convention="vlnce-exact", metrics="DTW")
+    result = alone(reference, query, up_axis=1, convention="vlnce-exact", metrics="DTW")
     found = episodes_of([result])
     scene = found["scenes"][0]
     assert "nodes" not in scene

@@ -129,7 +129,7 @@ def test_errors_name_the_episode() -> None:
 def test_batches_that_do_not_fit() -> None:
     with pytest.raises(ws.PathError, match="2 references but 1 queries; give one query for each reference"):
         ws.score(references=["a", "a"], queries=["a"], distance=LINE)
-    with pytest.raises(ws.PathError, match="2 queries but 1 episode names"):
+    with pytest.raises(ws.PathError, match="2 queries but 1 values of episodes"):
         ws.score(references=["a", "a"], queries=["a", "a"], distance=LINE, episodes=["x"])
     with pytest.raises(ws.PathError, match="2 queries but a pairing of shape"):
         ws.score(references=["a"], queries=["a", "a"], distance=LINE, pairing=[0])
@@ -137,7 +137,7 @@ def test_batches_that_do_not_fit() -> None:
         ws.score(references=["a"], queries=["a", "a"], distance=LINE, pairing=[0, 3])
     with pytest.raises(ws.OptionError, match="say with scenes="):
         ws.score(references=["a"], queries=["a"], distance={"line": LINE})
-    with pytest.raises(ws.PathError, match="1 queries but 2 scenes"):
+    with pytest.raises(ws.PathError, match="1 queries but 2 values of scenes"):
         ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["line", "line"])
     with pytest.raises(ws.PathError, match="episode 0: there is no scene 'lien'; did you mean 'line'"):
         ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["lien"])
@@ -313,7 +313,9 @@ def test_every_warping_is_computed_once(convention: str, monkeypatch: pytest.Mon
     calls: list[str] = []
     for name in ("dtw_value", "fast_cost"):
         real = getattr(parts, name)
-        monkeypatch.setattr(parts, name, lambda *args, name=name, real=real: calls.append(name) or real(*args))
+        monkeypatch.setattr(
+            parts, name, lambda *args, name=name, real=real, **how: calls.append(name) or real(*args, **how)
+        )
     real_measure = parts.Part.measure
     monkeypatch.setattr(parts.Part, "measure", lambda *args: calls.append("measure") or real_measure(*args))
     rng = np.random.default_rng(0)
@@ -323,4 +325,4 @@ def test_every_warping_is_computed_once(convention: str, monkeypatch: pytest.Mon
     assert calls == ["measure", *expected.get(convention, ["fast_cost"] * 2 if convention == "aerialvln" else [])]
     calls.clear()
     ws.score(references=R, queries=Q, dense=D, convention=convention, metrics="NE,SR")
-    assert calls == ["measure"]
+    assert calls == ([] if convention == "aerialvln" else ["measure"])  # whose errors are its own

@@ -58,7 +58,14 @@ def align(
     rules = with_path_step(convention, path_step)
     truth, distances = load(references, graphs, reader, rules)
     pair = find_episode(episode, load_run(run, run_format), truth)
-    one = warp_episode(*pair, drawable(distances, truth), convention=rules, threshold=threshold, unit=unit_in(truth))
+    one = warp_episode(
+        *pair,
+        drawable(distances, truth),
+        convention=rules,
+        threshold=threshold,
+        unit=unit_in(truth),
+        up_axis=truth.up_axis,
+    )
     show(lambda width, color: as_text(one, width=width, color=color))
     if out is not None:
         from wayscore.figures.runs import figure_alignment

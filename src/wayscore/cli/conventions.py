@@ -37,10 +37,9 @@ def conventions(
     """List the conventions that runs can be scored by, print one in full, or show what two of them do differently.
 
     A convention is every choice of an evaluator that changes a number: how success is decided, what SPL divides by,
-    which paths are warped, and more.
+    which paths are warped, and more. One in full names the repository and commit that it follows, how it is proven,
+    its columns with that program's names, and what cannot be matched.
     """
-    from dataclasses import asdict
-
     from wayscore.convention.presets import CONVENTIONS, find_convention
 
     if run is not None and (diff is None or references is None):
@@ -53,8 +52,10 @@ def conventions(
             directed = first if first.distance == "directed hops" else second
             _show_effects(run, *load(references, graphs, reader, directed), metrics, first, second)
     elif name is not None:
-        for choice, value in asdict(find_convention(name)).items():
-            click.echo(f"{choice}: {_text(value)}")
+        from wayscore.report.conventions import describe
+
+        for heading, lines in describe(find_convention(name)).items():
+            click.echo("\n".join([f"\n{heading}:", *(f"  {line}" for line in lines)] if heading else lines))
     else:
         width = max(map(len, CONVENTIONS))
         for convention in CONVENTIONS.values():

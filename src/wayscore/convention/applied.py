@@ -1,8 +1,9 @@
-"""How a convention is applied to distances, to paths, to what files record of episodes, and to undefined scores."""
+"""How a convention is applied to distances, to paths and to undefined scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance, Floats, as_distance
 from wayscore.distances.graph import Graph
 from wayscore.distances.hops import Reversed
-from wayscore.errors import OptionError, PathError, shortened
-from wayscore.paths import PathBatch, Paths
+from wayscore.errors import OptionError, shortened
+from wayscore.paths import PathBatch, Paths, in_plane
+from wayscore.warping.alignment import Alignment, align, fast_dtw
 
 
 def distance_by(distance: Any, convention: Convention) -> Any:
@@ -67,49 +69,24 @@ class _ByScene(Mapping[str, Distance]):
         return len(self._given)
 
 
-def flatten(paths: Paths) -> PathBatch:
-    """Return paths of coordinates with the first two only, for conventions that measure in the plane."""
+def flatten(paths: Paths, up_axis: int | None = None) -> PathBatch:
+    """Return paths of coordinates without the one that points up, for conventions that measure in the plane."""
     batch = paths if isinstance(paths, PathBatch) else PathBatch.from_points(paths)
-    return PathBatch(np.ascontiguousarray(batch.places[:, :2]), batch.offsets)
+    return PathBatch(in_plane(batch.places, up_axis), batch.offsets)
 
 
-def start_lengths(
-    given: Sequence[float | None] | None, *, needed: bool, convention: Convention, names: Sequence[Any]
-) -> Floats:
-    """Return the dataset's distances from start to goal; where they are needed, every episode must have one."""
-    if not needed or convention.spl_length != "dataset":
-        return np.broadcast_to(0.0, len(names))
-    known = [None] * len(names) if given is None else given
-    missing = next((name for name, length in zip(names, known, strict=True) if length is None), None)
-    if missing is not None:
-        raise PathError(
-            f"episode {missing}: there is no distance from start to goal, which SPL of the convention "
-            f"{convention.name} takes from the dataset (VLN-CE's info.geodesic_distance, a table's start_distance); "
-            'leave SPL out of <<metrics>>, or use a convention of your own with spl_length = "shortest"'
-        )
-    return np.array(known, dtype=np.float64)
+def align_by(convention: Convention) -> Callable[..., Alignment]:
+    """Return the function that aligns two paths as the convention warps them."""
+    if convention.warping == "exact":
+        return align
+    return partial(fast_dtw, build="compiled" if convention.warping == "fast-compiled" else "python")
 
 
-def stop_flags(stopped: Sequence[bool | None] | None, count: int, convention: Convention) -> Floats:
-    """Return 0 where the convention requires a stop and the agent is known not to have stopped, else 1."""
-    if stopped is None or convention.stop == "any":
-        return np.broadcast_to(1.0, count)
-    return np.array([flag is not False for flag in stopped], dtype=np.float64)
-
-
-def apply_undefined(columns: Mapping[str, Floats], convention: Convention, names: Sequence[Any]) -> dict[str, int]:
-    """Treat the scores of unreachable episodes as the convention does; return how many of each metric became 0."""
+def zero_undefined(columns: Mapping[str, Floats], convention: Convention) -> dict[str, int]:
+    """Make undefined scores 0 where the convention does; return how many of each metric became 0."""
     if convention.undefined == "drop":  # which the means do
         return {}
     undefined = {symbol: np.flatnonzero(~np.isfinite(values)) for symbol, values in columns.items()}
-    undefined = {symbol: rows for symbol, rows in undefined.items() if rows.size}
-    if undefined and convention.undefined == "error":
-        symbol, rows = next(iter(undefined.items()))
-        raise PathError(
-            f"episode {names[rows[0]]}: {symbol} is infinite because the goal is unreachable ({rows.size} such "
-            f"episodes); the evaluator that {convention.name} follows would print NaN, navid counts 0, internnav-h "
-            "leaves them out"
-        )
     for symbol, rows in undefined.items():
         columns[symbol][rows] = 0.0
-    return {symbol: rows.size for symbol, rows in undefined.items()}
+    return {symbol: rows.size for symbol, rows in undefined.items() if rows.size}

@@ -30,6 +30,10 @@ SHORT = MappingProxyType(
         "move": "move",
         "node": "node",
         "undefined": "undef",
+        "goal": "goal",
+        "stop": "stop",
+        "up": "up",
+        "unrecorded": "unrec",
     }
 )
 """Each key and its short form, in the order in which they are printed."""

@@ -215,6 +215,19 @@ class Graph(Distance):
         places = np.minimum(np.searchsorted(edges, wanted), max(0, len(edges) - 1))
         return edges[places] == wanted if len(edges) else np.zeros(len(wanted), dtype=np.bool_)
 
+    def edge_lengths(self, a: Places, b: Places) -> Floats:
+        """Return the length of the edge between each pair of node numbers: infinite where there is none.
+
+        >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("a", "c")], [1.0, 1.0, 5.0])
+        >>> graph.edge_lengths(np.array([0, 0]), np.array([2, 0])).tolist(), graph.distance("a", "c")
+        ([5.0, inf], 2.0)
+        """
+        found = [
+            self._weights[first:last][self._targets[first:last] == target].min(initial=np.inf)
+            for first, last, target in zip(self._starts[a], self._starts[a + 1], b, strict=True)
+        ]
+        return np.array(found, dtype=np.float64)
+
     def distance(self, a: Hashable, b: Hashable) -> float:
         """Return d(a, b) of two labels."""
         return float(self.between(np.array([self._code(a)]), np.array([self._code(b)]))[0, 0])

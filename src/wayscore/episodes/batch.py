@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -60,7 +60,7 @@ class EpisodeBatch:
         episodes: the names of the references (a list or an Arrow array), where rows name them.
         scenes: where each path was walked, likewise.
         references: the ground-truth paths, where rows carry them.
-        stopped: whether the agent said that it stopped, where rows record it.
+        recorded: what rows record beside their paths (`stopped`, `goal_distances`, ...), by name, one value per row.
         first: the number of the first row in the run.
         where: what errors call a row.
     """
@@ -69,7 +69,7 @@ class EpisodeBatch:
     episodes: Any
     scenes: Any = None
     references: BatchPaths | None = None
-    stopped: Sequence[bool | None] | None = None
+    recorded: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     first: int = 0
     where: Where = "row {}".format
 
@@ -80,12 +80,15 @@ class EpisodeBatch:
     def from_queries(cls, queries: Iterable[Query], first: int = 0, where: Where | None = None) -> EpisodeBatch:
         """Put single queries into columns."""
         answers = list(queries)
-        stopped = [query.stopped for query in answers]
         names = [query.episode for query in answers]
+        recorded = {name: [query.recorded.get(name) for query in answers] for name in _recorded_by(answers)}
+        stopped = [query.stopped for query in answers]
+        if any(flag is not None for flag in stopped):
+            recorded["stopped"] = stopped
         return cls(
             [query.path for query in answers],
             names,
-            stopped=stopped if any(flag is not None for flag in stopped) else None,
+            recorded=recorded,
             first=first,
             where=where or (lambda row: f"episode {names[row]!r}"),
         )
@@ -112,9 +115,22 @@ class EpisodeBatch:
 
     def to_queries(self) -> list[Query]:
         """Return the rows one by one, as people use them."""
-        stopped = [None] * len(self) if self.stopped is None else self.stopped
+        recorded = {name: values for name, values in self.recorded.items() if name != "stopped"}
+        stopped = self.recorded.get("stopped") or [None] * len(self)
         scenes = [""] * len(self) if self.scenes is None else list(map(str, _listed(self.scenes)))
-        return [Query(self.episode(row), self.path(row, scenes[row]), stopped[row]) for row in range(len(self))]
+        return [
+            Query(
+                self.episode(row),
+                self.path(row, scenes[row]),
+                stopped[row],
+                {name: values[row] for name, values in recorded.items() if values[row] is not None},
+            )
+            for row in range(len(self))
+        ]
+
+
+def _recorded_by(queries: Iterable[Query]) -> dict[str, None]:
+    return {name: None for query in queries for name in query.recorded}
 
 
 def _listed(column: Any) -> Any:

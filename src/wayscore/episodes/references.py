@@ -28,6 +28,7 @@ class Reference:
         start_distance: the dataset's own distance from start to goal, metres, where it gives one.
         dense: a finely sampled version of the path, (n, 3), where the dataset has one.
         heading: where the agent looks at the start, radians clockwise from +y; 0 where the dataset has none.
+        facts: whatever else the dataset says that evaluators take, by name (see `Episode.recorded`).
     """
 
     episode: str
@@ -35,10 +36,11 @@ class Reference:
     path: Any
     path_id: str
     instruction: str = ""
-    goals: tuple[str, ...] = ()
+    goals: tuple[Any, ...] = ()
     start_distance: float | None = None
     dense: Any = None
     heading: float = 0.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,13 @@ class Query:
         episode: the name of the reference that it answers.
         path: node labels, or an (n, k) float64 array of coordinates in metres.
         stopped: whether the agent said that it stopped; None where the file does not record it.
+        recorded: whatever else the run recorded that evaluators take, by name (see `Episode.recorded`).
     """
 
     episode: str
     path: Any
     stopped: bool | None = None
+    recorded: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +69,14 @@ class References:
         format: which reader read it.
         episodes: by episode name, in the file's order.
         withheld: the file is a test split: paths hold the start only, so nothing can be scored.
+        up_axis: which coordinate points up, where paths are points in space and the format says so.
     """
 
     name: str
     format: str
     episodes: Mapping[str, Reference] = field(repr=False)
     withheld: bool = False
+    up_axis: int | None = None
 
     def __len__(self) -> int:
         return len(self.episodes)
@@ -94,7 +100,7 @@ class References:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Eight digits that change with any path, goal, dense walk or start distance, and with nothing else.
+        """Eight digits that change with any path, goal, dense walk, start distance or fact, and with nothing else.
 
         >>> one = References("a.json", "r2r", {"1": Reference("1", "s", ["a", "b"], "1")})
         >>> other = References("b.json.gz", "table", {"1": Reference("1", "s", ["a", "b"], "1", "Go to b.")})
@@ -104,7 +110,8 @@ class References:
         digest = hashlib.sha256()
         encode = msgspec.msgpack.Encoder().encode
         for name, one in self.episodes.items():
-            digest.update(encode((name, one.scene, _plain(one.path), one.goals, one.start_distance, _plain(one.dense))))
+            content = (name, one.scene, _plain(one.path), one.goals, one.start_distance, _plain(one.dense))
+            digest.update(encode((*content, dict(one.facts)) if one.facts else content))
         return digest.hexdigest()[:8]
 
 

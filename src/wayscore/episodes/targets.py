@@ -44,8 +44,8 @@ class EncodedReferences:
         numbers: name -> number.
         order: where each stands in the file.
         path_ids: shared by episodes that describe one path.
-        goals: nodes any of which is a right end; None where no reference names any.
-        start_distances: from start to goal, as the dataset has them.
+        facts: what the dataset says beside the paths (`goals`, `start_distance`, ...), by name; None where it does not.
+        up_axis: which coordinate points up, where the dataset says so.
         dense: finely sampled paths, where all have one.
         clusters: the number of the cluster that the bootstrap draws each one with; each its own by default.
     """
@@ -58,8 +58,8 @@ class EncodedReferences:
     numbers: Mapping[str, int]
     order: Offsets
     path_ids: tuple[str, ...]
-    goals: list[tuple[str, ...]] | None
-    start_distances: list[float | None]
+    facts: Mapping[str, list[Any]]
+    up_axis: int | None
     dense: PathBatch | None
     clusters: NDArray[np.int64]
 
@@ -171,12 +171,20 @@ def make_targets(
         numbers={reference.episode: number for number, reference in enumerate(ordered)},
         order=order,
         path_ids=tuple(reference.path_id for reference in ordered),
-        goals=[reference.goals for reference in ordered] if any(one.goals for one in ordered) else None,
-        start_distances=[reference.start_distance for reference in ordered],
+        facts=_facts(ordered),
+        up_axis=references.up_axis,
         dense=None if any(walk is None for walk in dense) else _encode(dense, ordered, spaces, numbers[order]),
         clusters=order if clusters is None else clusters.numbers(reference.episode for reference in ordered),
     )
     return _ready(Targets(scenes, spaces, graphs, encoded))
+
+
+def _facts(references: Sequence[Reference]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for one in references for name in one.facts)
+    found = {name: [one.facts.get(name) for one in references] for name in names}
+    found |= {"goals": [one.goals or None for one in references]}
+    found |= {"start_distance": [one.start_distance for one in references]}
+    return {name: values for name, values in found.items() if any(value is not None for value in values)}
 
 
 def _spaces(scenes: Sequence[str], distances: Any, measured: Any) -> tuple[list[Distance], list[Graph | None]]:

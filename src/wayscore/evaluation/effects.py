@@ -10,6 +10,7 @@ from wayscore.convention.choices import Convention
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.inputs import find_distances, find_references
 from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.metrics.registry import KNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,24 @@ class Effects:
 def effects(
     run: Any, references: Any, first: Convention, second: Convention, *, graphs: Any = None, metrics: Any = None
 ) -> Effects:
-    """Score a run by both conventions, and by every single choice in which they differ."""
+    """Score a run by both conventions, and by every single choice in which they differ.
+
+    Columns that one of them computes in its own way count as one choice, "columns".
+    """
     if metrics is None and first.metrics and second.metrics:
-        named = dict.fromkeys((*first.metrics, *second.metrics))
-        metrics = [*(symbol for symbol in METRICS if symbol in named), *(s for s in named if s not in METRICS)]
-    wanted = find_metrics(metrics)
+        both = [{key.partition(":")[0] for key in convention.metrics} for convention in (first, second)]
+        metrics = [symbol for symbol in METRICS if symbol in both[0] | both[1]]
+        metrics += [symbol for symbol in KNOWN if symbol in both[0] & both[1] and symbol not in METRICS]
     known = find_references(references)
     distances = find_distances(graphs, known, first if first.distance == "directed hops" else second)
 
     def means(convention: Convention) -> dict[str, float | None]:
-        return evaluate(run, known, distances, convention=convention, metrics=wanted).means()
+        return evaluate(run, known, distances, convention=convention, metrics=metrics).means()
 
-    changed = [choice for choice in first.differences(second) if choice != "metrics"]
-    by_choice = {choice: means(replace(second, **{choice: getattr(first, choice)})) for choice in changed}
-    return Effects((first.name, second.name), means(first), means(second), by_choice, wanted)
+    def own(convention: Convention) -> set[str]:
+        return {key for key in convention.metrics if ":" in key}
+
+    changed = {choice: choice for choice in first.differences(second) if choice != "metrics"}
+    changed |= {"columns": "metrics"} if own(first) != own(second) else {}
+    by_choice = {name: means(replace(second, **{choice: getattr(first, choice)})) for name, choice in changed.items()}
+    return Effects((first.name, second.name), means(first), means(second), by_choice, find_metrics(metrics, first))

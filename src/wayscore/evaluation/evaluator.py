@@ -28,6 +28,8 @@ from wayscore.evaluation.work import Partial, Task, scan_piece, score_batch, sco
 from wayscore.formats.plan import RunPlan
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
+from wayscore.paths import axis_name
+from wayscore.scoring.recorded import missing_warnings
 from wayscore.statistics.bootstrap import join_clusters
 
 KEPT_ROWS = 1_000_000
@@ -233,7 +235,8 @@ def _result(
         if known is None
         else {"name": known.name, "fingerprint": known.fingerprint, "episodes": len(known)},
         "format": inputs.run.format,
-        **({"zeroed": done.zeroed} if done.zeroed else {}),
+        **{kind: counts for kind, counts in done.counts.items() if counts},
+        **({"up": axis_name(None if known is None else known.up_axis)} if settings.convention.plane == "all" else {}),
         **({"largest snap": done.snap} if done.snap else {}),
     }
     bootstrap = {
@@ -249,12 +252,16 @@ def _result(
         done.tally.rows,
         done.problems,
         bootstrap,
-        tuple(few_clusters(settings.cluster, done.tally.clusters)),
+        (
+            *few_clusters(settings.cluster, done.tally.clusters),
+            *missing_warnings(done.counts.get("unrecorded", {}), done.tally.rows, settings.metrics),
+        ),
         tally=done.tally,
         inputs=inputs,
     )
     if task.keep:
-        once = settings.policies["duplicate"] != "all"  # several answers to an episode stay beside the run's rows
+        once = settings.policies["duplicate"] != "all" or done.answers is None or done.answers.max() <= 1
+        # Several answers to an episode stay beside the run's rows.
         result = replace(result, table=EpisodeTable.of(done.parts, targets, settings, ordered=once))
         if target:
             result.write_episodes(target)

@@ -172,7 +172,7 @@ def _batches(path: str) -> Iterable[Any]:
 def _to_bytes(done: Partial) -> bytes:
     answers = None if done.answers is None else done.answers.tobytes()
     problems = (done.problems.counts, done.problems.first)
-    content = (done.tally.to_bytes(), problems, answers, done.zeroed, done.rows, sorted(done.scenes), done.snap)
+    content = (done.tally.to_bytes(), problems, answers, done.counts, done.rows, sorted(done.scenes), done.snap)
     import base64
     import zlib
 
@@ -187,8 +187,8 @@ def _from_bytes(content: bytes) -> Partial:
         unpacked = zlib.decompress(base64.b64decode(content))
     except zlib.error as error:
         raise ValueError(str(error)) from None
-    tally, (counts, first), answers, zeroed, rows, scenes, snap = msgspec.msgpack.decode(unpacked)
+    tally, (found, first), answers, counts, rows, scenes, snap = msgspec.msgpack.decode(unpacked)
     named = {kind: [Problem(*problem) for problem in some] for kind, some in first.items()}
     numbers = None if answers is None else np.frombuffer(answers, dtype=np.int64)
-    problems = Problems(counts=counts, first=named)
-    return Partial(Tally.from_bytes(tally), problems, numbers, zeroed, rows, set(scenes), snap)
+    problems = Problems(counts=found, first=named)
+    return Partial(Tally.from_bytes(tally), problems, numbers, counts, rows, set(scenes), snap)

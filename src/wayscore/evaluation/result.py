@@ -142,6 +142,15 @@ class Result:
             fields["undefined"] = str(max(self.undefined.values()))
         if zeroed := settings.get("zeroed"):
             fields["undefined"] = f"zero-{max(zeroed.values())}"
+        if settings.get("recorded", {}).get("goal_distances"):
+            fields["goal"] = "recorded"
+        if "up" in settings:
+            fields["up"] = settings["up"]
+        missing = dict(settings.get("unrecorded", {}))
+        if stops := missing.pop("stopped", 0):
+            fields["stop"] = f"unknown-{stops}"
+        if missing:
+            fields["unrecorded"] = "+".join(f"{name}-{count}" for name, count in missing.items())
         if self.bootstrap["cluster"] != "none":
             fields["cluster"] = self.bootstrap["cluster"]
         if self.runs > 1:

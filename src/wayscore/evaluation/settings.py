@@ -68,7 +68,7 @@ class Settings:
         return cls(
             chosen,
             float(d_th),
-            find_metrics(metrics if metrics is not None else chosen.metrics or None),
+            find_metrics(metrics, chosen),
             choose_policies(policies or {}, chosen),
             cluster,
             resamples,

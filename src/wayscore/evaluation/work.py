@@ -5,7 +5,7 @@ The same function runs in this process, in processes beside it and on a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -24,9 +24,14 @@ from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import EpisodeTable, Part
 from wayscore.formats.pieces import Piece, read_piece
 from wayscore.paths import Offsets, PathBatch
-from wayscore.scoring.score import WARPED, score
+from wayscore.scoring.recorded import wanted_records
+from wayscore.scoring.score import score
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.tally import Tally
+
+COUNTED = ("zeroed", "recorded", "unrecorded")
+"""What is counted: by metric, undefined scores that the convention made 0; by name, how many queries have something
+recorded, and how many lack what the convention or a metric takes from the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class Partial:
         tally: exact sums of the scores.
         problems: what is wrong with the answers.
         answers: how often each reference is answered; None where rows carry theirs.
-        zeroed: by metric, how many undefined scores the convention made 0.
+        counts: of scores and of what was recorded: see `COUNTED`.
         rows: how many answers were read.
         scenes: the numbers of those in which answers were scored.
         snap: how far a point was moved at most to fit its space, metres.
@@ -73,7 +78,7 @@ class Partial:
     tally: Tally
     problems: Problems = field(default_factory=Problems)
     answers: NDArray[np.int64] | None = None
-    zeroed: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
     rows: int = 0
     scenes: set[int] = field(default_factory=set)
     snap: float = 0.0
@@ -96,10 +101,16 @@ class Partial:
         self.snap = max(self.snap, other.snap)
         self.parts += other.parts
         self.problems.merge(other.problems)
-        for symbol, count in other.zeroed.items():
-            self.zeroed[symbol] = self.zeroed.get(symbol, 0) + count
+        self.count(other.counts)
         if other.answers is not None:
             self.answers = other.answers if self.answers is None else self.answers + other.answers
+
+    def count(self, found: Mapping[str, Any]) -> None:
+        """Add what a table of scores, or another part, counted."""
+        for kind in COUNTED:
+            mine = self.counts.setdefault(kind, {})
+            for name, count in found.get(kind, {}).items():
+                mine[name] = mine.get(name, 0) + count
 
 
 def score_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Partial:
@@ -151,8 +162,7 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
         table = _scored(some, targets, batch, settings)
         columns = _together(list(table.columns.values()))
         done.snap = max(done.snap, table.settings.get("largest snap", 0.0))
-        for symbol, count in table.settings.get("zeroed", {}).items():
-            done.zeroed[symbol] = done.zeroed.get(symbol, 0) + count
+        done.count(table.settings)
     which: Any = kept if len(kept) < len(matched.order) else slice(None)
     if len(worst):
         which = np.concatenate((kept, worst))
@@ -181,15 +191,16 @@ def scan_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Offs
 def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings) -> Any:
     known = targets.references if matched.pairs is not None else None
     convention = settings.convention
-    seen = any(metric.measure is not None for metric in settings.metrics)  # by a function of one episode
-    dense = convention.reference == "dense" and not WARPED.isdisjoint(settings.symbols)
-    goals = starts = stopped = None
-    if known is not None and matched.pairs is not None:
-        pairs = matched.pairs.tolist() if known.goals is not None or convention.spl_length == "dataset" or seen else []
-        goals = None if known.goals is None else [known.goals[number] for number in pairs]
-        starts = [known.start_distances[number] for number in pairs] if pairs else None
-    if batch.stopped is not None and (seen or convention.stop != "any"):
-        stopped = [batch.stopped[row] for row in matched.order.tolist()]
+    wanted = wanted_records(settings.metrics, convention)
+    recorded = {
+        name: [values[number] for number in matched.pairs.tolist()]
+        for name, values in ({} if known is None else known.facts).items()
+        if matched.pairs is not None and (wanted is None or name in wanted)
+    }
+    for name, values in batch.recorded.items():
+        if wanted is None or name in wanted:
+            recorded[name] = [values[row] for row in matched.order.tolist()]
+    dense = convention.reference == "dense" and any("warping" in metric.needs for metric in settings.metrics)
     return score(
         references=matched.references if known is None else known.paths,  # type: ignore[arg-type]
         queries=matched.queries,
@@ -200,10 +211,9 @@ def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: S
         threshold=settings.threshold,
         metrics=settings.metrics,
         convention=convention,
-        goals=goals,
-        start_distances=starts,
+        recorded=recorded,
         dense=_dense(known) if dense else None,
-        stopped=stopped,
+        up_axis=None if known is None else known.up_axis,
         episodes=_Names(batch, matched.order),
         threads=1,
     )

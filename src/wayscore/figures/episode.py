@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention import Convention
-from wayscore.convention.applied import distance_by, flatten
+from wayscore.convention.applied import align_by, distance_by, flatten
 from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.graph import Graph
@@ -20,7 +20,8 @@ from wayscore.episodes import Query, Reference, References, Run
 from wayscore.errors import FormatError, OptionError, PathError, UnknownSceneError, did_you_mean
 from wayscore.figures.paths import Up
 from wayscore.paths import without_repeats
-from wayscore.warping.alignment import Alignment, align, check_threshold, fast_dtw
+from wayscore.scoring import score
+from wayscore.warping.alignment import Alignment, check_threshold
 
 EARTH = 6_371_000.0
 """Radius, metres."""
@@ -38,7 +39,7 @@ class WarpedEpisode:
         query: the agent's, as the convention takes it.
         alignment: the warping.
         graph: what labels belong to; None for coordinates.
-        ndtw: exp(-DTW / (|R| d_th)).
+        ndtw: as the convention computes it.
         threshold: d_th.
         convention: the choices, as signatures name them.
         unit: what distances are counted in.
@@ -76,6 +77,7 @@ def warp_episode(
     convention: str | Path | Convention = "paper",
     threshold: float | None = None,
     unit: str = "m",
+    up_axis: int | None = None,
 ) -> WarpedEpisode:
     """Warp one episode as a convention does; its nDTW is the one that `wayscore score` gives the episode.
 
@@ -86,6 +88,7 @@ def warp_episode(
         convention: says which reference, which distance and which warping.
         threshold: d_th; the convention's by default.
         unit: what the graphs' lengths are in, for the reader; hops where the convention counts those.
+        up_axis: which coordinate points up.
     """
     rules = find_convention(convention)
     d_th = rules.threshold if threshold is None else threshold
@@ -103,14 +106,25 @@ def warp_episode(
     try:
         paths: Any = [R, *without_repeats([Q])] if rules.repeats == "drop" else [R, Q]
         if rules.plane == "all":
-            paths = flatten(paths)
+            paths = flatten(paths, up_axis)
         if rules.path_step:
-            paths = apply_path_step(paths, rules.path_step, rules.path_step_by)
+            paths = apply_path_step(paths, rules.path_step)
         R, Q = paths
-        alignment = (fast_dtw if rules.warping == "fast" else align)(reference=R, query=Q, distance=distance)
+        alignment = align_by(rules)(reference=R, query=Q, distance=distance)
+        scored = score(
+            references=[reference.path],
+            queries=[query.path],
+            dense=None if reference.dense is None else [reference.dense],
+            distance=graph,
+            convention=rules,
+            threshold=d_th,
+            metrics="nDTW",
+            up_axis=up_axis,
+            goals=[reference.goals or [reference.path[-1]]],
+            recorded={name: [value] for name, value in {**reference.facts, **query.recorded}.items()},
+        )
     except PathError as error:
         raise type(error)(f"episode {reference.episode}: {error}") from None
-    count = len(R) if rules.normalizer == "R" else math.sqrt(len(R))
     return WarpedEpisode(
         episode=reference.episode,
         scene=reference.scene,
@@ -119,7 +133,7 @@ def warp_episode(
         query=Q,
         alignment=alignment,
         graph=graph,
-        ndtw=math.exp(-alignment.cost / (count * d_th)),
+        ndtw=float(scored["nDTW"][0]),
         threshold=float(d_th),
         convention=signed(rules),
         unit=unit if rules.distance == "given" else "hops",
@@ -172,5 +186,5 @@ def _graph_of(reference: Reference, graphs: Mapping[str, Graph]) -> Graph:
 
 
 def up_in(references: References) -> Up:
-    """Return which axis of coordinates leads up in files of this kind."""
-    return "y" if references.format == "vlnce" else "z"
+    """Return which axis of coordinates leads up."""
+    return "y" if references.up_axis == 1 else "z"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,9 @@ from wayscore.formats.files import Source
 from wayscore.formats.storage import parquet_table
 from wayscore.paths import Offsets, PathBatch
 
-COLUMNS = ("episode", "scene", "reference", "path", "query", "stopped")
+RECORDED = ("stopped", "goal_distances", "headings", "recorded")
+"""What rows may record beside their paths; `recorded` holds whatever else, as a JSON object."""
+COLUMNS = ("episode", "scene", "reference", "path", "query", *RECORDED)
 """What is read of a table; at least a path or query, and an episode or a reference."""
 EXPECTED = 'a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
 
@@ -65,16 +69,38 @@ def from_arrow(
         kept = pa.array(np.flatnonzero(~bad))
         columns = {name: column.take(kept) for name, column in columns.items()}
     rows = np.flatnonzero(~bad)
-    stopped = columns.get("stopped")
     return EpisodeBatch(
         _paths(columns[field], field, source, labels),
         columns.get("episode"),
         columns.get("scene"),
         _paths(columns["reference"], "reference", source, labels) if "reference" in columns else None,
-        None if stopped is None or stopped.null_count == len(stopped) else stopped.to_pylist(),
+        _recorded(columns, source, row),
         first,
         lambda number: f"{source}, row {row + int(rows[number])}",
     )
+
+
+def _recorded(columns: Mapping[str, Any], source: Source, first: int) -> dict[str, list[Any]]:
+    found = {
+        name: columns[name].to_pylist()
+        for name in RECORDED
+        if name in columns and columns[name].null_count < len(columns[name])
+    }
+    if "goal_distances" in found:
+        found["goal_distances"] = [as_distances(some) for some in found["goal_distances"]]
+    texts = found.pop("recorded", [])
+    try:
+        rows = [msgspec.json.decode(text, type=dict[str, Any]) if text else {} for text in texts]
+    except (msgspec.MsgspecError, TypeError):
+        raise FormatError(f"{source}, from row {first} on: the column 'recorded' must hold JSON objects") from None
+    for name in dict.fromkeys(name for row in rows for name in row):
+        found[name] = [row.get(name) for row in rows]
+    return found
+
+
+def as_distances(values: Sequence[float | str | None] | None) -> list[float] | None:
+    """Return distances to the goal as numbers: null and "inf" stand for infinity, which JSON does not have."""
+    return None if values is None else [inf if value is None or value == "inf" else float(value) for value in values]
 
 
 def as_arrow(table: Any) -> Any:

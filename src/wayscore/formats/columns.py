@@ -24,6 +24,9 @@ FORMAT = b"wayscore.format"
 """Where it names the format that its rows were read from ..."""
 OPTIONS = b"wayscore.options"
 """... and the settings of that reader, as `load_references` adds them to a name."""
+UP_AXIS = b"wayscore.up_axis"
+"""Where it says which coordinate of its points points up."""
+NOTES = (FORMAT, OPTIONS, UP_AXIS)
 
 
 def labels_of(schema: Any, file: object = "this table") -> dict[str, list[Any]] | None:
@@ -52,7 +55,7 @@ def notes_of(source: Source) -> dict[bytes, str]:
     if not source.content.startswith(PARQUET_MAGIC):
         return {}
     notes = pq.read_schema(pa.BufferReader(source.content)).metadata or {}
-    return {name: notes[name].decode(errors="replace") for name in (FORMAT, OPTIONS) if name in notes}
+    return {name: notes[name].decode(errors="replace") for name in NOTES if name in notes}
 
 
 def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
@@ -105,6 +108,10 @@ HINTS = {
     "heading": "write radians as a finite number",
     "dense": "write a JSON list of finite points",
     "stopped": "write true or false",
+    "goal_distances": "write a JSON list of metres, null where the goal is unreachable",
+    "headings": "write a JSON list of angles",
+    "recorded": "write a JSON object",
+    "facts": "write a JSON object",
 }
 
 
@@ -113,7 +120,7 @@ def _cell_path(cell: str) -> Any:
 
 
 def _cell_goals(cell: str) -> Any:
-    return msgspec.json.decode(cell, type=list[str]) if cell.lstrip().startswith("[") else cell.split()
+    return msgspec.json.decode(cell, type=Places) if cell.lstrip().startswith("[") else cell.split()
 
 
 def _cell_points(cell: str) -> Any:
@@ -141,6 +148,10 @@ READERS: dict[str, Callable[[str], Any]] = {
     "heading": _cell_number,
     "dense": _cell_points,
     "stopped": _cell_flag,
+    "goal_distances": msgspec.json.decode,
+    "headings": msgspec.json.decode,
+    "recorded": msgspec.json.decode,
+    "facts": msgspec.json.decode,
 }
 
 

@@ -14,7 +14,7 @@ from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.base import Kind, choose
 from wayscore.formats.beginning import PARQUET_MAGIC, look
-from wayscore.formats.columns import FORMAT, OPTIONS
+from wayscore.formats.columns import FORMAT, OPTIONS, UP_AXIS
 from wayscore.formats.files import MEMBER_MARK, Source, read
 from wayscore.formats.layout import CHECKSUM, Checksum, Labels, Layout, checksum_of, dimension_of
 from wayscore.formats.plan import head_of, plan_run
@@ -94,6 +94,8 @@ def convert(
         listed = list(found.episodes.values())
         options = found.name.removeprefix(_source_name(address))
         notes = {FORMAT: found.format.encode(), **({OPTIONS: options.encode()} if options else {})}
+        if found.up_axis is not None:
+            notes[UP_AXIS] = str(found.up_axis).encode()
         layout = Layout("references", dimension_of(listed[0].path), dense=any(r.dense is not None for r in listed))
         batches: Iterator[Sequence[Any]] = _sliced(listed)
         scenes, total = None, len(listed)

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import FormatError
 from wayscore.formats.base import Kind
-from wayscore.formats.columns import FORMAT, LABELS, OPTIONS, labels_of
+from wayscore.formats.columns import LABELS, NOTES, labels_of
 
 CHECKSUM = b"wayscore.checksum"
 """Where a file says in its metadata what `checksum_of` returned for its rows."""
@@ -75,7 +76,7 @@ class Layout:
         dense: whether references have finely sampled paths besides.
 
     >>> Layout("run", 3).schema().names
-    ['episode', 'path', 'stopped']
+    ['episode', 'path', 'stopped', 'recorded']
     >>> Layout("references", None).schema().field("path").type
     ListType(list<item: int32>)
     """
@@ -99,10 +100,10 @@ class Layout:
             columns["scene"] = pa.string()
         columns["path"] = pa.list_(pa.int32()) if self.dimension is None else points
         if self.kind == "run":
-            columns["stopped"] = pa.bool_()
+            columns |= {"stopped": pa.bool_(), "recorded": pa.string()}
         else:
             columns |= {"path_id": pa.string(), "instruction": pa.string(), "goals": pa.list_(pa.string())}
-            columns |= {"start_distance": pa.float64(), "heading": pa.float64()}
+            columns |= {"start_distance": pa.float64(), "heading": pa.float64(), "facts": pa.string()}
             columns |= {"dense": points} if self.dense else {}
         return pa.schema(list(columns.items()))
 
@@ -139,6 +140,15 @@ class Layout:
         if self.dense:
             columns["dense"] = _dense(items, self.dimension or 3)
         schema = self.schema()
+        if self.kind == "run":
+            columns["recorded"] = [_json(item.recorded) for item in items]
+        else:
+            named = [all(isinstance(goal, str) for goal in item.goals) for item in items]
+            columns["goals"] = [item.goals if plain else () for item, plain in zip(items, named, strict=True)]
+            columns["facts"] = [
+                _json(item.facts if plain else {**item.facts, "goals": item.goals})
+                for item, plain in zip(items, named, strict=True)
+            ]
         for name in schema.names:
             if name not in columns:
                 columns[name] = [getattr(item, name) for item in items]
@@ -146,6 +156,11 @@ class Layout:
             [pa.array(columns[name], kind) for name, kind in zip(schema.names, schema.types, strict=True)],
             schema=schema,
         )
+
+
+def _json(facts: Mapping[str, Any]) -> str | None:
+    """Return facts as the text of a JSON object; infinity, which JSON does not have, becomes null."""
+    return msgspec.json.encode(facts).decode() if facts else None
 
 
 def dimension_of(path: Any) -> int | None:
@@ -174,7 +189,7 @@ class Checksum:
 
     def of(self, schema: Any) -> str:
         """Return the checksum, in hexadecimal; the schema's labels and notes count too."""
-        notes = {name.decode(): (schema.metadata or {}).get(name, b"").hex() for name in (FORMAT, OPTIONS)}
+        notes = {name.decode(): schema.metadata[name].hex() for name in NOTES if name in (schema.metadata or {})}
         parts = {name: some.hexdigest() for name, some in sorted(self._sums.items())}
         content = [schema.names, parts, notes, labels_of(schema)]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()

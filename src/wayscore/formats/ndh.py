@@ -99,6 +99,7 @@ def _references(source: Source, records: list[Instance], path_type: str) -> Iter
             instruction="\n".join(f"{turn.role}: {turn.message}" for turn in record.dialog_history)
             or (record.target or ""),
             goals=tuple(record.end_panos),
+            facts={"planner": record.planner_path} if record.planner_path else {},
         )
 
 

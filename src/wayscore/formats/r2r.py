@@ -47,7 +47,9 @@ class R2R:
         if beginning.has("path_id", "scan", "path", "instructions") and not beginning.has("objId"):
             joined = beginning.has_any("first_path_id", "shortest_path")
             return REFERENCES if joined == (self.name == "r4r") else ()
-        return RUN if beginning.has("instr_id", "trajectory") and not beginning.has("predObjId") else ()
+        return (
+            RUN if beginning.has("instr_id", "trajectory") and not beginning.has_any("predObjId", "pred_objid") else ()
+        )
 
     def references(self, source: Source) -> References:
         """Read a reference file.

@@ -22,6 +22,7 @@ from wayscore.formats.trajectories import Name, read_trajectories
 EXPECTED = (
     'REVERIE references: [{"id": ..., "scan": ..., "path": [viewpoint, ...], "instructions": [...], "objId": ...}, ...]'
 )
+PREDICTED = ("predObjId", "pred_objid")
 EXPECTED_OBJECTS = 'REVERIE boxes: {scan: {viewpoint: {object: {"visible_pos": [...]}}}}'
 
 
@@ -50,12 +51,12 @@ class Reverie:
     title: str = "REVERIE"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise references by `id`, and runs by `predObjId`; runs without it read as R2R's, which they are."""
+        """Recognise references by `id`, and runs by the object that they name; others read as R2R's, which they are."""
         if not beginning.json:
             return ()
         if beginning.has("id", "scan", "path", "instructions"):
             return REFERENCES
-        return RUN if beginning.has("instr_id", "trajectory", "predObjId") else ()
+        return RUN if beginning.has("instr_id", "trajectory") and beginning.has_any(*PREDICTED) else ()
 
     def references(self, source: Source, *, objects: str | os.PathLike[str] | None = None) -> References:
         """Read a reference file.
@@ -78,6 +79,7 @@ class Reverie:
                     path_id=str(record.id if record.path_id is None else record.path_id),
                     instruction=instruction,
                     goals=seen.get((record.scan, str(record.objId)), ()),
+                    facts={} if record.objId is None else {"object": str(record.objId)},
                 )
                 for record in records
                 for number, instruction in enumerate(record.instructions)
@@ -85,8 +87,8 @@ class Reverie:
         )
 
     def run(self, source: Source) -> EpisodeBatch:
-        """Read a run; predicted objects are left aside, since they are no part of the path."""
-        return read_trajectories(source, self.title, ids=("instr_id",), walks=("trajectory",))
+        """Read a run; the object that the agent named is `predObjId` or `pred_objid`."""
+        return read_trajectories(source, self.title, ids=("instr_id",), walks=("trajectory",), objects=PREDICTED)
 
 
 def _seen_from(path: str | os.PathLike[str]) -> Mapping[tuple[str, str], tuple[str, ...]]:

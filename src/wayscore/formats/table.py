@@ -1,28 +1,40 @@
 """Plain tables of episodes, for agents of one's own: JSON lines, a JSON array, CSV or Parquet.
 
 Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `instruction`, `goals`, `start_distance`,
-`heading`, `dense`. Columns of a run: `episode` and `path` (or `query`), optionally `stopped`; rows that carry their own
-`scene` and `reference` need no episode. A path is a list of labels (text or integers) or of points; in CSV it is
-written as JSON, or as labels separated by spaces. Parquet files that `wayscore convert` wrote hold codes for labels,
-and say which format they came from.
+`heading`, `dense`, `facts`. Columns of a run: `episode` and `path` (or `query`), optionally `stopped`, `goal_distances`
+(one per step; null where the goal is unreachable), `headings` and `recorded`; rows that carry their own `scene` and
+`reference` need no episode. `facts` and `recorded` are objects with whatever else an evaluator takes. A path is a list
+of labels (text or integers) or of points; in CSV it is written as JSON, or as labels separated by spaces. Parquet files
+that `wayscore convert` wrote hold codes for labels, and say which format they came from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
-from wayscore.errors import FormatError
-from wayscore.formats.arrow import EXPECTED as EXPECTED_RUN, from_arrow, reference_columns
+from wayscore.errors import FormatError, OptionError, shortened
+from wayscore.formats.arrow import EXPECTED as EXPECTED_RUN, as_distances, from_arrow, reference_columns
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.beginning import Beginning, look
-from wayscore.formats.columns import FORMAT, OPTIONS, REFUSED, Columns, Places, Points, notes_of, read_csv, refuse_cell
+from wayscore.formats.columns import (
+    FORMAT,
+    OPTIONS,
+    REFUSED,
+    UP_AXIS,
+    Columns,
+    Places,
+    Points,
+    notes_of,
+    read_csv,
+    refuse_cell,
+)
 from wayscore.formats.decoding import decode_each, place
 from wayscore.formats.faults import EMPTY_PATH, Fault, in_words
 from wayscore.formats.files import Source
@@ -40,10 +52,11 @@ class ReferenceRow(msgspec.Struct, kw_only=True, gc=False):
     path: Places
     path_id: Name | None = None
     instruction: str | None = None
-    goals: list[str] | None = None
+    goals: list[str | int | list[float]] | None = None
     start_distance: float | None = None
     heading: float | None = None
     dense: Points | None = None
+    facts: dict[str, Any] | str | None = None
 
 
 class AnswerRow(msgspec.Struct, kw_only=True, gc=False):
@@ -53,6 +66,9 @@ class AnswerRow(msgspec.Struct, kw_only=True, gc=False):
     path: Places | None = None
     query: Places | None = None
     stopped: bool | None = None
+    goal_distances: list[float | Literal["inf"] | None] | None = None
+    headings: list[float | list[float]] | None = None
+    recorded: dict[str, Any] | str | None = None
     scene: Name | None = None
     reference: Places | None = None
 
@@ -71,8 +87,8 @@ class Table:
         named = beginning.has_any("path", "query") and beginning.has_any("episode", "reference")
         return RUN if named else ()
 
-    def references(self, source: Source) -> References:
-        """Read references."""
+    def references(self, source: Source, *, up_axis: str | int | None = None) -> References:
+        """Read references; `up_axis` says which coordinate of points points up: x, y or z."""
         rows = _rows(source, ReferenceRow, EXPECTED)
         notes = notes_of(source)
         made = make_references(
@@ -85,15 +101,21 @@ class Table:
                     path=path,
                     path_id=str(row.episode if row.path_id is None else row.path_id),
                     instruction=row.instruction or "",
-                    goals=tuple(row.goals or ()),
+                    goals=_goals(row),
                     start_distance=row.start_distance,
                     dense=row.dense,
                     heading=row.heading or 0.0,
+                    facts={name: fact for name, fact in _object(row.facts).items() if name != "goals"},
                 )
                 for row, path in _with_paths(source, rows)
             ),
         )
-        return replace(made, name=made.name + notes.get(OPTIONS, ""), format=notes.get(FORMAT, self.name))
+        return replace(
+            made,
+            name=made.name + notes.get(OPTIONS, ""),
+            format=notes.get(FORMAT, self.name),
+            up_axis=_axis(notes.get(UP_AXIS) if up_axis is None else up_axis),
+        )
 
     def run(self, source: Source) -> EpisodeBatch:
         """Read the answers of a run."""
@@ -113,15 +135,45 @@ class Table:
                 source.refuse(replace(fault, where=place(where, source), episode=episode))
         rows = [row for _, row, _, _ in kept]
         scenes = [None if row.scene is None else str(row.scene) for row in rows]
-        stopped = [row.stopped for row in rows]
         return EpisodeBatch(
             [path for _, _, path, _ in kept],
             [str(row.episode) for row in rows] if named else None,
             scenes if any(scene is not None for scene in scenes) else None,
             [reference for _, _, _, reference in kept] if carried else None,
-            stopped if any(flag is not None for flag in stopped) else None,
+            _recorded(rows),
             where=lambda number: f"{source}, {place(kept[number][0], source)}",
         )
+
+
+def _recorded(rows: Sequence[AnswerRow]) -> dict[str, list[Any]]:
+    others = [_object(row.recorded) for row in rows]
+    found = {name: [other.get(name) for other in others] for name in dict.fromkeys(n for o in others for n in o)}
+    found |= {
+        "stopped": [row.stopped for row in rows],
+        "goal_distances": [as_distances(row.goal_distances) for row in rows],
+        "headings": [row.headings for row in rows],
+    }
+    return {name: values for name, values in found.items() if any(value is not None for value in values)}
+
+
+def _object(cell: dict[str, Any] | str | None) -> dict[str, Any]:
+    """Return a cell with an object: as it is, or as JSON in files that have no objects."""
+    return msgspec.json.decode(cell, type=dict[str, Any]) if isinstance(cell, str) else cell or {}
+
+
+def _goals(row: ReferenceRow) -> tuple[Any, ...]:
+    """Return the goals of a row: labels or points; converted files have points among their facts."""
+    goals = row.goals or _object(row.facts).get("goals", ())
+    return tuple(tuple(goal) if isinstance(goal, list) else goal for goal in goals)
+
+
+def _axis(name: str | int | None) -> int | None:
+    if name is None:
+        return None
+    axes = {"x": 0, "y": 1, "z": 2, "0": 0, "1": 1, "2": 2}
+    if str(name) not in axes:
+        raise OptionError(f"up_axis must be x, y or z: which coordinate points up, got {shortened(name)}")
+    return axes[str(name)]
 
 
 def _fault_of(row: AnswerRow, path: Any, named: bool, carried: bool) -> Fault | None:

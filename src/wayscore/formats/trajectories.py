@@ -35,7 +35,9 @@ class Step(msgspec.Struct, array_like=True, gc=False):
     elevation: float | None = None
 
 
-def read_trajectories(source: Source, title: str, *, ids: Sequence[str], walks: Sequence[str]) -> EpisodeBatch:
+def read_trajectories(
+    source: Source, title: str, *, ids: Sequence[str], walks: Sequence[str], objects: Sequence[str] = ()
+) -> EpisodeBatch:
     """Read a run.
 
     Args:
@@ -43,16 +45,19 @@ def read_trajectories(source: Source, title: str, *, ids: Sequence[str], walks: 
         title: what errors call the format.
         ids: the fields that may name the episode; the first present counts.
         walks: the fields that may hold the walk; the first present counts.
+        objects: the fields that may name the object which the agent found; null where it found none.
     """
     expected = f'{title} results: [{{"{ids[0]}": ..., "{walks[0]}": [[viewpoint, heading, elevation], ...]}}, ...]'
     try:
         strict = replace(source, faults=None)
-        records = decode_each(strict, _record(tuple(ids), tuple(walks), list[Step]), names=ids, expected=expected)
+        kind = _record(tuple(ids), tuple(walks), list[Step], tuple(objects))
+        records = decode_each(strict, kind, names=ids, expected=expected)
         walk_of: Callable[[Any], Any] = _viewpoints
     except FormatError:  # most often another way to write steps; what is wrong will be wrong again
-        records = decode_each(source, _record(tuple(ids), tuple(walks), Loose), names=ids, expected=expected)
+        kind = _record(tuple(ids), tuple(walks), Loose, tuple(objects))
+        records = decode_each(source, kind, names=ids, expected=expected)
         walk_of = flatten
-    return make_batch(source, _queries(source, records, ids, walks, walk_of, expected))
+    return make_batch(source, _queries(source, records, ids, walks, objects, walk_of, expected))
 
 
 def flatten(steps: Loose) -> Any:
@@ -93,7 +98,7 @@ def _viewpoints(steps: list[Step]) -> list[str]:
 
 
 @cache
-def _record(ids: tuple[str, ...], walks: tuple[str, ...], steps: Any) -> type[Any]:
+def _record(ids: tuple[str, ...], walks: tuple[str, ...], steps: Any, objects: tuple[str, ...]) -> type[Any]:
     """Return a Struct with these fields: required where there is no choice, else each may be absent."""
     fields: list[Any] = []
     for names, kind in ((ids, Name), (walks, steps)):
@@ -101,6 +106,7 @@ def _record(ids: tuple[str, ...], walks: tuple[str, ...], steps: Any) -> type[An
             fields.append((names[0], kind))
         else:
             fields += [(name, kind | msgspec.UnsetType, msgspec.UNSET) for name in names]
+    fields += [(name, Name | None | msgspec.UnsetType, msgspec.UNSET) for name in objects]
     return msgspec.defstruct("Result", fields, kw_only=True, gc=False)
 
 
@@ -109,6 +115,7 @@ def _queries(
     records: Iterable[tuple[int | str, Any]],
     ids: Sequence[str],
     walks: Sequence[str],
+    objects: Sequence[str],
     walk_of: Callable[[Any], Any],
     expected: str,
 ) -> Iterator[Query]:
@@ -129,7 +136,16 @@ def _queries(
             nothing = "its walk has no steps; an agent that never moves has its start"
             source.refuse(Fault(nothing, place(number, source), str(name)))
             continue
-        yield Query(str(name), walk)
+        recorded = _actions(steps)
+        if (found := _first(record, objects)) is not msgspec.UNSET:
+            recorded["predicted_object"] = "" if found is None else str(found)
+        yield Query(str(name), walk, recorded=recorded)
+
+
+def _actions(steps: Sequence[Any]) -> dict[str, Any]:
+    """Return how many decisions a walk took, where each step lists the viewpoints of one."""
+    nested = all(isinstance(step, list) and all(isinstance(part, str) for part in step) for step in steps)
+    return {"actions": len(steps) - 1} if nested else {}
 
 
 def _first(record: Any, fields: Sequence[str]) -> Any:

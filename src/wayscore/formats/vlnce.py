@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -29,6 +29,8 @@ EXPECTED_RUN = (
     'a VLN-CE run: {episode_id: [{"position": [x, y, z], "stop": ...}, ...]} or {episode_id: [[x, y, z], ...]}'
 )
 Point: TypeAlias = tuple[float, float, float]
+UP_AXIS = 1
+"""Habitat's frame: the second coordinate points up."""
 
 
 class Words(msgspec.Struct, gc=False):
@@ -72,6 +74,8 @@ class Pose(msgspec.Struct, gc=False):
 
     position: Point
     stop: bool | None = None
+    goal_distance: float | Literal["inf"] | None = None
+    heading: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,8 @@ class VLNCE:
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise episodes by their first field, and runs by lists of points or positions."""
+        if beginning.has("episode_id") and beginning.has_any("path", "trajectory") and not beginning.has("scene_id"):
+            return RUN
         if beginning.layout not in ("object", "lines") or beginning.has("path"):
             return ()
         if beginning.has_any("episodes", "instruction_vocab"):
@@ -100,7 +106,8 @@ class VLNCE:
         """
         content = decode_object(source, Episodes, names=("episode_id",), expected=EXPECTED, items="episodes")
         walks = _walks(source, dense)
-        return make_references(source, self, (_reference(source, episode, walks) for episode in content.episodes))
+        made = make_references(source, self, (_reference(source, episode, walks) for episode in content.episodes))
+        return replace(made, up_axis=UP_AXIS)
 
     def run(self, source: Source) -> EpisodeBatch:
         """Read a run: positions by episode, or records with `episode_id` or `instruction_id` and `path`."""
@@ -130,8 +137,13 @@ def _reference(source: Source, episode: Episode, walks: Mapping[str, Any]) -> Re
 
 def _query(name: str, steps: list[Pose | Point]) -> Query:
     points = [step.position if isinstance(step, Pose) else step for step in steps]
-    last = steps[-1] if steps else None
-    return Query(name, np.array(points).reshape(-1, 3), last.stop if isinstance(last, Pose) else None)
+    poses = [step for step in steps if isinstance(step, Pose)]
+    recorded: dict[str, Any] = {}
+    if poses and all(pose.goal_distance is not None for pose in poses):
+        recorded["goal_distances"] = [float(pose.goal_distance or 0.0) for pose in poses]
+    if poses and all(pose.heading is not None for pose in poses):
+        recorded["headings"] = [pose.heading for pose in poses]
+    return Query(name, np.array(points).reshape(-1, 3), poses[-1].stop if poses else None, recorded)
 
 
 def _walks(source: Source, dense: str | os.PathLike[str] | bool) -> dict[str, Any]:

@@ -29,11 +29,12 @@ class Measurements:
     reference_length: Floats
     """PL(R)."""
     end: Floats
-    """d(q_|Q|, r_|R|)."""
+    """How far the end of the query is from the goal: d(q_|Q|, r_|R|), or to the nearest goal where the convention takes
+    that; as the simulator recorded it, where it did."""
     closest: Floats
-    """min over q of d(q, r_|R|)."""
+    """The same of the query's nearest node."""
     start: Floats
-    """d(q_1, r_|R|)."""
+    """The same of the query's first node."""
     mean_deviation: Floats
     """sum over q of d(q, R) / |Q|."""
     max_deviation: Floats
@@ -41,8 +42,8 @@ class Measurements:
     coverage: Floats
     """PC(R, Q) = mean over r of exp(-d(r, Q) / d_th); only if needed."""
     edits: Floats
-    """Edit distance of the edges, or of the nodes where the convention counts those; where the query ends beyond
-    d_th, the number of edges of the longer path, the worst. Only if needed."""
+    """Edit distance of the edges; where the query ends beyond d_th, the number of edges of the longer path, the worst.
+    Only if needed."""
     warping: Floats
     """DTW(R, Q), of the dense or resampled paths where the convention warps those."""
     reference_count: Floats
@@ -51,14 +52,16 @@ class Measurements:
     """|Q|."""
     warped_count: Floats
     """|R| of the path that DTW warps to."""
+    recorded_count: Floats
+    """|Q| as it was recorded, before repeats are dropped."""
     goal_start: Floats
     """min over goals g of d(q_1, g); one goal, r_|R|, where an episode names no others."""
     goal_end: Floats
     """min over goals g of d(q_|Q|, g)."""
     goal_closest: Floats
     """min over q and goals g of d(q, g)."""
-    given_start: Floats
-    """The distance from start to goal that the dataset gives; 0 where none is given."""
+    shortest: Floats
+    """The shortest length from start to goal: `start`, or the dataset's where the simulator's is not recorded."""
     reach: Floats
     """The length walked when the query first met the threshold, infinite where it never did; only if needed."""
     stopped: Floats
@@ -73,19 +76,14 @@ class Measurements:
         met = distances < self.threshold if self.convention.comparison == "<" else distances <= self.threshold
         return met.astype(np.float64)
 
-    def reached(self, last: Floats, goals: Floats) -> Floats:
-        """1 where the convention's kind of goal was reached, given the distances to the last node and to the goals."""
-        return (goals == 0).astype(np.float64) if self.convention.goal == "set" else self.within(last)
+    def reached(self, nearest: Floats, goals: Floats) -> Floats:
+        """1 where the convention's kind of goal was reached, given distances to the goal and to the set of goals."""
+        return (goals == 0).astype(np.float64) if self.convention.goal == "set" else self.within(nearest)
 
     @cached_property
     def optimal_length(self) -> Floats:
         """The length that the convention's SPL compares with."""
-        return {
-            "shortest": self.start,
-            "reference": self.reference_length,
-            "goals": self.goal_start,
-            "dataset": self.given_start,
-        }[self.convention.spl_length]
+        return self.reference_length if self.convention.spl_length == "reference" else self.shortest
 
     @cached_property
     def success(self) -> Floats:
@@ -96,8 +94,7 @@ class Measurements:
     @cached_property
     def similarity(self) -> Floats:
         """Normalized warping, nDTW = exp(-DTW / (|R| d_th))."""
-        count = self.warped_count if self.convention.normalizer == "R" else np.sqrt(self.warped_count)
-        result: Floats = np.exp(-self.warping / (count * self.threshold))
+        result: Floats = np.exp(-self.warping / (self.warped_count * self.threshold))
         return result
 
 
@@ -139,9 +136,11 @@ class Metric:
         unit: "m" for distances, "" for pure numbers.
         formula: the definition, as printed.
         compute: from measurements to one value per episode.
-        needs: what `compute` looks at beside the cheap measurements: "coverage", "edits", "optimal_length", "reach",
-            "warping".
+        needs: what `compute` looks at beside the cheap measurements: "coverage", "edits", "goals", "optimal_length",
+            "reach", "warping". A metric of one episode may need "points" (paths of coordinates) or "warping" (the
+            paths that the convention warps).
         measure: from one episode to its value; infinity where it is undefined.
+        records: what it takes from `Episode.recorded`, by name, so that results can say where that is missing.
 
     >>> def farthest(episode):
     ...     return episode.matrix().max()
@@ -159,6 +158,7 @@ class Metric:
     compute: Callable[[Measurements], Floats] | None = None
     needs: frozenset[str] = frozenset()
     measure: Callable[[Episode], float] | None = None
+    records: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.compute is None) == (self.measure is None):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.distances.base import Distance, Floats, Places
+from wayscore.errors import PathError
+from wayscore.paths import in_plane
 from wayscore.warping.alignment import encode_pair
+from wayscore.warping.encoded import dtw_value, fast_cost
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,17 +30,17 @@ class Episode:
         convention: every choice that changes a number.
         name: what the episode is called.
         scene: where it takes place, where scenes were given.
-        stopped: whether the agent stopped by itself; None where that was not recorded.
-        goals: nodes or points any of which is a right end; empty where the reference's end is the only one.
-        start_distance: the dataset's own distance from start to goal, where it was given.
+        recorded: what is known beside the paths, by name: what the run recorded (`stopped`, `goal_distances`,
+            `headings`, ...) and what the references say (`goals`, `start_distance`, ...); only what there is.
+        up_axis: which coordinate of points in space points up.
+        warped: the encoded reference and query that DTW warps, where those are others (dense, resampled).
 
-    >>> episode = Episode.of(reference=[[0, 0], [4, 0]], query=[[0, 0], [4, 3]])
+    >>> episode = Episode.of(reference=[[0, 0], [4, 0]], query=[[0, 0], [4, 3]], stopped=True)
     >>> episode.matrix()
     array([[0., 5.],
            [4., 3.]])
-    >>> episode.goal_distances(), episode.query
-    (array([4., 3.]), array([[0., 0.],
-           [4., 3.]]))
+    >>> episode.goal_distances(), episode.length(), episode.success(), episode.recorded["stopped"]
+    (array([4., 3.]), 5.0, True, True)
     """
 
     distance: Distance
@@ -47,22 +50,33 @@ class Episode:
     convention: Convention = PAPER
     name: Any = 0
     scene: str | int | None = None
-    stopped: bool | None = None
-    goals: Sequence[Any] = ()
-    start_distance: float | None = None
+    recorded: Mapping[str, Any] = field(default_factory=dict)
+    up_axis: int | None = None
+    warped: tuple[Places, Places] | None = None
 
     @classmethod
-    def of(cls, *, reference: Any, query: Any, distance: Distance | None = None, **facts: Any) -> Episode:
+    def of(
+        cls,
+        *,
+        reference: Any,
+        query: Any,
+        distance: Distance | None = None,
+        threshold: float = 3.0,
+        convention: Convention = PAPER,
+        **recorded: Any,
+    ) -> Episode:
         """Return an episode of two paths, to try a metric on.
 
         Args:
             reference: R, labels or coordinates.
             query: Q.
             distance: d; None is Euclidean.
-            **facts: any of the other attributes.
+            threshold: d_th.
+            convention: every choice that changes a number.
+            **recorded: what is known beside the paths.
         """
         R, Q, space = encode_pair(reference, query, distance)
-        return cls(space, R, Q, **facts)
+        return cls(space, R, Q, threshold, convention, recorded=recorded)
 
     def __repr__(self) -> str:
         return f"<Episode {self.name}: {len(self.encoded_reference)} x {len(self.encoded_query)} nodes>"
@@ -77,13 +91,45 @@ class Episode:
         """Q, the agent's trajectory: a list of labels, or an (n, k) array of points."""
         return self.distance.decode(self.encoded_query)
 
+    @property
+    def goals(self) -> Sequence[Any]:
+        """Nodes or points any of which is a right end; empty where the reference's end is the only one."""
+        known: Sequence[Any] = self.recorded.get("goals", ())
+        return known
+
+    @property
+    def stopped(self) -> bool | None:
+        """Whether the agent stopped by itself; None where that was not recorded."""
+        return self.recorded.get("stopped")
+
+    @property
+    def start_distance(self) -> float | None:
+        """The dataset's own distance from start to goal, where it was given."""
+        return self.recorded.get("start_distance")
+
     def matrix(self) -> Floats:
         """Return d(r_i, q_j) for all i and j, (|R|, |Q|); computed once, so do not change it."""
         return self._matrix
 
     def goal_distances(self) -> Floats:
-        """Return d(q_j, r_|R|) for all j, (|Q|,): how far each node is from the reference's end; computed once."""
+        """Return how far each node is from the goal that success is judged by, (|Q|,); computed once.
+
+        As the simulator recorded it; else to the nearest goal where the convention takes that; else d(q_j, r_|R|).
+        """
         return self._goal_distances
+
+    def distances_to(self, places: Any, what: str = "goals") -> Floats:
+        """Return d(place, q_j) for nodes or points as users write them, (len(places), |Q|)."""
+        where = f"episode {self.name}, {what}"
+        encoded, query = self.distance.encode([list(places)], role=lambda _: where).places, self.encoded_query
+        if encoded.ndim == 2 and self.convention.plane == "all":
+            encoded = in_plane(encoded, self.up_axis)
+        if encoded.shape[1:] != query.shape[1:]:
+            raise PathError(
+                f"{where}: points of {encoded.shape[1]} coordinates, but the query has {query.shape[1]}; both need "
+                "the same"
+            )
+        return self.distance.between(encoded, query)
 
     def within(self, distances: Floats) -> NDArray[np.bool_]:
         """Return which distances meet the threshold, compared as the convention does."""
@@ -91,16 +137,48 @@ class Episode:
         met = distances < self.threshold if self.convention.comparison == "<" else distances <= self.threshold
         return met
 
+    def success(self) -> bool:
+        """Return whether the query ends at the goal, and stopped there where the convention requires that."""
+        if self.convention.stop == "required" and self.stopped is False:
+            return False
+        if self.convention.goal == "set":
+            return bool(self.distances_to(self.goals)[:, -1].min() == 0)
+        return bool(self.within(self.goal_distances()[-1:])[0])
+
+    def length(self) -> float:
+        """Return PL(Q)."""
+        return self._length_of(self.encoded_query)
+
+    def reference_length(self) -> float:
+        """Return PL(R)."""
+        return self._length_of(self.encoded_reference)
+
+    def dtw(self) -> float:
+        """Return DTW as the convention computes it, of the paths that it warps."""
+        reference, query = self.warped or (self.encoded_reference, self.encoded_query)
+        if self.convention.warping == "exact":
+            return dtw_value(reference, query, self.distance)
+        return fast_cost(reference, query, self.distance, compiled=self.convention.warping == "fast-compiled")
+
+    def ndtw(self) -> float:
+        """Return nDTW as the convention computes it."""
+        count = len(self.warped[0] if self.warped else self.encoded_reference)
+        return float(np.exp(-self.dtw() / (count * self.threshold)))
+
+    def _length_of(self, path: Places) -> float:
+        return float(self.distance.pairs(path[:-1], path[1:]).sum())
+
     @cached_property
     def _matrix(self) -> Floats:
         return _fixed(self.distance.between(self.encoded_reference, self.encoded_query))
 
     @cached_property
     def _goal_distances(self) -> Floats:
-        goal, query = self.encoded_reference[-1:], self.encoded_query
-        if self.convention.plane == "goal":
-            goal, query = np.ascontiguousarray(goal[:, :2]), np.ascontiguousarray(query[:, :2])
-        return _fixed(self.distance.between(goal, query)[0])
+        if (recorded := self.recorded.get("goal_distances")) is not None:
+            return _fixed(np.array(recorded, dtype=np.float64))
+        if self.convention.goal == "nearest" and len(self.goals):
+            return _fixed(self.distances_to(self.goals).min(axis=0))
+        return _fixed(self.distance.between(self.encoded_reference[-1:], self.encoded_query)[0])
 
 
 def _fixed(values: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from wayscore.metrics.base import Floats, Measured, Measurements, Metric, ratio
 from wayscore.metrics.episode import Episode
-from wayscore.metrics.paper import COVERAGE, OPTIMAL, efficiency, length_score
+from wayscore.metrics.paper import COVERAGE, OPTIMAL, efficiency, length_score, success_by_length
 
 
 def goal_progress(m: Measurements) -> Floats:
@@ -20,7 +20,12 @@ def goal_progress(m: Measurements) -> Floats:
 
 
 def oracle_success_by_length(m: Measurements) -> Floats:
-    """OSPL: SPL of the same walk, had it stopped where it first met the threshold; no stop is required."""
+    """OSPL: SPL of the same walk, had it stopped where it first met the threshold.
+
+    Where a stop is required, only the end of the walk can be one: it equals SPL.
+    """
+    if m.convention.stop == "required":
+        return success_by_length(m)
     met = np.isfinite(m.reach)
     return np.where(met, efficiency(m, np.where(met, m.reach, 0.0)), 0.0)
 
@@ -32,9 +37,14 @@ def soft_success_by_length(m: Measurements) -> Floats:
         return nearer * efficiency(m, m.query_length)
 
 
+def length_ratio(m: Measurements) -> Floats:
+    """L / max(PL, L): SPL without the success."""
+    return efficiency(m, m.query_length)
+
+
 def moves(m: Measurements) -> Floats:
-    """|Q| - 1."""
-    return m.query_count - 1
+    """|Q| - 1, repeats counted."""
+    return m.recorded_count - 1
 
 
 def gaussian_proximity(episode: Episode) -> float:
@@ -43,11 +53,38 @@ def gaussian_proximity(episode: Episode) -> float:
     return float(np.exp(-(nearest**2) / (2 * episode.threshold**2)).mean())
 
 
+def grounding(episode: Episode) -> float:
+    """RGS: 1 where the agent named the right object, wherever its walk ends."""
+    right, named = episode.recorded.get("object"), episode.recorded.get("predicted_object")
+    return inf if right is None or named is None else float(str(right) == str(named))
+
+
+def grounding_by_length(episode: Episode) -> float:
+    """RGSPL = RGS L / max(PL, L)."""
+    if (right := grounding(episode)) == inf:
+        return inf
+    by_reference = episode.convention.spl_length == "reference"
+    length = episode.reference_length() if by_reference else float(episode.goal_distances()[0])
+    longest = max(episode.length(), length, episode.convention.spl_floor)
+    return right * (length / longest if longest else 1.0) if length < inf else 0.0
+
+
+def decisions(episode: Episode) -> float:
+    """How many decisions the agent took, as the run recorded it."""
+    return float(episode.recorded.get("actions", inf))
+
+
+OBJECTS, ACTIONS = ("object", "predicted_object"), ("actions",)
+GOALS = frozenset({"goals"})
 EXTRA: dict[str, Metric] = {
     metric.symbol: metric
     for metric in (
-        Metric("GP", "Goal Progress", "up", (-inf, inf), "m", "min_g d(q_1, g) - min_g d(q_|Q|, g)", goal_progress),
-        Metric("steps", "Moves", None, (0, inf), "moves", "|Q| - 1", moves),
+        Metric(
+            "GP", "Goal Progress", "up", (-inf, inf), "m", "min_g d(q_1, g) - min_g d(q_|Q|, g)", goal_progress, GOALS
+        ),
+        Metric("steps", "Moves", None, (0, inf), "moves", "|Q| - 1, repeats counted", moves),
+        Metric("actions", "Decisions", None, (0, inf), "decisions", "as recorded", measure=decisions, records=ACTIONS),
+        Metric("efficiency", "Length ratio", "up", (0, 1), "", "L / max(PL, L)", length_ratio, OPTIMAL),
         Metric(
             "OSPL",
             "Oracle SPL",
@@ -71,6 +108,19 @@ EXTRA: dict[str, Metric] = {
         Metric("PC", "Path Coverage", "up", (0, 1), "", "mean_r exp(-d(r, Q) / d_th)", Measured("coverage"), COVERAGE),
         Metric(
             "LS", "Length Score", "up", (0, 1), "", "PC PL(R) / (PC PL(R) + |PC PL(R) - PL(Q)|)", length_score, COVERAGE
+        ),
+        Metric(
+            "RGS", "Remote Grounding Success", "up", (0, 1), "", "1[right object]", measure=grounding, records=OBJECTS
+        ),
+        Metric(
+            "RGSPL",
+            "RGS weighted by Path Length",
+            "up",
+            (0, 1),
+            "",
+            "RGS L / max(PL, L)",
+            measure=grounding_by_length,
+            records=OBJECTS,
         ),
         Metric(
             "proximity",

@@ -20,36 +20,30 @@ def oracle_success(m: Measurements) -> Floats:
 
 
 def success_by_length(m: Measurements) -> Floats:
-    """SPL = SR L / max(PL, L), L = d(q_1, goal); conventions take other lengths and divisors."""
+    """SPL = SR L / max(PL, L), L = d(q_1, goal)."""
     return m.success * efficiency(m, m.query_length)
 
 
 def efficiency(m: Measurements, walked: Floats) -> Floats:
-    """L / max(PL, L), or what the convention has in its place, for the length walked."""
-    convention, length = m.convention, m.optimal_length
-    if convention.spl_divisor == "own":
-        return ratio(np.where(np.isfinite(length), length, 0.0), walked + MILLIMETRE, both_zero=0.0)
-    longest = np.maximum(np.maximum(walked, length), convention.spl_floor)
-    found = ratio(length, longest, both_zero=1.0 if convention.spl_at_goal == "still" else 0.0)
-    return np.where(walked == 0, 0.0, found) if convention.spl_at_goal == "moved" else found
+    """L / max(PL, L) for the length walked."""
+    length = m.optimal_length
+    return ratio(length, np.maximum(np.maximum(walked, length), m.convention.spl_floor), both_zero=1.0)
 
 
 def success_by_edits(m: Measurements) -> Floats:
-    """SED = SR (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|)); conventions count nodes instead."""
-    longer = np.maximum(m.reference_count, m.query_count)
-    if m.convention.sed == "product":
-        most = m.reference_count * m.query_count
-    else:
-        most = longer if m.convention.sed == "nodes" else longer - 1
+    """SED = SR (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|))."""
+    most = np.maximum(m.reference_count, m.query_count) - 1
     return m.success * (1 - ratio(m.edits, most, both_zero=0.0))
 
 
 def length_score(m: Measurements) -> Floats:
     """LS = e / (e + |e - PL(Q)|) for the expected length e = PC PL(R)."""
-    count_nodes = m.convention.cls == "nodes"
-    whole, walked = (m.reference_count, m.query_count) if count_nodes else (m.reference_length, m.query_length)
+    return length_score_of(m.coverage * m.reference_length, m.query_length)
+
+
+def length_score_of(expected: Floats, walked: Floats) -> Floats:
+    """E / (e + |e - PL(Q)|), 1 where both are 0."""
     with np.errstate(invalid="ignore"):
-        expected = m.coverage * whole
         return ratio(expected, expected + np.abs(expected - walked), both_zero=1.0)
 
 
@@ -63,7 +57,6 @@ def success_by_warping(m: Measurements) -> Floats:
     return m.success * m.similarity
 
 
-MILLIMETRE = 1e-3
 EDITS, COVERAGE, WARPING = frozenset({"edits"}), frozenset({"coverage"}), frozenset({"warping"})
 OPTIMAL = frozenset({"optimal_length"})
 

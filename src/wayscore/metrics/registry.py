@@ -8,6 +8,7 @@ from math import inf
 from types import MappingProxyType
 from typing import Any
 
+from wayscore.convention.choices import PAPER, Convention
 from wayscore.errors import OptionError, did_you_mean, shortened
 from wayscore.metrics.base import Floats, Measurements, Metric
 from wayscore.metrics.extra import EXTRA
@@ -50,19 +51,23 @@ def paper_symbol(name: str) -> str | None:
 
 
 def find_metrics(
-    names: Iterable[str | Metric] | str | None, own: Mapping[str, Metric] | None = None
+    names: Iterable[str | Metric] | str | None = None, convention: Convention = PAPER
 ) -> tuple[Metric, ...]:
-    """Return metrics by name, in the order given; None means all of the paper's.
+    """Return metrics by name, in the order given; None means those that the convention prints, or all of the paper's.
 
     Args:
-        names: symbols or other names in any case, `Metric` values, or one text such as "SR,nDTW".
-        own: metrics by symbol that are not known by name, such as those of a table (`ScoreTable.own_metrics`).
+        names: symbols or other names in any case, `Metric` values, or one text such as "SR,nDTW". "DTW:valan" is DTW as
+            VALAN computes it.
+        convention: whose columns count first: where it computes a metric in its own way, that is meant.
 
     >>> [metric.symbol for metric in find_metrics("TL,ndtw,success")]
     ['PL', 'nDTW', 'SR']
+    >>> find_metrics("DTW:valan")[0].formula
+    'DTW / PL(R)'
     """
+    own = {key.partition(":")[0]: own_column(key) for key in convention.metrics if ":" in key}
     if names is None:
-        return tuple(METRICS.values())
+        names = convention.metrics or tuple(METRICS)
     if isinstance(names, str):
         names = names.split(",")
     elif isinstance(names, Metric):
@@ -71,7 +76,7 @@ def find_metrics(
         raise OptionError(f"metrics must be symbols such as 'nDTW,SDTW' or a list of them, got {shortened(names)}")
     found: dict[str, Metric] = {}
     for name in names:
-        metric = name if isinstance(name, Metric) else _by_name(name, own or {})
+        metric = name if isinstance(name, Metric) else _by_name(name, own)
         if found.setdefault(metric.symbol, metric) != metric:
             raise OptionError(f"two different metrics have the symbol {metric.symbol!r}; rename one of them")
     if not found:
@@ -95,9 +100,12 @@ def _by_name(name: Any, own: Mapping[str, Metric]) -> Metric:
     if not isinstance(name, str):
         raise OptionError(f"a metric is a symbol such as 'nDTW' or a Metric, got {shortened(name)}")
     name = name.strip()
+    if ":" in name:
+        return own_column(name)
     symbol = paper_symbol(name)
-    if name in own:
-        return own[name]
+    mine = own.get(name) or (own.get(symbol) if symbol else None)
+    if mine is not None:
+        return mine
     if symbol is not None:
         return KNOWN[symbol]
     installed = _installed()
@@ -111,6 +119,15 @@ def _by_name(name: Any, own: Mapping[str, Metric]) -> Metric:
     if not isinstance(metric, Metric):
         raise OptionError(f"the entry point {entry.name} of {ENTRY_POINTS} is no Metric, but {shortened(metric)}")
     return metric
+
+
+def own_column(key: str) -> Metric:
+    """Return a column as one evaluator computes it, by symbol and evaluator: "DTW:valan"."""
+    from wayscore.metrics.evaluators import COLUMNS  # most evaluations need none of them
+
+    if key not in COLUMNS:
+        raise OptionError(f"there is no column {shortened(key)}{did_you_mean(key, COLUMNS)}")
+    return COLUMNS[key]
 
 
 def _installed() -> dict[str, Any]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.convention.applied import start_lengths, stop_flags
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Floats
 from wayscore.errors import OptionError, WayscoreError, first_line, shortened
@@ -19,8 +19,9 @@ from wayscore.metrics.base import Measurements, Metric
 from wayscore.metrics.episode import Episode
 from wayscore.paths import Offsets
 from wayscore.scoring import parts as in_parts
-from wayscore.scoring.parts import Part, Recorded
-from wayscore.scoring.single_episode import single_measurements, to_goals
+from wayscore.scoring.parts import Part
+from wayscore.scoring.recorded import Recorded
+from wayscore.scoring.single_episode import reach, to_goals
 
 MEASURED = [field.name for field in fields(Measurements)][:12]
 """What a kernel writes, row by row."""
@@ -37,10 +38,13 @@ class Scoring:
         threshold: d_th.
         convention: every choice that changes a number.
         recorded: what is known of the episodes beside their paths.
+        up_axis: which coordinate points up.
         needs: the costly measurements that some metric looks at.
         other_warping: whether DTW is another one than kernels measure along with the rest: FastDTW, or that of dense or
             resampled paths.
-        start_distances: from start to goal, as the dataset has them; 0 where they are not needed.
+        known: which rows have recorded distances to the goal.
+        to_goal: of these rows the first, the last and the least distance.
+        start_distances: from start to goal, as the dataset has them, where those count.
         stopped: 0 where the convention requires a stop and the agent did not stop, else 1.
     """
 
@@ -48,9 +52,12 @@ class Scoring:
     threshold: float
     convention: Convention
     recorded: Recorded
+    up_axis: int | None
     needs: frozenset[str]
     other_warping: bool
-    start_distances: Floats
+    known: NDArray[np.bool_]
+    to_goal: Floats
+    start_distances: Floats | None
     stopped: Floats
 
     @classmethod
@@ -61,21 +68,24 @@ class Scoring:
         convention: Convention,
         recorded: Recorded,
         *,
+        up_axis: int | None = None,
         other_paths: bool = False,
     ) -> Scoring:
         """Check that all that the metrics need is recorded; `other_paths`: DTW warps dense or resampled paths."""
-        needs: frozenset[str] = frozenset().union(*(metric.needs for metric in metrics))
-        known = recorded.start_distances
-        names = recorded.names
+        needs: frozenset[str] = frozenset().union(*(metric.needs for metric in metrics if metric.compute))
+        known, to_goal = recorded.goal_distances()
         return cls(
             metrics,
             threshold,
             convention,
             recorded,
+            up_axis,
             needs,
-            other_paths or convention.warping == "fast",
-            start_lengths(known, needed="optimal_length" in needs, convention=convention, names=names),
-            stop_flags(recorded.stopped, len(names), convention),
+            other_paths or convention.warping != "exact",
+            known,
+            to_goal,
+            recorded.start_distances(convention, known) if "optimal_length" in needs else None,
+            recorded.stop_flags(convention),
         )
 
     def run(self, parts: list[Part], threads: int | None) -> Floats:
@@ -130,29 +140,26 @@ class Scoring:
     def measure(self, group: list[Part], buffer: Floats, where: slice | Offsets) -> Measurements:
         """Measure the episodes of some parts."""
         convention, needs = self.convention, self.needs
-        scale = (1.0 if convention.cls == "nodes" else self.threshold) if "coverage" in needs else 0.0
         limit = -1.0  # only successes need an edit distance: queries that end farther from the goal are given none
-        if "edits" in needs and convention.sed == "edges":
-            limit = self.threshold if convention.goal == "last" and convention.plane != "goal" else np.inf
+        if "edits" in needs:
+            by_kernel = convention.goal == "last" and not self.known.any()
+            limit = self.threshold if by_kernel else np.inf
         count = sum(map(len, group))
         rows: dict[str, Floats] = dict(zip(MEASURED, buffer[:, :count], strict=True))
-        rows["reach"] = self._room("reach", count)
         rows["warped_count"] = rows["reference_count"]
         if self.other_warping:
             rows["warping"], rows["warped_count"] = self._room("warping", count), self._room("warping", count)
         for part, first in zip(group, accumulate(map(len, group), initial=0)):  # noqa: B905  # one more start than parts
-            part.measure(scale, limit, buffer, first)
+            part.measure(self.threshold if "coverage" in needs else 0.0, limit, buffer, first)
             if self.other_warping and "warping" in needs:
                 part.warp(convention.warping, rows["warping"], rows["warped_count"], first)
-        single = single_measurements(convention, needs)
-        for column, episode in enumerate(self.episodes(group) if single else ()):
-            for names, function in single.items():
-                for name, value in zip(names, function(episode), strict=True):
-                    rows[name][column] = value
+        rows["reach"] = self._room("reach", count)
+        if "reach" in needs:
+            rows["reach"][:] = [reach(episode) for episode in self.episodes(group)]
+        self._find_goals(group, rows, where)
         return Measurements(
             **rows,
-            **self._to_goals(group, rows),
-            given_start=self.start_distances[where],
+            recorded_count=rows["query_count"] if self.recorded.counts is None else self.recorded.counts[where],
             stopped=self.stopped[where],
             threshold=self.threshold,
             convention=convention,
@@ -161,22 +168,32 @@ class Scoring:
     def episodes(self, group: list[Part]) -> Iterable[Episode]:
         """Yield the episodes of some parts one by one."""
         for part in group:
-            yield from part.episodes(self.recorded, self.threshold, self.convention)
+            yield from part.episodes(self.recorded, self.threshold, self.convention, self.up_axis)
 
     def _room(self, need: str, count: int) -> Floats:
         return np.empty(count) if need in self.needs else UNMEASURED
 
-    def _to_goals(self, group: list[Part], rows: dict[str, Floats]) -> dict[str, Floats]:
-        """Return the distances to the nearest goal: to the reference's end, where an episode names no goals."""
-        found = {f"goal_{name}": rows[name] for name in ("start", "end", "closest")}
-        if self.recorded.goals is None:
-            return found
-        found = {name: distances.copy() for name, distances in found.items()}
-        for column, episode in enumerate(self.episodes(group)):
-            if len(episode.goals):
-                for distances, value in zip(found.values(), to_goals(episode), strict=True):
-                    distances[column] = value
-        return found
+    def _find_goals(self, group: list[Part], rows: dict[str, Floats], where: slice | Offsets) -> None:
+        """Add the distances to the nearest goal: to the reference's end, where an episode names no goals."""
+        ends = ("start", "end", "closest")
+        if self.recorded.facts.get("goals") is not None:
+            found = {name: rows[name].copy() for name in ends}
+            for column, episode in enumerate(self.episodes(group)):
+                if len(episode.goals):
+                    for name, value in zip(ends, to_goals(episode), strict=True):
+                        found[name][column] = value
+            if self.convention.goal == "nearest":
+                rows |= found
+            rows |= {f"goal_{name}": distances for name, distances in found.items()}
+        else:
+            rows |= {f"goal_{name}": rows[name] for name in ends}
+        known = self.known[where]
+        if known.any():
+            for name, distances in zip(ends, self.to_goal[:, where], strict=True):
+                for kind in (name, f"goal_{name}"):
+                    rows[kind] = np.where(known, distances, rows[kind])
+        given = self.start_distances
+        rows["shortest"] = rows["start"] if given is None else np.where(known, rows["start"], given[where])
 
 
 def _number(metric: Metric, episode: Episode) -> float:

@@ -1,13 +1,12 @@
-"""Pieces of work: some episodes of one scene, encoded, and what files record of them."""
+"""Pieces of work: some episodes of one scene, encoded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.convention.choices import Convention
@@ -15,6 +14,7 @@ from wayscore.distances.base import Distance, Floats, Places
 from wayscore.errors import PathError
 from wayscore.metrics.episode import Episode
 from wayscore.paths import Offsets, PathBatch
+from wayscore.scoring.recorded import Recorded
 from wayscore.warping.encoded import dtw_value, fast_cost
 
 EPISODES_AT_ONCE = 10_000
@@ -35,6 +35,11 @@ class PathSets(NamedTuple):
     queries: Any
     warped_references: Any = None
     warped_queries: Any = None
+
+    def warped(self) -> tuple[Any, Any]:
+        """Return the references and queries that DTW warps."""
+        r, q = self.warped_references, self.warped_queries
+        return self.references if r is None else r, self.queries if q is None else q
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +80,34 @@ class Part:
                 self._measure_one(reference, query, scale, reach, out, column)
 
     def warp(self, how: str, warping: Floats, counts: Floats, first: int) -> None:
-        """Write DTW, "exact" or "fast", of the paths that the convention warps, and how many nodes it warps to."""
-        r, q = self.paths.warped_references, self.paths.warped_queries
-        r, q = self.paths.references if r is None else r, self.paths.queries if q is None else q
-        cost = fast_cost if how == "fast" else dtw_value
-        for column, (reference, query) in enumerate(self._pairs(r, q), start=first):
-            warping[column] = cost(reference, query, self.space)
+        """Write DTW of the paths that the convention warps, computed as it says, and how many nodes it warps to."""
+        for column, (reference, query) in enumerate(self._pairs(*self.paths.warped()), start=first):
+            if how == "exact":
+                warping[column] = dtw_value(reference, query, self.space)
+            else:
+                warping[column] = fast_cost(reference, query, self.space, compiled=how == "fast-compiled")
             counts[column] = len(reference)
 
-    def episodes(self, recorded: Recorded, threshold: float, convention: Convention) -> Iterable[Episode]:
+    def episodes(
+        self, recorded: Recorded, threshold: float, convention: Convention, up_axis: int | None
+    ) -> Iterable[Episode]:
         """Yield the episodes one by one."""
         rows = range(*self.rows.indices(len(recorded.names))) if isinstance(self.rows, slice) else self.rows.tolist()
         pairs = self._pairs(self.paths.references, self.paths.queries)
-        for row, (reference, query) in zip(rows, pairs, strict=True):
-            yield Episode(self.space, reference, query, threshold, convention, **recorded.facts(row))
+        warped = self._pairs(*self.paths.warped())
+        for row, (reference, query), others in zip(rows, pairs, warped, strict=True):
+            yield Episode(
+                self.space,
+                reference,
+                query,
+                threshold,
+                convention,
+                recorded.names[row],
+                recorded.scene(row),
+                recorded.of(row),
+                up_axis,
+                others,
+            )
 
     def _pairs(self, references: PathBatch, queries: PathBatch) -> Iterable[tuple[Places, Places]]:
         for number, query in enumerate(queries):
@@ -114,38 +133,6 @@ class Part:
             out,
             column,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What is known of every query beside its path, by row; None where nothing is.
-
-    Attributes:
-        names: of the episodes.
-        scenes: of the episodes.
-        goals: nodes or points any of which is a right end, as users name them.
-        stopped: whether the agent stopped.
-        start_distances: from start to goal, as the dataset has them.
-        scene_names: of scenes that are numbers.
-    """
-
-    names: Sequence[Any]
-    scenes: Sequence[Any] | NDArray[Any] | None = None
-    goals: Sequence[Sequence[Any]] | None = None
-    stopped: Sequence[bool | None] | None = None
-    start_distances: Sequence[float | None] | None = None
-    scene_names: Sequence[str] | None = None
-
-    def facts(self, row: int) -> dict[str, Any]:
-        """Return what an `Episode` says of one row."""
-        scene = None if self.scenes is None else self.scenes[row]
-        return {
-            "name": self.names[row],
-            "scene": scene if self.scene_names is None or scene is None else self.scene_names[scene],
-            "goals": () if self.goals is None else self.goals[row],
-            "stopped": None if self.stopped is None else self.stopped[row],
-            "start_distance": None if self.start_distances is None else self.start_distances[row],
-        }
 
 
 def cut(space: Distance, paths: PathSets, pairing: Offsets | None, rows: range | Offsets) -> Iterable[Part]:

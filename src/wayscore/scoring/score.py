@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.convention.applied import apply_undefined, distance_by, flatten
+from wayscore.convention.applied import distance_by, flatten, zero_undefined
 from wayscore.convention.choices import Convention
 from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import find_convention, signed
@@ -18,15 +18,13 @@ from wayscore.distances.euclidean import EUCLIDEAN
 from wayscore.errors import OptionError, PathError, shortened
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import KNOWN
-from wayscore.paths import Paths, without_repeats
+from wayscore.paths import PathBatch, Paths, axis_name, changes, without_repeats
 from wayscore.scoring.encoding import check_list_of_paths, check_pairing, parts_by_number, parts_by_scene, parts_of_one
 from wayscore.scoring.measuring import Scoring
-from wayscore.scoring.parts import Part, PathSets, Recorded
+from wayscore.scoring.parts import Part, PathSets
+from wayscore.scoring.recorded import STEPWISE, Recorded
 from wayscore.scoring.table import ScoreTable
 from wayscore.warping.alignment import check_threshold
-
-WARPED = frozenset({"DTW", "nDTW", "SDTW"})
-"""The metrics that are measured on dense or resampled paths where a convention says so."""
 
 
 def score(
@@ -39,9 +37,15 @@ def score(
     convention: str | Path | Convention = "paper",
     scenes: Sequence[str] | NDArray[np.integer[Any]] | None = None,
     goals: Sequence[Sequence[Any]] | None = None,
+    views: Sequence[Sequence[Sequence[Any]]] | None = None,
     stopped: Sequence[bool | None] | None = None,
     start_distances: Sequence[float | None] | None = None,
+    goal_distances: Sequence[Sequence[float] | None] | None = None,
+    headings: Sequence[Sequence[float] | None] | None = None,
+    objects: Sequence[tuple[Any, Any]] | None = None,
+    recorded: Mapping[str, Sequence[Any]] | None = None,
     dense: Paths | None = None,
+    up_axis: int | None = None,
     pairing: Sequence[int] | NDArray[np.int64] | None = None,
     episodes: Sequence[Any] | None = None,
     scene_names: Sequence[str] | None = None,
@@ -59,9 +63,17 @@ def score(
         convention: the set of choices, by name, as a TOML file or as a value (see `wayscore.convention`).
         scenes: the scene of each query, where `distance` is a mapping.
         goals: for each query the nodes or points any of which is a right end; the reference's end where none are named.
+        views: for each query and each goal the places from which it counts as reached, in place of `goals`.
         stopped: whether each agent stopped by itself (None: not known), for conventions that require it.
         start_distances: from start to goal as the dataset has them, for conventions whose SPL takes those.
-        dense: finely sampled references, for conventions that warp to those; the references themselves by default.
+        goal_distances: for each query how far every position is from the goal, metres, as the simulator measured it;
+            infinity where it is unreachable. They decide NE, ONE, SR, OSR and SPL's shortest length.
+        headings: for each query the heading at every position, for conventions that look at it.
+        objects: for each query the right object and the one that the agent named (None: not recorded).
+        recorded: whatever else is known of each query, by name, for metrics that take it from `Episode.recorded`.
+        dense: finely sampled references, for conventions that warp to those.
+        up_axis: which coordinate of points in space points up, 0, 1 or 2, for conventions that measure in the plane; by
+            default 2.
         pairing: the number of the reference that each query answers, where several share one.
         episodes: names for the rows; 0, 1, 2, ... by default.
         scene_names: of scenes that are numbers, for metrics of one episode.
@@ -76,66 +88,115 @@ def score(
     check_threshold(d_th)
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise OptionError(f"threads must be a whole number, 1 or more, or None for all cores, got {shortened(threads)}")
-    chosen = find_metrics(metrics if metrics is not None else chosen_convention.metrics or None)
+    if up_axis not in (None, 0, 1, 2):
+        raise OptionError(f"up_axis must be 0, 1 or 2: which coordinate points up, got {shortened(up_axis)}")
+    chosen = find_metrics(metrics, chosen_convention)
     space = distance_by(distance, chosen_convention)
     one_space = EUCLIDEAN if space is None else space if isinstance(space, Distance) else None
     check_list_of_paths("references", references, one_space)
     check_list_of_paths("queries", queries, one_space)
     pairs = check_pairing(references, queries, pairing)
-    for what, values in (
-        ("episode names", episodes),
-        ("sets of goals", goals),
-        ("stop flags", stopped),
-        ("start distances", start_distances),
-        ("scenes", scenes),
-    ):
+    if views is not None:
+        goals = [[place for places in of_goals for place in places] for of_goals in views]
+    facts = {
+        "goals": goals,
+        "stopped": stopped,
+        "start_distance": start_distances,
+        "goal_distances": goal_distances,
+        "headings": headings,
+        "object": None if objects is None else [right for right, _ in objects],
+        "predicted_object": None if objects is None else [named for _, named in objects],
+        **(recorded or {}),
+    }
+    for what, values in (("episodes", episodes), ("scenes", scenes), *facts.items()):
         if values is not None and len(values) != len(queries):
-            raise PathError(f"{len(queries)} queries but {len(values)} {what}; give one for each query")
-    if goals is None and chosen_convention.goal == "set":
+            raise PathError(f"{len(queries)} queries but {len(values)} values of {what}; give one for each query")
+    known = {name: values for name, values in facts.items() if values is not None}
+    if "goals" not in known and chosen_convention.goal == "set":
         raise OptionError(
             f"the convention {chosen_convention.name} asks whether a query ends at one of its goals, and no goals are "
             "given; NDH references name them, REVERIE's need the file of objects (--reader objects=FILE)"
         )
     names: Sequence[Any] = range(len(queries)) if episodes is None else episodes
-    paths = _paths(references, queries, dense, chosen, chosen_convention)
+    drops = chosen_convention.repeats == "drop"
+    stepwise = not STEPWISE.isdisjoint(known)
+    facts_of = Recorded(
+        names,
+        scenes,
+        scene_names,
+        known,
+        _counts(queries) if drops or stepwise else None,
+        [changes(path) for path in queries] if drops and stepwise else None,
+    )
+    paths = _paths(references, queries, dense, chosen, chosen_convention, up_axis)
     if isinstance(space, Mapping):
         parts = parts_by_scene(paths, pairs, space, scenes, names)  # type: ignore[arg-type]
     elif isinstance(space, list):
         parts = parts_by_number(paths, pairs, space, scenes)  # type: ignore[arg-type]
     else:
         parts = parts_of_one(paths, pairs, one_space or EUCLIDEAN, names)
-    recorded = Recorded(names, scenes, goals, stopped, start_distances, scene_names)
+    _check_points(chosen, parts, chosen_convention)
     other_paths = paths.warped_references is not None or paths.warped_queries is not None
-    scoring = Scoring.plan(chosen, d_th, chosen_convention, recorded, other_paths=other_paths)
+    scoring = Scoring.plan(chosen, d_th, chosen_convention, facts_of, up_axis=up_axis, other_paths=other_paths)
     scores = scoring.run(parts, threads)
     _check_numbers(scores, chosen, names)
     columns = {metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}
-    zeroed = apply_undefined(columns, chosen_convention, names)
+    facts_used = {
+        "zeroed": zero_undefined(columns, chosen_convention),
+        "unrecorded": facts_of.missing(chosen, chosen_convention),
+        "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
+    }
     return ScoreTable(
         columns,
-        _settings(parts, chosen_convention, d_th, zeroed),
+        _settings(parts, chosen_convention, d_th, up_axis, facts_used),
         episodes=names,
         scenes=None if scenes is None or isinstance(space, list) else list(scenes),
         own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) is not metric},
     )
 
 
-def _paths(references: Any, queries: Any, dense: Any, metrics: tuple[Metric, ...], convention: Convention) -> PathSets:
+def _counts(queries: Paths) -> Floats:
+    if isinstance(queries, PathBatch):
+        return queries.lengths.astype(np.float64)
+    return np.fromiter((len(path) if hasattr(path, "__len__") else 0 for path in queries), dtype=np.float64)
+
+
+def _paths(
+    references: Any, queries: Any, dense: Any, metrics: tuple[Metric, ...], convention: Convention, up_axis: int | None
+) -> PathSets:
     """Return the paths as the convention scores them, and beside them those that it warps, where those are others."""
     if convention.repeats == "drop":
         queries = without_repeats(queries)
     if convention.plane == "all":
-        references, queries = flatten(references), flatten(queries)
+        references, queries = flatten(references, up_axis), flatten(queries, up_axis)
     if not any("warping" in metric.needs for metric in metrics):
         return PathSets(references, queries)
     warped = dense if convention.reference == "dense" else None
+    if warped is None and convention.reference == "dense":
+        raise PathError(
+            f"the convention {convention.name} warps to dense references, and none are given; give them with dense=, "
+            'or take a convention of your own with reference = "path"'
+        )
     if warped is not None and convention.plane == "all":
-        warped = flatten(warped)
+        warped = flatten(warped, up_axis)
     if not convention.path_step:
         return PathSets(references, queries, warped)
-    step, by = convention.path_step, convention.path_step_by
-    warped = apply_path_step(references if warped is None else warped, step, by)
-    return PathSets(references, queries, warped, apply_path_step(queries, step, by))
+    step = convention.path_step
+    return PathSets(
+        references,
+        queries,
+        apply_path_step(references if warped is None else warped, step),
+        apply_path_step(queries, step),
+    )
+
+
+def _check_points(metrics: tuple[Metric, ...], parts: list[Part], convention: Convention) -> None:
+    users = [metric.symbol for metric in metrics if "points" in metric.needs]
+    if users and any(part.paths.queries.places.ndim == 1 for part in parts):
+        raise OptionError(
+            f"{', '.join(users)} of the convention {convention.name} need paths of coordinates, and these are nodes of "
+            "a graph; leave them out of <<metrics>>, or use another convention"
+        )
 
 
 def _check_numbers(scores: Floats, metrics: tuple[Metric, ...], names: Sequence[Any]) -> None:
@@ -148,7 +209,9 @@ def _check_numbers(scores: Floats, metrics: tuple[Metric, ...], names: Sequence[
         )
 
 
-def _settings(parts: list[Part], convention: Convention, threshold: float, zeroed: dict[str, int]) -> dict[str, Any]:
+def _settings(
+    parts: list[Part], convention: Convention, threshold: float, up_axis: int | None, facts: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return what a table says of how it was made."""
     from wayscore import __version__
 
@@ -164,6 +227,6 @@ def _settings(parts: list[Part], convention: Convention, threshold: float, zeroe
     moved = max((part.largest_snap for part in parts), default=0.0)
     if moved:
         settings["largest snap"] = moved
-    if zeroed:
-        settings["zeroed"] = zeroed
-    return settings
+    if convention.plane == "all":
+        settings["up"] = axis_name(up_axis)
+    return settings | {name: value for name, value in facts.items() if value}

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError, did_you_mean, need, shortened
 from wayscore.metrics import Metric, find_metric
+from wayscore.scoring.recorded import missing_warnings
 
 Floats = NDArray[np.float64]
 
@@ -83,6 +84,11 @@ class ScoreTable:
         """Return how many episodes are left out of the mean of each metric, for those metrics where any are."""
         counts = {metric: int(np.count_nonzero(~np.isfinite(values))) for metric, values in self.columns.items()}
         return {metric: count for metric, count in counts.items() if count}
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before believing the numbers: what the run does not record, and what stands in."""
+        return missing_warnings(self.settings.get("unrecorded", {}), len(self), [*map(self.metric, self.columns)])
 
     def __repr__(self) -> str:
         means = "  ".join(f"{m} {'–' if mean is None else f'{mean:.4g}'}" for m, mean in self.means().items())

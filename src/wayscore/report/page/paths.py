@@ -10,7 +10,7 @@ import numpy as np
 
 from wayscore.convention.applied import flatten
 from wayscore.convention.path_step import apply_path_step
-from wayscore.paths import without_repeats
+from wayscore.paths import in_plane, without_repeats
 from wayscore.report.page.scenes import Scene, is_y_up
 from wayscore.report.page.warpings import Warpings
 
@@ -49,14 +49,17 @@ class Drawing:
         assert inputs.references is not None
         known = inputs.references.episodes
         convention = self.convention = inputs.convention
+        self.up_axis = inputs.references.up_axis
         self.references: dict[str, Reference] = {name: known[name] for name in names if name in known}
         self.paths: dict[tuple[int, ...], int] = {}
         self.warpings = Warpings(inputs.distances, convention)
         straight = _is_straight(inputs.distances)
         walks = [_walk(reference, convention, straight) for reference in self.references.values()]
-        self._walks = dict(zip(self.references, _as_warped(walks, convention), strict=True))
+        self._walks = dict(zip(self.references, _as_warped(walks, convention, self.up_axis), strict=True))
         self._queries = [self._queries_of(inputs, *one) for one in zip(results, rows, strict=True)]
-        ends = {name: _ends(reference, convention, straight) for name, reference in self.references.items()}
+        ends = {
+            name: _ends(reference, convention, straight, self.up_axis) for name, reference in self.references.items()
+        }
         visited: dict[str, list[Any]] = {reference.scene: [] for reference in self.references.values()}
         for name, reference in self.references.items():
             visited[reference.scene] += [ends[name], self._walks[name]]
@@ -105,7 +108,7 @@ class Drawing:
         walks: Any = list(known.values())
         if self.convention.repeats == "drop":
             walks = without_repeats(walks)
-        return dict(zip(known, _as_warped(walks, self.convention), strict=True))
+        return dict(zip(known, _as_warped(walks, self.convention, self.up_axis), strict=True))
 
 
 def _scenes(visited: Mapping[str, list[Any]], inputs: Inputs) -> dict[str, Scene]:
@@ -113,7 +116,8 @@ def _scenes(visited: Mapping[str, list[Any]], inputs: Inputs) -> dict[str, Scene
     some = [found - found.mean(axis=0) for found in points.values() if found is not None]
     assert inputs.references is not None
     form = inputs.references.format
-    up = form == "vlnce" or (bool(some) and is_y_up(np.concatenate(some)))
+    known = inputs.references.up_axis
+    up = known == 1 if known is not None else bool(some) and is_y_up(np.concatenate(some))
     facts = {"y_up": up, "degrees": form == "street"}
     return {
         name: Scene(
@@ -128,12 +132,12 @@ def _walk(reference: Reference, convention: Convention, straight: bool) -> Any:
     return _as_path(reference.path if dense is None else dense, straight)
 
 
-def _ends(reference: Reference, convention: Convention, straight: bool) -> Any:
+def _ends(reference: Reference, convention: Convention, straight: bool, up_axis: int | None) -> Any:
     """Return the nodes or the point where an episode should end."""
     if convention.goal == "set" and reference.goals:
         return list(reference.goals)
     last = _as_path(reference.path, straight)[-1:]
-    return last[:, :2] if convention.plane == "all" else last
+    return in_plane(last, up_axis) if convention.plane == "all" else last
 
 
 def _is_straight(distances: Distances) -> bool:
@@ -158,13 +162,13 @@ def _fits(path: Any, distances: Distances, scene: str) -> bool:
     return known is None or isinstance(path, np.ndarray) or all(node in known for node in path)
 
 
-def _as_warped(paths: Sequence[Any], convention: Convention) -> Sequence[Any]:
+def _as_warped(paths: Sequence[Any], convention: Convention, up_axis: int | None) -> Sequence[Any]:
     """Return paths as the convention warps them: in the plane, or resampled, where it says so."""
     found: Any = paths
     if convention.plane == "all" and len(paths):
-        found = flatten(found)
+        found = flatten(found, up_axis)
     if convention.path_step and len(paths):
-        found = apply_path_step(found, convention.path_step, convention.path_step_by)
+        found = apply_path_step(found, convention.path_step)
     return found if found is paths else list(found)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wayscore.convention.applied import distance_by
+from wayscore.convention.applied import align_by, distance_by
 from wayscore.distances.euclidean import Euclidean
-from wayscore.warping.alignment import Alignment, align, fast_dtw
+from wayscore.warping.alignment import Alignment
 
 if TYPE_CHECKING:
     from wayscore.convention import Convention
@@ -31,7 +31,7 @@ class Warpings:
     def __init__(self, distance: Distance | Mapping[str, Distance] | None, convention: Convention) -> None:
         self.packed: list[list[Any]] = []
         self._distance = distance_by(distance, convention)
-        self._measure = fast_dtw if convention.warping == "fast" else align
+        self._measure = align_by(convention)
         self._numbers: dict[Key, int] = {}
 
     def number(self, key: Key, reference: Any, query: Any) -> int:
@@ -47,6 +47,7 @@ class Warpings:
 def pack(warping: Alignment) -> list[Any] | None:
     """Return a warping's moves and the distance of each of its pairs; None where some are unreachable.
 
+    >>> from wayscore import align
     >>> pack(align(reference=[[0.0], [1.0], [2.0]], query=[[0.0], [2.0]]))
     ['10', [0, 100, 0]]
     """

@@ -1,0 +1,144 @@
+"""Walks on Matterport3D's graphs: R2R, R4R, RxR."""
+
+from __future__ import annotations
+
+from wayscore.convention.choices import PAPER
+from wayscore.convention.evaluator import Evaluator, evaluator
+
+R4R = {"dtw": "DTW", "ndtw": "nDTW", "sdtw": "SDTW"}
+RAISES = (
+    "Where it raises (an unreachable node, a wrong start, an empty path) wayscore refuses the file, or counts the "
+    "episode as undefined."
+)
+BACK = {
+    "pred_midstop": "the node at which the agent said that it turned back",
+    "midstop": "the node at which it should",
+}
+
+EVALUATORS = (
+    Evaluator(PAPER, "", {}),
+    evaluator(
+        "r4r",
+        "the paper authors' released scorer: nDTW, SDTW and CLS",
+        "google-research/google-research@015539128d, r4r/dtw.py and r4r/cls.py",
+        {**R4R, "cls": "CLS:r4r"},
+        instead="CLS adds up the weights of edges. A repeated node or a step without an edge raises there; here it "
+        "counts 0 or the shortest path. Two lengths of 0 give NaN there and a length score of 1 here. An empty path is "
+        "an error here; there its nDTW is 0.",
+    ),
+    evaluator(
+        "r4r-hops",
+        "the same on a graph whose edges were loaded as True: distances are hops",
+        "google-research/google-research@015539128d, r4r/dtw.py and r4r/cls.py, graph by r4r/graph_utils.py",
+        {**R4R, "cls": "CLS"},
+        instead="As r4r.",
+        distance="hops",
+    ),
+    evaluator(
+        "r2r",
+        "the official R2R evaluator: three instructions per path, every step must be an edge",
+        "peteanderson80/Matterport3DSimulator@589d091b11, tasks/R2R/eval.py",
+        {"length": "PL", "nav_error": "NE", "oracle success_rate": "OSR", "success_rate": "SR", "spl": "SPL"},
+        published="the training log of the R2R baseline, 13 runs to all printed digits",
+        instead=f"{RAISES} An agent that stays at a start which is the goal divides by zero there; its SPL is 1 here.",
+        comparison="<",
+        instructions=3,
+        unknown="skip",
+        duplicate="keep",
+        move="error",
+    ),
+    evaluator(
+        "envdrop",
+        "R2R-EnvDrop, Recurrent-VLN-BERT and EnvEdit: strict comparison, SPL's denominator at least 0.01",
+        "airsplay/R2R-EnvDrop@6f938abcf2, r2r_src/eval.py",
+        {
+            "nav_error": "NE",
+            "oracle_error": "ONE",
+            "steps": "steps",
+            "lengths": "PL",
+            "success_rate": "SR",
+            "oracle_rate": "OSR",
+            "spl": "SPL",
+        },
+        copies=(
+            "YicongHong/Recurrent-VLN-BERT@ad147f464a",
+            "jialuli-luka/EnvEdit@5706bec6d6, which prints ndtw, sdtw and cls too (--metrics nDTW,SDTW,CLS)",
+        ),
+        golden=("envdrop", "envdrop-recbert", "envdrop-envedit"),
+        instead=f"{RAISES} EnvEdit's CLS of two walks of length 0 is NaN; its length score is 1 here.",
+        comparison="<",
+        spl_floor=0.01,
+        unknown="skip",
+        duplicate="keep",
+    ),
+    evaluator(
+        "duet",
+        "HAMT, DUET, BEVBert, NaviLLM: SPL compares with the reference's length, missing answers are left out",
+        "cshizhe/VLN-DUET@93e8b23316, map_nav_src/r2r/env.py",
+        {
+            "steps": "steps",
+            "lengths": "PL",
+            "nav_error": "NE",
+            "oracle_error": "ONE",
+            "sr": "SR",
+            "oracle_sr": "OSR",
+            "spl": "SPL",
+            "nDTW": "nDTW",
+            "SDTW": "SDTW",
+            "CLS": "CLS",
+        },
+        measured={"action_steps": "actions", "trajectory_steps": "steps", "trajectory_lengths": "PL"},
+        copies=("cshizhe/VLN-HAMT@c8b9ee1212",),
+        takes={"actions": "for action_steps (--metrics actions): DUET's nested trajectories say it"},
+        golden=("duet", "duet-hamt"),
+        published="NaviLLM's own metrics of 1,021 episodes of R2R, and 14 walkers on R2R and R4R",
+        instead=f"{RAISES} CLS of two walks of length 0 is NaN there; its length score is 1 here.",
+        comparison="<",
+        spl_length="reference",
+        spl_floor=0.01,
+        missing="skip",
+        duplicate="all",
+    ),
+    evaluator(
+        "r2r-back-hamt",
+        "HAMT on R2R-Back: the middle stop must be right too",
+        "cshizhe/VLN-HAMT@c8b9ee1212, finetune_src/r2r/env.py, R2RBackBatch",
+        {
+            "steps": "steps",
+            "lengths": "PL",
+            "nav_error": "NE",
+            "sr": "SR:r2r-back-hamt",
+            "spl": "SPL:r2r-back-hamt",
+            "nDTW": "nDTW",
+            "SDTW": "SDTW:r2r-back-hamt",
+            "CLS": "CLS",
+        },
+        takes=BACK,
+        instead=f"{RAISES} CLS of two walks of length 0 is NaN there; its length score is 1 here.",
+        spl_length="reference",
+        spl_floor=0.01,
+        missing="skip",
+        duplicate="all",
+    ),
+    evaluator(
+        "valan",
+        "VALAN (R2R and R4R), on the graphs given; what it prints as dtw is divided by the reference's length",
+        "google-research/valan@9fc6e38f41, r2r/eval_metric.py",
+        {
+            "path_length": "PL",
+            "oracle_success": "OSR",
+            "success_rate": "SR",
+            "spl": "SPL:valan",
+            "navigation_error": "NE",
+            "num_steps_before_stop": "steps",
+            "dtw": "DTW:valan",
+            "norm_dtw": "nDTW",
+            "sdtw": "SDTW",
+            "cls": "CLS",
+            "goal_progress": "GP",
+        },
+        instead="Where it raises (an unreachable node) the episode is undefined. Its dtw of a reference of length 0 is "
+        "NaN or infinite there, and undefined here.",
+        comparison="<",
+    ),
+)

@@ -1,0 +1,22 @@
+"""Columns as single evaluators compute them, by symbol and evaluator: "DTW:valan". One file per family.
+
+A column is a metric like any other, with the paper's symbol and another function. Conventions name those that their
+evaluator prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from wayscore.metrics.base import Metric
+from wayscore.metrics.evaluators import dialogs, flights, graphs, objects, poses, rooms, streets, tours
+
+COLUMNS: Mapping[str, Metric] = MappingProxyType(
+    {
+        key: metric
+        for family in (graphs, dialogs, objects, streets, rooms, tours, flights, poses)
+        for key, metric in family.COLUMNS.items()
+    }
+)
+"""Every column by its key."""

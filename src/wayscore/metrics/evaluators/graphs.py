@@ -1,0 +1,78 @@
+"""Columns of evaluators on Matterport3D's graphs: the authors' CLS, VALAN's DTW and SPL, HAMT's R2R-Back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from wayscore.distances.base import Floats, Places
+from wayscore.distances.graph import Graph
+from wayscore.metrics.base import Measurements, Metric, ratio
+from wayscore.metrics.episode import Episode
+from wayscore.metrics.evaluators.column import KNOWN, share, variant
+from wayscore.metrics.paper import OPTIMAL, WARPING, length_score_of
+
+
+def coverage_by_edges(episode: Episode) -> float:
+    """CLS whose lengths add up edges at their own weights, even where a way round is shorter."""
+    coverage = float(np.exp(-episode.matrix().min(axis=1) / episode.threshold).mean())
+    expected = coverage * _edges(episode, episode.encoded_reference)
+    walked = _edges(episode, episode.encoded_query)
+    return coverage * float(length_score_of(np.array([expected]), np.array([walked]))[0])
+
+
+def _edges(episode: Episode, path: Places) -> float:
+    graph, before, after = episode.distance, path[:-1], path[1:]
+    shortest = graph.pairs(before, after)
+    if not isinstance(graph, Graph):
+        return float(shortest.sum())
+    own = graph.edge_lengths(before, after)
+    return float(np.where(np.isfinite(own), own, shortest).sum())
+
+
+def warping_by_length(m: Measurements) -> Floats:
+    """DTW / PL(R), undefined where the reference has no length."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        divided = m.warping / m.reference_length
+    return np.where(np.isfinite(divided), divided, inf)
+
+
+def success_by_length(m: Measurements) -> Floats:
+    """SPL, 0 where the start is the goal."""
+    length = m.optimal_length
+    return m.success * ratio(length, np.maximum(m.query_length, length), both_zero=0.0)
+
+
+def back_success(episode: Episode) -> float:
+    """1 where both the end and the middle stop are within d_th of where they should be."""
+    right, named = episode.recorded.get("midstop"), episode.recorded.get("pred_midstop")
+    if right is None or named is None or not episode.success():
+        return 0.0
+    stops = episode.distance.encode([[right, named]], role=f"episode {episode.name}, midstop").places
+    return float(episode.within(episode.distance.between(stops[:1], stops[1:])[0])[0])
+
+
+def back_success_by_length(episode: Episode) -> float:
+    """SPL of R2R-Back."""
+    return back_success(episode) * share(episode.reference_length(), episode.length(), episode.convention.spl_floor)
+
+
+def back_success_by_warping(episode: Episode) -> float:
+    """SDTW of R2R-Back."""
+    return back_success(episode) * episode.ndtw()
+
+
+STOPS = ("pred_midstop", "midstop")
+BACK = "r2r-back-hamt"
+COLUMNS: dict[str, Metric] = {
+    "CLS:r4r": variant("CLS", "PC * LS, lengths adding up edges", coverage_by_edges),
+    "DTW:valan": replace(KNOWN["DTW"], formula="DTW / PL(R)", unit="", compute=warping_by_length, needs=WARPING),
+    "SPL:valan": replace(
+        KNOWN["SPL"], formula="SR * L / max(PL, L), 0 where L = 0", compute=success_by_length, needs=OPTIMAL
+    ),
+    f"SR:{BACK}": variant("SR", "1[NE <= d_th and d(midstop, own midstop) <= d_th]", back_success, STOPS),
+    f"SPL:{BACK}": variant("SPL", "SR * PL(R) / max(PL, PL(R), 0.01)", back_success_by_length, STOPS),
+    f"SDTW:{BACK}": variant("SDTW", "SR * nDTW", back_success_by_warping, STOPS),
+}

@@ -1,0 +1,53 @@
+"""A convention in words: whose it is, how far it is proven, its columns, and the choices that are not the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wayscore.convention.choices import PAPER, Convention
+from wayscore.convention.evaluator import Evaluator
+from wayscore.convention.presets import EVALUATORS
+from wayscore.convention.proof import proof_of
+from wayscore.metrics.registry import find_metrics
+
+
+def describe(convention: Convention) -> dict[str, list[str]]:
+    """Return what there is to know of a convention: lines by heading, only headings that have some.
+
+    >>> describe(EVALUATORS["r4r-hops"].convention)["choices that are not the paper's"]
+    ['distance: hops']
+    """
+    known = EVALUATORS.get(convention.name)
+    known = known if known is not None and known.convention == convention else None
+    changes = convention.differences(PAPER)
+    changes.pop("metrics", None)
+    found = {
+        "": [f"{convention.name}: {convention.about}"],
+        **({} if known is None else _provenance(known)),
+        "columns": [*_columns(convention, known)],
+        "choices that are not the paper's": [f"{choice}: {mine}" for choice, (mine, _) in changes.items()],
+    }
+    return {heading: lines for heading, lines in found.items() if lines}
+
+
+def _provenance(known: Evaluator) -> dict[str, list[str]]:
+    return {
+        "follows": [known.source] if known.source else [],
+        "the same in": [*known.copies],
+        "proven": [proof_of(known)],
+        "takes from run and references": [f"{name}: {meaning}" for name, meaning in known.takes.items()],
+        "where it cannot be followed": [
+            *([known.instead] if known.instead else []),
+            *(f"{column} is not matched: {why}" for column, why in known.unmatched.items()),
+        ],
+    }
+
+
+def _columns(convention: Convention, known: Evaluator | None) -> Iterable[str]:
+    """Yield every column with its formula, and the evaluator's own name where it has another."""
+    theirs: dict[str, list[str]] = {}
+    for name, symbol in {}.items() if known is None else known.names.items():
+        theirs.setdefault(symbol, []).append(name)
+    for metric in find_metrics(None, convention):
+        names = [name for name in theirs.get(metric.symbol, ()) if name != metric.symbol]
+        yield f"{metric.symbol} = {metric.formula}" + (f"  (there: {', '.join(names)})" if names else "")
