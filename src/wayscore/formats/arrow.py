@@ -86,8 +86,6 @@ def _recorded(columns: Mapping[str, Any], source: Source, first: int) -> dict[st
         for name in RECORDED
         if name in columns and columns[name].null_count < len(columns[name])
     }
-    if "goal_distances" in found:
-        found["goal_distances"] = [as_distances(some) for some in found["goal_distances"]]
     texts = found.pop("recorded", [])
     try:
         rows = [msgspec.json.decode(text, type=dict[str, Any]) if text else {} for text in texts]
@@ -95,6 +93,8 @@ def _recorded(columns: Mapping[str, Any], source: Source, first: int) -> dict[st
         raise FormatError(f"{source}, from row {first} on: the column 'recorded' must hold JSON objects") from None
     for name in dict.fromkeys(name for row in rows for name in row):
         found[name] = [row.get(name) for row in rows]
+    if "goal_distances" in found:
+        found["goal_distances"] = [as_distances(some) for some in found["goal_distances"]]
     return found
 
 

@@ -58,14 +58,19 @@ def find_metrics(
     Args:
         names: symbols or other names in any case, `Metric` values, or one text such as "SR,nDTW". "DTW:valan" is DTW as
             VALAN computes it.
-        convention: whose columns count first: where it computes a metric in its own way, that is meant.
+        convention: whose columns count first: where it computes a metric in its own way, that is meant. Names that its
+            evaluator gives to columns are known too.
 
     >>> [metric.symbol for metric in find_metrics("TL,ndtw,success")]
     ['PL', 'nDTW', 'SR']
     >>> find_metrics("DTW:valan")[0].formula
     'DTW / PL(R)'
+    >>> from wayscore.convention import CONVENTIONS
+    >>> [metric.symbol for metric in find_metrics("TC,SPD", CONVENTIONS["touchdown-vlnt"])]
+    ['SR', 'NE']
     """
     own = {key.partition(":")[0]: own_column(key) for key in convention.metrics if ":" in key}
+    own |= _evaluators_names(convention, own)
     if names is None:
         names = convention.metrics or tuple(METRICS)
     if isinstance(names, str):
@@ -119,6 +124,21 @@ def _by_name(name: Any, own: Mapping[str, Metric]) -> Metric:
     if not isinstance(metric, Metric):
         raise OptionError(f"the entry point {entry.name} of {ENTRY_POINTS} is no Metric, but {shortened(metric)}")
     return metric
+
+
+def _evaluators_names(convention: Convention, own: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Return the columns of a convention's evaluator by its own names, where these mean nothing else."""
+    if convention is PAPER:
+        return {}
+    from wayscore.convention.presets import EVALUATORS
+
+    known = EVALUATORS.get(convention.name)
+    names = {} if known is None else known.names
+    return {
+        name: own.get(symbol) or KNOWN[symbol]
+        for name, symbol in names.items()
+        if paper_symbol(name) is None and name not in own and (symbol in own or symbol in KNOWN)
+    }
 
 
 def own_column(key: str) -> Metric:

@@ -21,7 +21,6 @@ from wayscore.paths import Offsets
 from wayscore.scoring import parts as in_parts
 from wayscore.scoring.parts import Part
 from wayscore.scoring.recorded import Recorded
-from wayscore.scoring.single_episode import reach, to_goals
 
 MEASURED = [field.name for field in fields(Measurements)][:12]
 """What a kernel writes, row by row."""
@@ -194,6 +193,21 @@ class Scoring:
                     rows[kind] = np.where(known, distances, rows[kind])
         given = self.start_distances
         rows["shortest"] = rows["start"] if given is None else np.where(known, rows["start"], given[where])
+
+
+def to_goals(episode: Episode) -> tuple[float, float, float]:
+    """Return how far the start, the end and the nearest node of the query are from the nearest goal."""
+    nearest = episode.distances_to(episode.goals).min(axis=0)
+    return float(nearest[0]), float(nearest[-1]), float(nearest.min())
+
+
+def reach(episode: Episode) -> float:
+    """Return the length walked when the query first met the threshold, infinite where it never did."""
+    met = np.flatnonzero(episode.within(episode.goal_distances()))
+    if not met.size:
+        return np.inf
+    walked = episode.encoded_query[: met[0] + 1]
+    return float(episode.distance.pairs(walked[:-1], walked[1:]).sum())
 
 
 def _number(metric: Metric, episode: Episode) -> float:

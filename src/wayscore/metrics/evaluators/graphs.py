@@ -46,9 +46,11 @@ def success_by_length(m: Measurements) -> Floats:
 
 
 def back_success(episode: Episode) -> float:
-    """1 where both the end and the middle stop are within d_th of where they should be."""
+    """1 where both the end and the middle stop ("" for none) are within d_th of where they should be."""
     right, named = episode.recorded.get("midstop"), episode.recorded.get("pred_midstop")
-    if right is None or named is None or not episode.success():
+    if right is None or named is None:
+        return inf
+    if named == "" or not episode.success():
         return 0.0
     stops = episode.distance.encode([[right, named]], role=f"episode {episode.name}, midstop").places
     return float(episode.within(episode.distance.between(stops[:1], stops[1:])[0])[0])
@@ -56,12 +58,15 @@ def back_success(episode: Episode) -> float:
 
 def back_success_by_length(episode: Episode) -> float:
     """SPL of R2R-Back."""
-    return back_success(episode) * share(episode.reference_length(), episode.length(), episode.convention.spl_floor)
+    if (success := back_success(episode)) != 1:
+        return success
+    return share(episode.reference_length(), episode.length(), episode.convention.spl_floor)
 
 
 def back_success_by_warping(episode: Episode) -> float:
     """SDTW of R2R-Back."""
-    return back_success(episode) * episode.ndtw()
+    success = back_success(episode)
+    return episode.ndtw() if success == 1 else success
 
 
 STOPS = ("pred_midstop", "midstop")
