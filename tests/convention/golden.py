@@ -98,9 +98,9 @@ def load(path: Path) -> Golden:
     for episode in content["episodes"]:
         if "nested" in episode:
             episode["actions"] = len(episode["nested"]) - 1
-        for name in ("pred_object", "pred_midstop"):
-            if name in episode and episode[name] is None:
-                episode[name] = ""  # the agent named none, which is not the same as not recorded
+        for fact in ("pred_object", "pred_midstop"):
+            if fact in episode and episode[fact] is None:
+                episode[fact] = ""  # the agent named none, which is not the same as not recorded
         if name == "law-vlnce":  # the ways that its notes give in place of the simulator's
             episode["waypoint_distances"] = [
                 [float(value) for value in episode["goal_distance"]]
