@@ -51,6 +51,7 @@ def test_nothing_wrong(files: Path) -> None:
         "episodes": 40,
         "counts": {},
         "problems": {},
+        "warnings": [],
     }
 
 

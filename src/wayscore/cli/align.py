@@ -35,7 +35,7 @@ def align(
     graphs: str | None,
     reader: dict[str, str],
     run_format: str | None,
-    convention: str,
+    convention: str | None,
     threshold: float | None,
     path_step: float | None,
     out: Path | None,

@@ -35,7 +35,7 @@ def baseline(
     references: str,
     graphs: str | None,
     reader: dict[str, str],
-    convention: str,
+    convention: str | None,
     threshold: float | None,
     episodes: int,
     seed: int,
@@ -57,7 +57,7 @@ def baseline(
     if run is not None:
         write_random_run(run, truth, distance, seed=seed)
     show(lambda width, color: render([result], form, width=width, color=color))
-    if form == "text" and truth.format in TABLE_2 and convention == "paper":
+    if form == "text" and truth.format in TABLE_2 and convention in (None, "paper"):
         click.echo(_beside_the_paper(result, TABLE_2[truth.format]))
 
 

@@ -136,7 +136,7 @@ def _of_run(
     names: list[str],
     *,
     reader: dict[str, str],
-    convention: str,
+    convention: str | None,
     count: int,
     x: list[str],
     y: str,

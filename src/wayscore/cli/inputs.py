@@ -97,7 +97,7 @@ def load(
     return found, distances_for(found, graphs, convention)
 
 
-def with_path_step(convention: str, step: float | None) -> str | Convention:
+def with_path_step(convention: str | None, step: float | None) -> str | Convention | None:
     """Return a convention that lays points at this step along paths of coordinates, if one is given."""
     from dataclasses import replace
 

@@ -119,10 +119,9 @@ run_format = option(
 
 convention = option(
     "--convention",
-    default="paper",
     metavar="NAME|FILE",
     section="Scoring",
-    help="Convention to score by: a name of `wayscore conventions`, or your own .toml file.",
+    help="Convention to score by: a name of `wayscore conventions`, or your own .toml file; paper by default.",
 )
 threshold = option(
     "--threshold",

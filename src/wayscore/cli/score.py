@@ -83,7 +83,7 @@ def score_agents(
     references: str | None,
     graphs: str | None,
     reader: dict[str, str],
-    convention: str,
+    convention: str | None,
     episodes: str | None,
     progress: Progress,
     **settings: Any,

@@ -18,6 +18,7 @@ SHORT = MappingProxyType(
         "version": "v",
         "convention": "c",
         "threshold": "th",
+        "repeats": "rep",
         "distance": "d",
         "references": "r",
         "episodes": "n",

@@ -18,6 +18,7 @@ from wayscore.evaluation.inputs import find_distances, find_references
 from wayscore.evaluation.result import Result, names_apart, signature_differences
 from wayscore.evaluation.shared import per_episode, share_episodes
 from wayscore.evaluation.table import Floats
+from wayscore.evaluation.warnings import unlike_paths
 from wayscore.metrics import Metric
 from wayscore.statistics.bootstrap import Interval, interval, paired_bootstrap_table, tail
 from wayscore.statistics.tests import effect_size, holm, probability_of_superiority, randomization_test, win_tie_loss
@@ -213,7 +214,8 @@ def compare(
     leading = next((m for m in base.metrics if m.symbol == FIRST_METRIC), base.metrics[0])
     leading = base.metrics[0] if metrics is not None else leading
     ranked = {one.name: _examples(one, base, leading, top) for one in others}
-    warnings = [warning for result in shared for warning in result.warnings]
+    warnings = unlike_paths({result.name: result.settings.get("seen", {}) for result in shared})
+    warnings += [warning for result in shared for warning in result.warnings]
     return Comparison(
         (base.settings.get("references") or {"name": "rows"})["name"],
         base.episodes_scored // base.runs,

@@ -24,6 +24,7 @@ from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import is_saved_result, load_result
 from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import EpisodeTable, ParquetTable, Part
+from wayscore.evaluation.warnings import other_split, usual_convention
 from wayscore.evaluation.work import Partial, Task, scan_piece, score_batch, score_piece, worst_values
 from wayscore.formats.plan import RunPlan
 from wayscore.formats.scores import is_score_file
@@ -44,7 +45,7 @@ def evaluate(
     references: References | str | os.PathLike[str] | None = None,
     graphs: Any = None,
     *,
-    convention: str | Path | Convention = "paper",
+    convention: str | Path | Convention | None = None,
     threshold: float | None = None,
     metrics: Iterable[str | Metric] | str | None = None,
     name: str | None = None,
@@ -79,7 +80,8 @@ def evaluate(
         references: the ground-truth paths: a file, or what `ws.load_references` returned; None where the rows of the
             run carry a `scene` and a `reference` of their own.
         graphs: connectivity files (a folder or a tar), scene -> distance, or one distance; not needed for coordinates.
-        convention: the set of choices to score by; a name, a TOML file or a value.
+        convention: the set of choices to score by; a name, a TOML file or a value; "paper" by default, with a warning
+            where users of the references' format report another.
         threshold: success threshold d_th, in the units of the distance; the convention's by default.
         metrics: which metrics, as symbols or values; the convention's by default.
         name: what tables call the run; its file's name by default.
@@ -162,7 +164,7 @@ def evaluate(
         task = Task(settings, chunk)
     else:
         task, done = _score_pieces(given, matcher, settings, on, target, resume, keep, chunk, tell)
-    return _result(name or given.name, inputs, matcher, settings, task, done, target)
+    return _result(name or given.name, inputs, matcher, settings, task, done, target, convention is not None)
 
 
 def _loaded(run: Any, name: str | None, metrics: Any) -> Result:
@@ -210,7 +212,14 @@ def _score_pieces(
 
 
 def _result(
-    name: str, inputs: Inputs, matcher: Matcher, settings: Settings, task: Task, done: Partial, target: str
+    name: str,
+    inputs: Inputs,
+    matcher: Matcher,
+    settings: Settings,
+    task: Task,
+    done: Partial,
+    target: str,
+    chosen: bool,
 ) -> Result:
     targets = matcher.targets
     known = targets.references
@@ -238,6 +247,7 @@ def _result(
         **{kind: counts for kind, counts in done.counts.items() if counts},
         **({"up": axis_name(None if known is None else known.up_axis)} if settings.convention.plane == "all" else {}),
         **({"largest snap": done.snap} if done.snap else {}),
+        "seen": {"repeated": done.seen.repeated, "density": done.seen.density},
     }
     bootstrap = {
         "resamples": settings.resamples,
@@ -255,6 +265,8 @@ def _result(
         (
             *few_clusters(settings.cluster, done.tally.clusters),
             *missing_warnings(done.counts.get("unrecorded", {}), done.tally.rows, settings.metrics),
+            *done.seen.warnings(settings.convention, settings.symbols),
+            *_by_name(inputs, settings, chosen),
         ),
         tally=done.tally,
         inputs=inputs,
@@ -268,6 +280,16 @@ def _result(
     elif task.target:
         result = replace(result, table=_on_disk(result, task, done, targets, inputs))
     return result
+
+
+def _by_name(inputs: Inputs, settings: Settings, chosen: bool) -> list[str]:
+    """Return the warnings that names and formats give: a usual convention, and another split."""
+    if inputs.references is None:
+        return []
+    return [
+        *usual_convention(inputs.references.format, settings.convention, chosen),
+        *other_split(inputs.run.name, inputs.references.name),
+    ]
 
 
 def _on_disk(result: Result, task: Task, done: Partial, targets: Targets, inputs: Inputs) -> EpisodeTable | None:

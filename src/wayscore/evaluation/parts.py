@@ -16,6 +16,7 @@ import numpy as np
 from wayscore.episodes.problems import Problem, Problems
 from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.evaluation.table import EpisodeTable
+from wayscore.evaluation.warnings import Seen
 from wayscore.evaluation.work import Partial, Task
 from wayscore.formats import storage
 from wayscore.formats.pieces import Piece
@@ -172,7 +173,16 @@ def _batches(path: str) -> Iterable[Any]:
 def _to_bytes(done: Partial) -> bytes:
     answers = None if done.answers is None else done.answers.tobytes()
     problems = (done.problems.counts, done.problems.first)
-    content = (done.tally.to_bytes(), problems, answers, done.counts, done.rows, sorted(done.scenes), done.snap)
+    content = (
+        done.tally.to_bytes(),
+        problems,
+        answers,
+        done.counts,
+        done.rows,
+        sorted(done.scenes),
+        done.snap,
+        done.seen.to_list(),
+    )
     import base64
     import zlib
 
@@ -187,8 +197,8 @@ def _from_bytes(content: bytes) -> Partial:
         unpacked = zlib.decompress(base64.b64decode(content))
     except zlib.error as error:
         raise ValueError(str(error)) from None
-    tally, (found, first), answers, counts, rows, scenes, snap = msgspec.msgpack.decode(unpacked)
+    tally, (found, first), answers, counts, rows, scenes, snap, seen = msgspec.msgpack.decode(unpacked)
     named = {kind: [Problem(*problem) for problem in some] for kind, some in first.items()}
     numbers = None if answers is None else np.frombuffer(answers, dtype=np.int64)
     problems = Problems(counts=found, first=named)
-    return Partial(Tally.from_bytes(tally), problems, numbers, counts, rows, set(scenes), snap)
+    return Partial(Tally.from_bytes(tally), problems, numbers, counts, Seen(*seen), rows, set(scenes), snap)

@@ -133,6 +133,7 @@ class Result:
             "version": settings["version"],
             "convention": settings["convention"],
             "threshold": repr(settings["threshold"]).removesuffix(".0") if "threshold" in settings else "unknown",
+            **({"repeats": settings["repeats"]} if "repeats" in settings else {}),
             "distance": distances[0] if distances else "unknown",
             "references": f"{name}#{references['fingerprint']}" if references.get("fingerprint") else name,
             "episodes": str(self.episodes_scored // self.runs),

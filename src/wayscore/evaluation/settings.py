@@ -42,7 +42,7 @@ class Settings:
     def make(
         cls,
         *,
-        convention: str | Path | Convention = "paper",
+        convention: str | Path | Convention | None = None,
         threshold: float | None = None,
         metrics: Iterable[str | Metric] | str | None = None,
         policies: Mapping[str, str | None] | None = None,
@@ -84,4 +84,9 @@ class Settings:
         """Return what a result says of how it was scored, as plain values."""
         from wayscore import __version__
 
-        return {"convention": signed(self.convention), "threshold": self.threshold, "version": __version__}
+        return {
+            "convention": signed(self.convention),
+            "threshold": self.threshold,
+            "repeats": self.convention.repeats,
+            "version": __version__,
+        }

@@ -17,7 +17,9 @@ from wayscore.episodes.pairing import first_answers, names_only, sort_out
 from wayscore.episodes.problems import POLICIES, Problem, Problems, summary
 from wayscore.episodes.references import References
 from wayscore.episodes.targets import make_targets
+from wayscore.errors import in_command
 from wayscore.evaluation.inputs import GivenRun, find_distances, find_references, find_run
+from wayscore.evaluation.warnings import WARPED, Seen, other_split
 from wayscore.formats import Fault
 
 SHOWN = 20
@@ -36,6 +38,7 @@ class Findings(Sequence[str]):
         counts: how many problems there are of each kind that there is; records that cannot be read are "damaged".
         summaries: the same in words.
         problems: the first of each kind, each as an object with the episode and what is known of the place.
+        warnings: what is right by the letter and would mislead in a score.
     """
 
     run: str
@@ -45,6 +48,7 @@ class Findings(Sequence[str]):
     counts: Mapping[str, int]
     summaries: Mapping[str, str]
     problems: Mapping[str, Sequence[Mapping[str, Any]]]
+    warnings: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
@@ -55,6 +59,7 @@ class Findings(Sequence[str]):
             "episodes": self.episodes,
             "counts": dict(self.counts),
             "problems": {kind: list(problems) for kind, problems in self.problems.items()},
+            "warnings": list(self.warnings),
         }
 
     def lines(self) -> Iterator[str]:
@@ -72,6 +77,7 @@ class Findings(Sequence[str]):
                 yield from (f"  {problem['episode']}: {problem['what']}" for problem in problems)
             if more:
                 yield f" {more}"
+        yield from (f"warning: {in_command(warning)}" for warning in self.warnings)
         scope = f"{self.answers:,} answers to {self.episodes:,} episodes of {self.references}"
         if self.counts:
             total = sum(self.counts.values())
@@ -128,12 +134,13 @@ def validate(
     assert targets is not None
     problems = Problems(most)
     counts = np.zeros(len(targets), dtype=np.int64)
-    answers = 0
+    answers, seen = 0, Seen()
     policies = {kind: allowed[0] for kind, allowed in POLICIES.items()}
     for batch in [given.batch] if isinstance(given, GivenRun) else given.batches(faults):
         matched = matcher.match(batch)
         first_answers([(batch, matched)], len(targets), counts)
         sort_out(matched, batch, matcher, policies, problems, None)
+        seen.look(matched.queries, targets.paths if targets.dense is None else targets.dense, matched.pairs)
         answers += len(batch)
     faults.sort(key=_number)  # readers find wrong types first, and then what they mean
     damaged = {fault.episode for fault in faults}  # these are answered, if badly
@@ -148,7 +155,8 @@ def validate(
     if faults:
         summaries["damaged"] = f"{len(faults):,} record{'' if len(faults) == 1 else 's'} cannot be read"
     totals = ({"damaged": len(faults)} if faults else {}) | {kind: problems.counts[kind] for kind in kinds}
-    return Findings(given.name, known.name, answers, len(targets), totals, summaries, listed)
+    warnings = [*seen.warnings(convention, WARPED), *other_split(given.name, known.name)]
+    return Findings(given.name, known.name, answers, len(targets), totals, summaries, listed, warnings)
 
 
 _ONE = {

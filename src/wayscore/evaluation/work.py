@@ -6,7 +6,7 @@ The same function runs in this process, in processes beside it and on a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
@@ -22,10 +22,12 @@ from wayscore.episodes.targets import EncodedReferences, Targets
 from wayscore.errors import FormatError
 from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import EpisodeTable, Part
+from wayscore.evaluation.warnings import Seen
 from wayscore.formats.pieces import Piece, read_piece
 from wayscore.paths import Offsets, PathBatch
 from wayscore.scoring.recorded import wanted_records
 from wayscore.scoring.score import score
+from wayscore.scoring.table import ScoreTable
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.tally import Tally
 
@@ -69,6 +71,7 @@ class Partial:
         problems: what is wrong with the answers.
         answers: how often each reference is answered; None where rows carry theirs.
         counts: of scores and of what was recorded: see `COUNTED`.
+        seen: what was seen of the paths, for warnings.
         rows: how many answers were read.
         scenes: the numbers of those in which answers were scored.
         snap: how far a point was moved at most to fit its space, metres.
@@ -79,6 +82,7 @@ class Partial:
     problems: Problems = field(default_factory=Problems)
     answers: NDArray[np.int64] | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    seen: Seen = field(default_factory=Seen)
     rows: int = 0
     scenes: set[int] = field(default_factory=set)
     snap: float = 0.0
@@ -102,6 +106,7 @@ class Partial:
         self.parts += other.parts
         self.problems.merge(other.problems)
         self.count(other.counts)
+        self.seen.merge(other.seen)
         if other.answers is not None:
             self.answers = other.answers if self.answers is None else self.answers + other.answers
 
@@ -160,6 +165,7 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
         some = matched.take(kept)
         done.scenes.update(np.flatnonzero(np.bincount(some.scenes)).tolist())
         table = _scored(some, targets, batch, settings)
+        _look(some, targets, batch, settings, table, done.seen)
         columns = _together(list(table.columns.values()))
         done.snap = max(done.snap, table.settings.get("largest snap", 0.0))
         done.count(table.settings)
@@ -188,7 +194,7 @@ def scan_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Offs
     return first_answers(((b, matcher.match(b)) for b in read_piece(piece, task.rows)), len(known), counts)
 
 
-def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings) -> Any:
+def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings) -> ScoreTable:
     known = targets.references if matched.pairs is not None else None
     convention = settings.convention
     wanted = wanted_records(settings.metrics, convention)
@@ -217,6 +223,26 @@ def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: S
         episodes=_Names(batch, matched.order),
         threads=1,
     )
+
+
+def _look(
+    matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings, table: ScoreTable, seen: Seen
+) -> None:
+    """Note what misleads in paths: repeated nodes, with nDTW both ways, and how densely points are sampled."""
+    known = targets.references if matched.pairs is not None else None
+    references = matched.references
+    if known is not None:
+        dense = settings.convention.reference == "dense" and known.dense is not None
+        references = known.dense if dense else known.paths
+    repeating = seen.look(matched.queries, references, matched.pairs)
+    metric = next((one for one in settings.metrics if one.symbol == "nDTW" and one.compute is not None), None)
+    if metric is None or settings.convention.repeats == "drop":
+        return
+    dropped = np.empty(0)
+    if len(repeating):
+        once = replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
+        dropped = _scored(matched.take(repeating), targets, batch, once)["nDTW"]
+    seen.add_scores(table["nDTW"], repeating, dropped)
 
 
 def _dense(known: EncodedReferences | None) -> PathBatch:

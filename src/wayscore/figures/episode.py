@@ -74,7 +74,7 @@ def warp_episode(
     query: Query,
     graphs: Mapping[str, Graph] | None = None,
     *,
-    convention: str | Path | Convention = "paper",
+    convention: str | Path | Convention | None = None,
     threshold: float | None = None,
     unit: str = "m",
     up_axis: int | None = None,
@@ -85,7 +85,7 @@ def warp_episode(
         reference: the ground-truth path.
         query: the agent's trajectory.
         graphs: scene -> graph; None where paths are coordinates.
-        convention: says which reference, which distance and which warping.
+        convention: says which reference, which distance and which warping; "paper" by default.
         threshold: d_th; the convention's by default.
         unit: what the graphs' lengths are in, for the reader; hops where the convention counts those.
         up_axis: which coordinate points up.

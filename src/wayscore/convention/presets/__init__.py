@@ -35,12 +35,14 @@ def conventions() -> Mapping[str, Convention]:
     return CONVENTIONS
 
 
-def find_convention(wanted: str | Path | Convention) -> Convention:
-    """Return a convention by name (in any case), from a TOML file, or as it is.
+def find_convention(wanted: str | Path | Convention | None) -> Convention:
+    """Return a convention by name (in any case), from a TOML file, or as it is; None is the paper's.
 
     >>> find_convention("DUET").spl_length
     'reference'
     """
+    if wanted is None:
+        return PAPER
     if isinstance(wanted, Convention):
         return wanted
     if not isinstance(wanted, str | Path):

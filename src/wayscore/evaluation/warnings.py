@@ -1,0 +1,191 @@
+"""Numbers that are right by the letter and mislead in practice: what is seen of a run's paths, and what is said of it.
+
+Sums are whole numbers, so that a run gives the same sentences however it is cut into pieces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.convention.choices import Convention
+from wayscore.paths import Offsets, PathBatch
+
+REPEATED = 1 / 20
+"""The share of steps that repeat the node before, above which that is said."""
+UNLIKE = 2.0
+"""The factor between mean steps, above which paths are sampled unlike."""
+UNIT = 2.0**-30
+"""What sums of scores and lengths are whole numbers of."""
+BY_STEPS = ("DTW", "nDTW", "SDTW", "AD", "SED")
+"""The metrics in which every logged step counts."""
+WARPED = ("DTW", "nDTW", "SDTW")
+USUAL = {"vlnce": "vlnce", "ndh": "cvdn", "reverie": "reverie", "street": "touchdown-vlnt"}
+"""The convention that users of a format report, where that is not close to the default."""
+_SPLIT = re.compile(r"(?<![a-z])(train|val_train_seen|val_seen|val_unseen|test)(?![a-z])")
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of the paths of a run; two of them merge into one.
+
+    Attributes:
+        moves: steps of the queries, from one logged node to the next.
+        repeats: how many of them stay at the node.
+        kept: nDTW as logged, summed over all episodes.
+        dropped: the same without repeats.
+        valued: how many episodes both sums are over; 0 where they were not needed.
+        walked: the length of the queries, where paths are points.
+        steps: their moves, repeats apart.
+        led: the length of the paths that they are warped to.
+        stages: the moves of those.
+    """
+
+    moves: int = 0
+    repeats: int = 0
+    kept: int = 0
+    dropped: int = 0
+    valued: int = 0
+    walked: int = 0
+    steps: int = 0
+    led: int = 0
+    stages: int = 0
+
+    def merge(self, other: Seen) -> None:
+        """Add what was seen of another part of the run."""
+        for one in fields(Seen):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+    def to_list(self) -> list[int]:
+        """Return all of it as plain numbers."""
+        return list(astuple(self))
+
+    def look(self, queries: PathBatch, references: PathBatch | None = None, pairs: Offsets | None = None) -> Offsets:
+        """Look at queries, and at the points that they are warped to; return which queries repeat a node."""
+        stays = _stays(queries)
+        self.moves += len(queries.places) - len(queries)
+        self.repeats += int(np.count_nonzero(stays))
+        if queries.places.ndim == 2 and references is not None:
+            for batch, length, count in ((queries, "walked", "steps"), (references, "led", "stages")):
+                lengths, moves = _lengths(batch)
+                which = slice(None) if batch is queries or pairs is None else pairs
+                setattr(self, length, getattr(self, length) + _whole(lengths[which]))
+                setattr(self, count, getattr(self, count) + int(moves[which].sum()))
+        return np.unique(np.searchsorted(queries.offsets, np.flatnonzero(stays), side="right") - 1)
+
+    def add_scores(self, kept: NDArray[np.float64], repeating: Offsets, dropped: NDArray[np.float64]) -> None:
+        """Add nDTW of all queries, and of those that repeat a node also without the repeats."""
+        self.kept += _whole(kept)
+        self.dropped += _whole(kept) - _whole(kept[repeating]) + _whole(dropped)
+        self.valued += len(kept)
+
+    @property
+    def repeated(self) -> float:
+        """The share of steps that repeat the node before."""
+        return self.repeats / self.moves if self.moves else 0.0
+
+    @property
+    def density(self) -> float:
+        """How many times longer a step of the queries is than one of what they are warped to; 1 where unknown."""
+        if not (self.steps and self.stages and self.walked and self.led):
+            return 1.0
+        return (self.walked / self.steps) / (self.led / self.stages)
+
+    def warnings(self, convention: Convention, symbols: Sequence[str]) -> list[str]:
+        """Say what misleads."""
+        found = []
+        counted = [symbol for symbol in BY_STEPS if symbol in symbols]
+        by_node = convention.repeats == "keep" and convention.reference == "path"  # dense walks are logged turn by turn
+        if by_node and self.repeated > REPEATED and counted:
+            values = ""
+            if self.valued and "nDTW" in symbols:
+                kept, dropped = (100 * total * UNIT / self.valued for total in (self.kept, self.dropped))
+                values = f": nDTW is {kept:.1f} % as logged and {dropped:.1f} % without repeats"
+            found.append(
+                f"{self.repeated:.0%} of the steps repeat the node before, as agents log that turn in place, and each "
+                f"counts in {_listed(counted)}{values}; use <<repeats=drop>> to leave them out"
+            )
+        warped = [symbol for symbol in WARPED if symbol in symbols]
+        if not 1 / UNLIKE <= self.density <= UNLIKE and warped and not convention.path_step:
+            apart, asked = (UNIT * a / b for a, b in ((self.walked, self.steps), (self.led, self.stages)))
+            found.append(
+                f"steps of the queries are {apart:.2g} m long on average, those of the paths they are compared with "
+                f"{asked:.2g} m: {_listed(warped)} depend on how densely paths are sampled; resample both with "
+                "<<path_step=0.25>>, or use a convention with dense references, such as vlnce"
+            )
+        return found
+
+
+def usual_convention(form: str, convention: Convention, chosen: bool) -> list[str]:
+    """Name the convention that users of a format report, where none was chosen."""
+    usual = USUAL.get(form)
+    if chosen or usual is None:
+        return []
+    needs = ", which needs the file of objects (<<reader=objects=FILE>>)" if usual == "reverie" else ""
+    return [
+        f"results on this kind of references are usually reported by the convention {usual}{needs}; these are by "
+        f"{convention.name}, the default: use <<convention={usual}>>, or <<convention={convention.name}>> to keep them"
+    ]
+
+
+def other_split(run: str, references: str) -> list[str]:
+    """Say that the names of a run and its references name different splits.
+
+    >>> other_split("agent_val_seen.json", "R2R_val_unseen.json.gz")[0][:58]
+    'the run is named after val_seen, the references after val_'
+    """
+    names = [set(_SPLIT.findall(name.lower())) for name in (run, references)]
+    if not all(len(some) == 1 for some in names) or names[0] == names[1]:
+        return []
+    mine, theirs = (some.pop() for some in names)
+    return [f"the run is named after {mine}, the references after {theirs}: make sure that these are what it answers"]
+
+
+def unlike_paths(seen: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Say which agents of a comparison log their paths differently, given what was seen of each."""
+    found = []
+    for (a, one), (b, other) in combinations(seen.items(), 2):
+        shares = [float(facts.get("repeated", 0.0)) for facts in (one, other)]
+        if max(shares) > REPEATED and max(shares) > 2 * min(shares):
+            found.append(
+                f"{shares[0]:.0%} of the steps of {a} and {shares[1]:.0%} of those of {b} repeat the node before, "
+                "which lowers nDTW and SDTW of the one that repeats more; use <<repeats=drop>> for both"
+            )
+        steps = [float(facts.get("density", 1.0)) for facts in (one, other)]
+        if max(steps) > UNLIKE * min(steps):
+            found.append(
+                f"steps of {a} and {b} differ in length by a factor of {max(steps) / min(steps):.1f}, and nDTW depends "
+                "on how densely paths are sampled; resample both with <<path_step=0.25>>"
+            )
+    return found
+
+
+def _stays(batch: PathBatch) -> NDArray[np.bool_]:
+    """Return which places, but for the last, are followed by themselves within a path."""
+    places = batch.places
+    same = places[1:] == places[:-1]
+    same = same.all(axis=1) if same.ndim == 2 else same
+    same[batch.offsets[1:-1] - 1] = False
+    return np.asarray(same)
+
+
+def _lengths(batch: PathBatch) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the length of every path of points, and its number of moves that lead elsewhere."""
+    steps = np.append(np.linalg.norm(np.diff(batch.places, axis=0), axis=1), 0.0)
+    steps[batch.offsets[1:] - 1] = 0.0  # from one path to the next
+    first = batch.offsets[:-1]
+    return np.add.reduceat(steps, first), np.add.reduceat((steps > 0).astype(np.int64), first)
+
+
+def _whole(values: NDArray[np.float64]) -> int:
+    return int(np.rint(values / UNIT).sum()) if len(values) else 0
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
