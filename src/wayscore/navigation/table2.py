@@ -30,8 +30,6 @@ PAPER: dict[tuple[str, str], tuple[float, ...]] = {
     ("r4r", "fidelity"): (28.5, 21.4, 9.4, 35.4, 30.4, 12.6),
 }
 """Dataset and agent -> the paper's figures, percent, in the order of `METRICS`."""
-T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
-"""Number of seeds -> the factor of a 95 % interval of their mean."""
 TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 80}
 """Dataset -> words of an instruction that are read."""
 FOLLOWING = ("goal", "fidelity", "continued")
@@ -262,8 +260,10 @@ class Cell:
         mean = 100 * math.fsum(values) / count
         if count < 2:
             return cls(round(mean, 4), 0.0)
+        from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes a second to import
+
         spread = math.sqrt(math.fsum((100 * value - mean) ** 2 for value in values) / (count - 1))
-        return cls(round(mean, 4), round(T_95.get(count, 1.96) * spread / math.sqrt(count), 1))
+        return cls(round(mean, 4), round(float(stdtrit(count - 1, 0.975)) * spread / math.sqrt(count), 1))
 
 
 Table2 = Mapping[tuple[str, str], Mapping[str, Cell]]
