@@ -34,7 +34,7 @@ def test_repeated_nodes_with_both_values() -> None:
     assert kept is not None
     assert dropped is not None
     (said,) = named(result, "repeat")
-    assert said.startswith("33% of the steps repeat the node before")
+    assert said.startswith("33 % of the steps repeat the node before")
     assert f"nDTW is {100 * kept:.1f} % as logged and {100 * dropped:.1f} % without repeats" in said
     assert "<<repeats=drop>>" in said
     assert result.signature.fields["repeats"] == "keep"
@@ -107,7 +107,7 @@ def test_agents_that_log_differently() -> None:
     turning, plain = ({n: list(path) for n in "123"} for path in ("abbbbd", "abc"))
     compared = ws.compare([turning, plain], KNOWN, HOUSE, names=["turning", "plain"], resamples=9, metrics="nDTW")
     (said,) = [warning for warning in compared.warnings if "of the steps of turning" in warning]
-    assert "60% of the steps of turning and 0% of those of plain" in said
+    assert "60 % of the steps of turning and 0 % of those of plain" in said
     assert unlike_paths({"a": {"density": 1.0}, "b": {"density": 0.2}})[0].startswith(
         "steps of a and b differ in length"
     )
@@ -137,7 +137,7 @@ def test_validate_says_them_too(tmp_path: Path) -> None:
     found = ws.validate(tmp_path / "val_seen_run.json", KNOWN, HOUSE)
     assert len(found) == 0
     assert len(found.warnings) == 2
-    assert any(line.startswith("warning: 50% of the steps") and "--repeats drop" in line for line in found.lines())
+    assert any(line.startswith("warning: 50 % of the steps") and "--repeats drop" in line for line in found.lines())
     assert found.to_dict()["warnings"] == list(found.warnings)
 
 

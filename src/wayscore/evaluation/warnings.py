@@ -108,7 +108,7 @@ class Seen:
                 kept, dropped = (100 * total * UNIT / self.valued for total in (self.kept, self.dropped))
                 values = f": nDTW is {kept:.1f} % as logged and {dropped:.1f} % without repeats"
             found.append(
-                f"{self.repeated:.0%} of the steps repeat the node before, as agents log that turn in place, and each "
+                f"{100 * self.repeated:.0f} % of the steps repeat the node before, as agents log that turn in place, and each "
                 f"counts in {_listed(counted)}{values}; use <<repeats=drop>> to leave them out"
             )
         warped = [symbol for symbol in WARPED if symbol in symbols]
@@ -154,7 +154,7 @@ def unlike_paths(seen: Mapping[str, Mapping[str, Any]]) -> list[str]:
         shares = [float(facts.get("repeated", 0.0)) for facts in (one, other)]
         if max(shares) > REPEATED and max(shares) > 2 * min(shares):
             found.append(
-                f"{shares[0]:.0%} of the steps of {a} and {shares[1]:.0%} of those of {b} repeat the node before, "
+                f"{100 * shares[0]:.0f} % of the steps of {a} and {100 * shares[1]:.0f} % of those of {b} repeat the node before, "
                 "which lowers nDTW and SDTW of the one that repeats more; use <<repeats=drop>> for both"
             )
         steps = [float(facts.get("density", 1.0)) for facts in (one, other)]
