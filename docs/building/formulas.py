@@ -2,7 +2,9 @@
 
 Browsers draw MathML themselves, so that the site needs neither a script nor fonts from elsewhere. What may be
 written: names, numbers, calls `d(q, R)`, products by a space or `*`, fractions `a / b`, subscripts `q_i+1`, `r_|R|`
-and `sum_(i,j)`, powers `x^2`, sizes `|R|`, and `1[...]`, which is 1 where a condition holds and else 0.
+and `sum_(i,j)`, powers `x^2`, sizes `|R|`, and `1[...]`, which is 1 where a condition holds and else 0. Words in
+small letters (also `a`, and `m` for metres) stay words, and what follows a comma says more about the formula:
+`|Q| - 1, repeats counted`.
 """
 
 from __future__ import annotations
@@ -12,14 +14,18 @@ from html import escape
 from typing import NamedTuple
 
 SUBSCRIPT = r"_(?:\|\w+\||\([^)]*\)|[A-Za-z0-9]+(?:\.\.\w+)?(?:\+1)?)"
-TOKEN = re.compile(rf"\s*(?:({SUBSCRIPT})|(1\[)|(\d+(?:\.\d+)?)|([A-Za-z]+)|(<=|>=|[-+*/^()|\[\],=<>]))")
+TOKEN = re.compile(
+    rf"\s*(?:({SUBSCRIPT})|(1\[)|(\d+(?:\.\d+)?(?:e-?\d+)?)|([A-Za-z]+(?:'s)?)|(<=|>=|[-+*/^()|\[\],=<>]))"
+)
 IN_TEXT = re.compile(r"^```.*?^```$|`[^`\n]+`|\$\$([^$\n]+)\$\$|\$([^$\n]+)\$", re.MULTILINE | re.DOTALL)
 """A formula of a page, a block or within a line; or code, where a dollar is a dollar."""
 KINDS = ("subscript", "indicator", "number", "name", "sign")
 BIG = {"sum": "∑", "min": "min", "max": "max", "mean": "mean"}
 """What is taken over all that follows in a product, and has its subscript below."""
 SIGNS = {"-": "−", "<=": "≤", ">=": "≥", "*": "·", "..": "…"}
-SPACE = '<mspace width="0.17em"></mspace>'
+SPACE, WORD_SPACE = (f'<mspace width="{width}em"></mspace>' for width in (0.17, 0.3))
+FUNCTIONS = ("exp", "sqrt", "min", "max", "sum", "mean")
+"""Names in small letters that are no words."""
 
 
 class Token(NamedTuple):
@@ -36,6 +42,7 @@ class Part(NamedTuple):
     html: str
     inside: str = ""
     big: bool = False
+    word: bool = False
 
 
 def mathml(formula: str, *, block: bool = False) -> str:
@@ -45,7 +52,7 @@ def mathml(formula: str, *, block: bool = False) -> str:
     '<math><mfrac><mrow><mi>SR</mi></mrow><mrow><mn>2</mn></mrow></mfrac></math>'
     """
     parser = _Parser(formula)
-    content = parser.relation()
+    content = parser.listed()
     if parser.next is not None:
         raise parser.error()
     return f'<math display="block">{content}</math>' if block else f"<math>{content}</math>"
@@ -147,6 +154,8 @@ class _Parser:
         if name in BIG and not called:
             operator = f'<mo movablelimits="false">{BIG[name]}</mo>'
             return Part(f"<munder>{operator}{under}</munder>" if under else operator, big=True)
+        if name.islower() and (len(name) > 1 or name in "am") and name not in FUNCTIONS and not under and not called:
+            return Part(f"<mtext>{escape(name, quote=False)}</mtext>", word=True)
         html = f"<msub>{_name(name)}{under}</msub>" if under else _name(name)
         if called:
             self.take()
@@ -156,11 +165,16 @@ class _Parser:
     def within(self, end: str) -> str:
         """Read what stands before a closing sign, commas included."""
         before, self.in_bars = self.in_bars, end == "|"
+        found = self.listed()
+        self.take(end)
+        self.in_bars = before
+        return found
+
+    def listed(self) -> str:
+        """Read what stands between commas."""
         found = self.relation()
         while self.sees(","):
             found += _sign(self.take()) + self.relation()
-        self.take(end)
-        self.in_bars = before
         return found
 
     def raised(self, base: Part) -> Part:
@@ -187,7 +201,12 @@ def _fenced(left: str, inside: str, right: str) -> str:
 
 
 def _joined(parts: list[Part]) -> str:
-    return SPACE.join(part.html for part in parts)
+    """Return factors side by side; words stand farther apart."""
+    found, before = "", None
+    for part in parts:
+        space = "" if before is None else WORD_SPACE if before.word or part.word else SPACE
+        found, before = found + space + part.html, part
+    return found
 
 
 def _subscript(text: str) -> str:

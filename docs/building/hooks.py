@@ -1,4 +1,7 @@
-"""What mkdocs calls while it builds the site: pictures are drawn, examples run, facts filled in, formulas set."""
+"""What mkdocs calls while it builds the site: pictures are drawn, examples run, facts filled in, formulas set.
+
+It is started as `python -m mkdocs` in the folder above `docs`, where these modules are found.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import workspace
-from directives import expand
-from formulas import IN_TEXT, mathml
 from mkdocs.structure.files import File
-from pictures import PICTURES, svg
 
-from examples import Runner
+from docs.building import workspace
+from docs.building.directives import expand
+from docs.building.examples import Runner
+from docs.building.formulas import IN_TEXT, mathml
+from docs.building.pictures import PICTURES, svg
 
 _folders: list[tempfile.TemporaryDirectory[str]] = []
 _formulas: dict[str, str] = {}

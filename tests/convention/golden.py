@@ -34,13 +34,15 @@ RECORDED = {
     "pred_heading": "predicted_heading",
     "pred_elevation": "predicted_elevation",
     "collision_count": "collisions",
+    "unavoidable_collisions": "people_hit_by_reference",
     **{
         name: name
         for name in (
             "actions",
             "boxes",
+            "collided",
+            "people_hit",
             "class",
-            "collisions",
             "decisions",
             "fail_reason",
             "finished",
@@ -56,7 +58,6 @@ RECORDED = {
             "speeds",
             "step",
             "termination_reason",
-            "unavoidable_collisions",
             "waypoint_distances",
         )
     },
@@ -98,6 +99,9 @@ def load(path: Path) -> Golden:
     for episode in content["episodes"]:
         if "nested" in episode:
             episode["actions"] = len(episode["nested"]) - 1
+        if "collisions" in episode:  # flags of moves, or a count of people
+            ours = "collided" if isinstance(episode["collisions"], list) else "people_hit"
+            episode[ours] = episode.pop("collisions")
         for fact in ("pred_object", "pred_midstop"):
             if fact in episode and episode[fact] is None:
                 episode[fact] = ""  # the agent named none, which is not the same as not recorded

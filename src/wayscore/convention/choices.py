@@ -46,8 +46,9 @@ class Convention:
         comparison: success is NE `<=` or `<` d_th.
         goal: "last" is the reference's last node, within the threshold; "nearest" the nearest of the episode's goals,
             within the threshold; "set" one of the episode's goals itself.
-        goal_distance: distances to the goal are by the distance "given", or those that a "simulator" recorded
-            (`goal_distances`), which see walls; where none are recorded, the distance given stands in, with a warning.
+        goal_distance: "simulator" where the evaluator takes distances to the goal from the simulator, which sees walls:
+            where a run does not record them (`goal_distances`), the distance given stands in, with a warning, and SPL's
+            length is the dataset's; "given" where none are expected. Recorded ones are used either way.
         stop: "required" where only queries that stopped can succeed; "any" where all can.
         distance: "given"; "hops": every edge counts 1, in both directions; "directed hops": hops along directed links,
             from query to reference.

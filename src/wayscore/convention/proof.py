@@ -47,5 +47,6 @@ def proof_of(evaluator: Evaluator) -> str:
     said = "by hand, by literal oracles and by properties"
     if known:
         values, worst = sum(one.values for one in known), max(one.worst for one in known)
-        said = f"equal to its own code's output: {values:,} values, worst difference {worst:.0e}"
+        off = f"worst difference {worst:.0e}" if worst else "no difference"
+        said = f"equal to its own code's output: {values:,} values, {off}"
     return f"{said}; {evaluator.published}" if evaluator.published else said

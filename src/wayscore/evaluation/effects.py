@@ -37,6 +37,21 @@ class Effects:
         changed = ((f"{second}, but {choice} as {first}", means) for choice, means in self.choices.items())
         return [(first, self.first), (second, self.second), *changed]
 
+    def changing(self) -> Effects:
+        """Return the same with only the choices that change a mean, and the metrics whose means change."""
+        kept = {
+            choice: means
+            for choice, means in self.choices.items()
+            if any(_rounded(means[one.symbol]) != _rounded(self.second[one.symbol]) for one in self.metrics)
+        }
+        rows = (self.first, self.second, *kept.values())
+        metrics = (one for one in self.metrics if len({_rounded(means[one.symbol]) for means in rows}) > 1)
+        return replace(self, choices=kept, metrics=tuple(metrics))
+
+
+def _rounded(mean: float | None) -> float | None:
+    return None if mean is None else round(mean, 9)  # rounding errors are no change
+
 
 def effects(
     run: Any, references: Any, first: Convention, second: Convention, *, graphs: Any = None, metrics: Any = None
@@ -45,10 +60,9 @@ def effects(
 
     Columns that one of them computes in its own way count as one choice, "columns".
     """
-    if metrics is None and first.metrics and second.metrics:
-        both = [{key.partition(":")[0] for key in convention.metrics} for convention in (first, second)]
-        metrics = [symbol for symbol in METRICS if symbol in both[0] | both[1]]
-        metrics += [symbol for symbol in KNOWN if symbol in both[0] & both[1] and symbol not in METRICS]
+    if metrics is None:
+        one, other = ({metric.symbol for metric in find_metrics(None, convention)} for convention in (first, second))
+        metrics = [symbol for symbol in KNOWN if symbol in (one | other if symbol in METRICS else one & other)]
     known = find_references(references)
     distances = find_distances(graphs, known, first if first.distance == "directed hops" else second)
 

@@ -13,6 +13,7 @@ from wayscore.episodes.groups import CLUSTERS, check_choice
 from wayscore.episodes.problems import choose_policies
 from wayscore.errors import OptionError
 from wayscore.metrics import Metric, find_metrics
+from wayscore.metrics.registry import with_columns
 from wayscore.warping.alignment import check_threshold
 
 
@@ -85,7 +86,7 @@ class Settings:
         from wayscore import __version__
 
         return {
-            "convention": signed(self.convention),
+            "convention": signed(with_columns(self.convention, self.metrics)),
             "threshold": self.threshold,
             "repeats": self.convention.repeats,
             "version": __version__,

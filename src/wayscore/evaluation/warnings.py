@@ -21,6 +21,8 @@ REPEATED = 1 / 20
 """The share of steps that repeat the node before, above which that is said."""
 UNLIKE = 2.0
 """The factor between mean steps, above which paths are sampled unlike."""
+VISIBLE = 0.0005
+"""The least difference of a mean that is printed."""
 UNIT = 2.0**-30
 """What sums of scores and lengths are whole numbers of."""
 BY_STEPS = ("DTW", "nDTW", "SDTW", "AD", "SED")
@@ -102,14 +104,14 @@ class Seen:
         found = []
         counted = [symbol for symbol in BY_STEPS if symbol in symbols]
         by_node = convention.repeats == "keep" and convention.reference == "path"  # dense walks are logged turn by turn
-        if by_node and self.repeated > REPEATED and counted:
+        if by_node and self.repeated > REPEATED and counted and not self._harmless(symbols):
             values = ""
             if self.valued and "nDTW" in symbols:
                 kept, dropped = (100 * total * UNIT / self.valued for total in (self.kept, self.dropped))
                 values = f": nDTW is {kept:.1f} % as logged and {dropped:.1f} % without repeats"
             found.append(
-                f"{100 * self.repeated:.0f} % of the steps repeat the node before, as agents log that turn in place, and each "
-                f"counts in {_listed(counted)}{values}; use <<repeats=drop>> to leave them out"
+                f"{100 * self.repeated:.0f} % of the steps repeat the node before, as agents log that turn in place, "
+                f"and each counts in {_listed(counted)}{values}; use <<repeats=drop>> to leave them out"
             )
         warped = [symbol for symbol in WARPED if symbol in symbols]
         if not 1 / UNLIKE <= self.density <= UNLIKE and warped and not convention.path_step:
@@ -120,6 +122,11 @@ class Seen:
                 "<<path_step=0.25>>, or use a convention with dense references, such as vlnce"
             )
         return found
+
+    def _harmless(self, symbols: Sequence[str]) -> bool:
+        """Whether repeats change no metric that anyone could see: an agent on its reference may stay anywhere."""
+        same = abs(self.kept - self.dropped) * UNIT < VISIBLE * self.valued
+        return same and "AD" not in symbols and "SED" not in symbols
 
 
 def usual_convention(form: str, convention: Convention, chosen: bool) -> list[str]:
@@ -154,8 +161,8 @@ def unlike_paths(seen: Mapping[str, Mapping[str, Any]]) -> list[str]:
         shares = [float(facts.get("repeated", 0.0)) for facts in (one, other)]
         if max(shares) > REPEATED and max(shares) > 2 * min(shares):
             found.append(
-                f"{100 * shares[0]:.0f} % of the steps of {a} and {100 * shares[1]:.0f} % of those of {b} repeat the node before, "
-                "which lowers nDTW and SDTW of the one that repeats more; use <<repeats=drop>> for both"
+                f"{100 * shares[0]:.0f} % of the steps of {a} and {100 * shares[1]:.0f} % of those of {b} repeat the "
+                "node before, which lowers nDTW and SDTW of the one that repeats more; use <<repeats=drop>> for both"
             )
         steps = [float(facts.get("density", 1.0)) for facts in (one, other)]
         if max(steps) > UNLIKE * min(steps):

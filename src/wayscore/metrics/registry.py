@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -148,6 +149,19 @@ def own_column(key: str) -> Metric:
     if key not in COLUMNS:
         raise OptionError(f"there is no column {shortened(key)}{did_you_mean(key, COLUMNS)}")
     return COLUMNS[key]
+
+
+def with_columns(convention: Convention, metrics: Iterable[Metric]) -> Convention:
+    """Return a convention whose own columns are those that are used, for signatures."""
+    strange = [metric for metric in metrics if KNOWN.get(metric.symbol) is not metric]
+    if not strange:
+        return convention
+    from wayscore.metrics.evaluators import COLUMNS
+
+    keys = {id(column): key for key, column in COLUMNS.items()}
+    used = [keys[id(metric)] for metric in strange if id(metric) in keys]
+    added = tuple(key for key in used if key not in convention.metrics)
+    return replace(convention, metrics=(*convention.metrics, *added)) if added else convention
 
 
 def _installed() -> dict[str, Any]:

@@ -8,7 +8,8 @@ from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.evaluator import Evaluator
 from wayscore.convention.presets import EVALUATORS
 from wayscore.convention.proof import proof_of
-from wayscore.metrics.registry import find_metrics
+from wayscore.metrics.base import Metric
+from wayscore.metrics.registry import KNOWN, find_metrics
 
 
 def describe(convention: Convention) -> dict[str, list[str]]:
@@ -28,6 +29,26 @@ def describe(convention: Convention) -> dict[str, list[str]]:
         "choices that are not the paper's": [f"{choice}: {mine}" for choice, (mine, _) in changes.items()],
     }
     return {heading: lines for heading, lines in found.items() if lines}
+
+
+def formula_of(metric: Metric, convention: Convention = PAPER) -> str:
+    """Return the formula of a metric; of a known one, as the convention's choices change it.
+
+    >>> formula_of(KNOWN["SPL"], EVALUATORS["duet"].convention)
+    'SR * PL(R) / max(PL, PL(R), 0.01)'
+    """
+    text = metric.formula
+    if KNOWN.get(metric.symbol) is metric:
+        if metric.symbol == "SPL":
+            length = "PL(R)" if convention.spl_length == "reference" else "d(q_1, r_|R|)"
+            floor = f", {convention.spl_floor:g}" if convention.spl_floor else ""
+            text = f"SR * {length} / max(PL, {length}{floor})"
+        if convention.goal == "set":
+            text = {"SR": "1[q_|Q| is a goal]", "OSR": "1[some q is a goal]"}.get(metric.symbol, text)
+        if convention.goal == "nearest":
+            text = text.replace("r_|R|", "goal")
+        text = text.replace("<=", convention.comparison)
+    return text
 
 
 def _provenance(known: Evaluator) -> dict[str, list[str]]:
@@ -50,4 +71,6 @@ def _columns(convention: Convention, known: Evaluator | None) -> Iterable[str]:
         theirs.setdefault(symbol, []).append(name)
     for metric in find_metrics(None, convention):
         names = [name for name in theirs.get(metric.symbol, ()) if name != metric.symbol]
-        yield f"{metric.symbol} = {metric.formula}" + (f"  (there: {', '.join(names)})" if names else "")
+        yield f"{metric.symbol} = {formula_of(metric, convention)}" + (
+            f"  (there: {', '.join(names)})" if names else ""
+        )

@@ -130,7 +130,7 @@ def wanted_records(metrics: Collection[Metric], convention: Convention) -> froze
 
 
 STAND_INS = {
-    "goal_distances": "NE, ONE, SR, OSR and SPL use the distance given, not the simulator's, which sees walls; record "
+    "goal_distances": "NE, ONE and success use the distance given, not the simulator's, which sees walls; record "
     "`goal_distances` in the run",
     "stopped": "they count as stopped, and only a stop can succeed; record `stopped` in the run",
     "finished": "all positions count as ends of actions; record `finished` in the run",

@@ -17,7 +17,7 @@ from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import EUCLIDEAN
 from wayscore.errors import OptionError, PathError, shortened
 from wayscore.metrics import Metric, find_metrics
-from wayscore.metrics.registry import KNOWN
+from wayscore.metrics.registry import KNOWN, with_columns
 from wayscore.paths import PathBatch, Paths, axis_name, changes, without_repeats
 from wayscore.scoring.encoding import check_list_of_paths, check_pairing, parts_by_number, parts_by_scene, parts_of_one
 from wayscore.scoring.measuring import Scoring
@@ -148,7 +148,7 @@ def score(
     }
     return ScoreTable(
         columns,
-        _settings(parts, chosen_convention, d_th, up_axis, facts_used),
+        _settings(parts, with_columns(chosen_convention, chosen), d_th, up_axis, facts_used),
         episodes=names,
         scenes=None if scenes is None or isinstance(space, list) else list(scenes),
         own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) is not metric},

@@ -108,8 +108,8 @@ EVALUATORS = (
         {**MEASURES, "ndtw": "nDTW", "sdtw": "SDTW", "TCR": "TCR:ha-vln", "CR": "CR:ha-vln", "SR": "safeSR:ha-vln"},
         takes={
             **SIMULATOR,
-            "collisions": "how often the agent ran into people",
-            "unavoidable_collisions": "how often the ground truth does",
+            "people_hit": "how often the agent ran into people",
+            "people_hit_by_reference": "how often the ground truth does",
         },
         instead=INSTEAD,
         **VLNCE,
@@ -166,7 +166,7 @@ EVALUATORS = (
         takes={
             **SIMULATOR,
             "decisions": "at which positions the agent decided; all of them, where it is not known",
-            "collisions": "whether it ran into something, for every move",
+            "collided": "whether it ran into something, for every move",
         },
         instead="Where start and walk have length 0, or the goal is unreachable, SPL is NaN there; here it is 1 or 0.",
         **{**ETPNAV, "stop": "required", "repeats": "keep"},

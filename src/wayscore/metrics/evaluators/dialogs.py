@@ -36,7 +36,7 @@ COLUMNS: dict[str, Metric] = {
     "OPSR:cvdn": column(
         "OPSR",
         "Oracle Path Success Rate",
-        "1[min_q d(q, planner's end) <= d_th]",
+        "1[min_q d(q, planner's end) < d_th]",
         planner_success,
         ("planner",),
         direction="up",

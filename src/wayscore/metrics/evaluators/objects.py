@@ -166,7 +166,7 @@ COLUMNS: dict[str, Metric] = {
     f"point_error:{SOON}": column(
         "point_error",
         "Direction error",
-        "both errors, squared and added",
+        "root of both errors, squared and added",
         point_error,
         DIRECTION,
         direction="down",

@@ -17,6 +17,7 @@ from wayscore.metrics.paper import WARPING
 from wayscore.paths import changes, in_plane
 from wayscore.warping.encoded import fast_cost
 
+PEOPLE = ("people_hit", "people_hit_by_reference")
 WAYPOINT_STEP = 0.25
 """How far apart CWP lays points between waypoints, metres."""
 NEAR_WAYPOINT = 0.5
@@ -80,7 +81,7 @@ def decision_success(episode: Episode) -> float:
 
 def collision_rate(episode: Episode) -> float:
     """The share of moves that ran into something."""
-    flags = episode.recorded.get("collisions")
+    flags = episode.recorded.get("collided")
     return inf if flags is None else float(np.mean(flags)) if len(flags) else 0.0
 
 
@@ -169,7 +170,7 @@ def waypoint_accuracy(episode: Episode) -> float:
 
 def people_met(episode: Episode) -> float:
     """Collisions with people beyond those of the ground truth."""
-    met, unavoidable = episode.recorded.get("collisions"), episode.recorded.get("unavoidable_collisions")
+    met, unavoidable = (episode.recorded.get(name) for name in PEOPLE)
     return inf if met is None or unavoidable is None else float(max(0, met - unavoidable))
 
 
@@ -196,7 +197,6 @@ def driven_success_by_length(episode: Episode) -> float:
 
 
 PE, LAW, WAYPOINTS, HA = "internnav-pe", "law-vlnce", "cwp-waypoints", "ha-vln"
-PEOPLE = ("collisions", "unavoidable_collisions")
 FINISHED = ("finished",)
 COLUMNS: dict[str, Metric] = {
     **goal_columns(PE, finished_distances, "of finished actions", records=FINISHED),
@@ -215,7 +215,7 @@ COLUMNS: dict[str, Metric] = {
     f"StR:{PE}": column("StR", "Stuck Rate", "1[stuck]", stuck, ("fail_reason",), direction="down", bounds=(0, 1)),
     "OSR:cwp": variant("OSR", "1[min d(q, goal) <= d_th] over decisions", decision_success, ("decisions",)),
     "collisions:cwp": column(
-        "collisions", "Collision rate", "collisions / moves", collision_rate, ("collisions",), direction="down"
+        "collisions", "Collision rate", "collisions / moves", collision_rate, ("collided",), direction="down"
     ),
     "collisions:etpnav": column(
         "collisions", "Collision rate", "collisions / |Q|", collisions_by_position, ("collisions",), direction="down"
