@@ -100,6 +100,16 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
+def listed(names: Iterable[object]) -> str:
+    """Return names as a sentence lists them.
+
+    >>> listed(["SR"]), listed(["SR", "SPL", "SDTW"])
+    ('SR', 'SR, SPL and SDTW')
+    """
+    *others, last = map(str, names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 class _Shortened(reprlib.Repr):
     """`repr` that looks at no more of a value than it shows."""
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.convention.choices import Convention
+from wayscore.errors import listed
 from wayscore.paths import Offsets, PathBatch
 
 REPEATED = 1 / 20
@@ -111,14 +112,14 @@ class Seen:
                 values = f": nDTW is {kept:.1f} % as logged and {dropped:.1f} % without repeats"
             found.append(
                 f"{100 * self.repeated:.0f} % of the steps repeat the node before, as agents log that turn in place, "
-                f"and each counts in {_listed(counted)}{values}; use <<repeats=drop>> to leave them out"
+                f"and each counts in {listed(counted)}{values}; use <<repeats=drop>> to leave them out"
             )
         warped = [symbol for symbol in WARPED if symbol in symbols]
         if not 1 / UNLIKE <= self.density <= UNLIKE and warped and not convention.path_step:
             apart, asked = (UNIT * a / b for a, b in ((self.walked, self.steps), (self.led, self.stages)))
             found.append(
                 f"steps of the queries are {apart:.2g} m long on average, those of the paths they are compared with "
-                f"{asked:.2g} m: {_listed(warped)} depend on how densely paths are sampled; resample both with "
+                f"{asked:.2g} m: {listed(warped)} depend on how densely paths are sampled; resample both with "
                 "<<path_step=0.25>>, or use a convention with dense references, such as vlnce"
             )
         return found
@@ -192,7 +193,3 @@ def _lengths(batch: PathBatch) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 def _whole(values: NDArray[np.float64]) -> int:
     return int(np.rint(values / UNIT).sum()) if len(values) else 0
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Floats
-from wayscore.errors import PathError, shortened
+from wayscore.errors import PathError, listed, shortened
 from wayscore.metrics import Metric
 
 STEPWISE = frozenset({"goal_distances", "headings"})
@@ -153,6 +153,6 @@ def missing_warnings(unrecorded: Mapping[str, int], episodes: int, metrics: Coll
     found = []
     for name, count in unrecorded.items():
         users = [metric.symbol for metric in metrics if name in metric.records]
-        undefined = f"{' and '.join(users)} {'is' if len(users) == 1 else 'are'} undefined there"
+        undefined = f"{listed(users)} {'is' if len(users) == 1 else 'are'} undefined there" if users else ""
         found.append(f"{count:,} of {episodes:,} episodes have no `{name}`: {STAND_INS.get(name, undefined)}")
     return found

@@ -15,7 +15,7 @@ from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import EUCLIDEAN
-from wayscore.errors import OptionError, PathError, shortened
+from wayscore.errors import OptionError, PathError, listed, shortened
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import KNOWN, with_columns
 from wayscore.paths import PathBatch, Paths, axis_name, changes, without_repeats
@@ -194,7 +194,7 @@ def _check_points(metrics: tuple[Metric, ...], parts: list[Part], convention: Co
     users = [metric.symbol for metric in metrics if "points" in metric.needs]
     if users and any(part.paths.queries.places.ndim == 1 for part in parts):
         raise OptionError(
-            f"{', '.join(users)} of the convention {convention.name} need paths of coordinates, and these are nodes of "
+            f"{listed(users)} of the convention {convention.name} need paths of coordinates, and these are nodes of "
             "a graph; leave them out of <<metrics>>, or use another convention"
         )
 

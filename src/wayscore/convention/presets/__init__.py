@@ -52,8 +52,8 @@ def find_convention(wanted: str | Path | Convention | None) -> Convention:
     name = str(wanted).lower()
     if name not in CONVENTIONS:
         raise OptionError(
-            f"there is no convention {shortened(str(wanted))}{did_you_mean(wanted, CONVENTIONS) or '.'} "
-            f"Known: {', '.join(CONVENTIONS)}, or a .toml file of your own"
+            f"there is no convention {shortened(str(wanted))}{did_you_mean(wanted, CONVENTIONS) or ';'} `wayscore "
+            "conventions` lists all of them; a file of your own ends in .toml"
         )
     return CONVENTIONS[name]
 
