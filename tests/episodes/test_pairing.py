@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run
-from wayscore.episodes.problems import POLICIES, Problem, Problems
+from wayscore.episodes.problems import POLICIES, Problem, Problems, alike
 
 
 def names(joined: Any) -> list[str]:
@@ -94,8 +94,46 @@ def test_leaps_are_kept_by_default_and_refused_on_request() -> None:
 
 def test_long_lists_are_cut() -> None:
     many = references(**{f"e{i}": "ab" for i in range(10)})
-    with pytest.raises(ws.FormatError, match=r"9 of the 10 episodes .* have no answer: e1, e2, e3 and 6 more"):
+    with pytest.raises(
+        ws.FormatError, match=r"9 of the 10 episodes .* have no answer: e1, e2, e3 and 6 more \(an unfinished run, or"
+    ):
         ws.join(run(e0="a"), many)
+
+
+def test_what_belongs_to_other_references_is_said_first() -> None:
+    """Neither that answers are missing nor what is wrong with single ones would help."""
+    strange = {f"z{i}": "ab" for i in range(4)}
+    with pytest.raises(ws.FormatError) as raised:
+        ws.join(run(e1="b", **strange), ASKED, graphs=GRAPHS)
+    assert str(raised.value) == (
+        "agent: 4 of its 5 answers are to episodes that refs.json does not have: wrong split or release? The first is "
+        "'z0'; give the references that it answers with references=..., or use unknown=\"skip\""
+    )
+    with pytest.raises(ws.FormatError, match=r"2 of the 3 episodes of refs\.json have no answer"):
+        ws.join(run(e1="a", **strange), ASKED, graphs=GRAPHS, unknown="skip")
+    late = run(e1="b", e2="y", e3="a")
+    with pytest.raises(
+        ws.FormatError, match=r"2 of its 3 queries do not begin .*: wrong split, .* first is 'e1' \(beg"
+    ):
+        ws.join(late, ASKED, graphs=GRAPHS)
+    assert ws.join(late, ASKED, graphs=GRAPHS, start="keep").problems.counts == {"start": 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("4332", ["4332_0", "4332_1"]),
+        ("4332_5", ["4332_0", "4332_1"]),
+        ("Kitchen", ["kitchen"]),
+        ("kitchn", ["kitchen"]),
+        ("43", []),
+        ("433_0", []),
+        ("_", []),
+        ("", []),
+    ],
+)
+def test_names_that_are_alike(name: str, near: list[str]) -> None:
+    assert alike(name, ["4332_0", "4332_1", "kitchen", "_0", "433"]) == near
 
 
 def test_skip_leaves_out_and_zero_is_the_worst() -> None:
@@ -122,10 +160,12 @@ def test_duplicates() -> None:
     assert every.problems.counts == {"duplicate": 1}
 
 
-def test_coordinates_may_start_a_rounding_away() -> None:
+def test_coordinates_may_start_a_step_away() -> None:
     path = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     asked = ws.References("vlnce", "vlnce", {"1": ws.Reference("1", "S", path, "1")})
     assert ws.join({"1": path + 0.01}, asked).problems.counts == {}
+    assert ws.join({"1": path + np.array([0.25, 0.0, 0.0])}, asked).problems.counts == {}
+    assert ws.join({"1": path + np.array([0.51, 0.0, 0.0])}, asked, start="keep").problems.counts == {"start": 1}
     assert ws.join({"1": path + 1.0}, asked, start="keep").problems.counts == {"start": 1}
     with pytest.raises(ws.FormatError, match=r"points of 2 coordinates, but references have 3; both need the same"):
         ws.join({"1": path[:, :2]}, asked)

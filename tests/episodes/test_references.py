@@ -107,7 +107,7 @@ def test_clusters() -> None:
         found = clusters_of(listed, by)
         assert found is not None
         assert found.numbers(asked.episodes).tolist() == numbers
-    assert few_clusters("scan", 3) == ["only 3 clusters (scan): with fewer than 30, intervals are too narrow"]
+    assert few_clusters("scan", 3) == ["intervals resample only 3 scans; with fewer than 30 they are too narrow"]
     assert few_clusters("none", 3) == few_clusters("path", 30) == []
 
 

@@ -153,10 +153,10 @@ def test_shared_episodes_only(folder: Path) -> None:
 def test_clusters(folder: Path) -> None:
     by_scan = compared(folder, "stay", "half", cluster="scan")
     assert by_scan.results[0].signature.fields["cluster"] == "scan"
-    assert any("only 2 clusters (scan)" in warning for warning in by_scan.warnings)
+    assert any("only 2 scans" in warning for warning in by_scan.warnings)
     assert by_scan.of("half")["NE"].p > compared(folder, "stay", "half").of("half")["NE"].p  # two things to swap
     by_path = compared(folder, "stay", "half", cluster="auto")
-    assert any("only 7 clusters (path)" in warning for warning in by_path.warnings)
+    assert any("only 7 paths" in warning for warning in by_path.warnings)
     assert by_path.of("half")["NE"].difference.mean == by_scan.of("half")["NE"].difference.mean
 
 

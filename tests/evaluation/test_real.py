@@ -76,7 +76,7 @@ def test_groups_count_what_is_undefined(files: Path) -> None:
 
 def test_clusters_widen_intervals(files: Path) -> None:
     by_path, alone = scored(files), scored(files, "--cluster", "none")
-    assert "only 2 clusters (path)" in by_path["warnings"][0]
+    assert "only 2 paths" in by_path["warnings"][0]
     assert by_path["metrics"]["PL"]["mean"] == alone["metrics"]["PL"]["mean"]
     assert by_path["metrics"]["PL"]["high"] == 5.0  # path 1 alone: (3 + 7) / 2
     assert alone["metrics"]["PL"]["high"] > 5.0

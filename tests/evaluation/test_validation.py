@@ -11,7 +11,9 @@ import pytest
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, command, connectivity, run
 from wayscore.convention.presets import find_convention
-from wayscore.evaluation.effects import effects
+from wayscore.evaluation.effects import Effects, effects
+from wayscore.metrics import METRICS
+from wayscore.report.effects import differences, render_effects
 
 CHAIN = "abcdefgh"
 
@@ -199,12 +201,12 @@ def test_the_command(files: Path) -> None:
 
 
 def test_both_conventions_and_every_single_choice() -> None:
-    # e3 ends 3 m from its goal: exactly the threshold. e1 takes the reference's own 3 m.
+    # e1 ends 3 m from its goal: exactly the threshold.
     paper, envdrop = find_convention("paper"), find_convention("envdrop")
-    found = effects(run(e1="abc", e2="xy", e3="abc"), ASKED, envdrop, paper, graphs=GRAPHS, metrics="SR,SPL")
+    found = effects(run(e1="a", e2="xy", e3="abc"), ASKED, envdrop, paper, graphs=GRAPHS, metrics="SR,SPL")
     assert set(found.choices) == {"comparison", "spl_floor", "unknown", "duplicate"}
-    assert found.first["SR"] == pytest.approx(found.choices["comparison"]["SR"])
-    assert found.second["SR"] == found.choices["spl_floor"]["SR"]
+    assert found.first["SR"] == found.choices["comparison"]["SR"] == pytest.approx(2 / 3)
+    assert found.second["SR"] == found.choices["spl_floor"]["SR"] == 1
     assert [label for label, _ in found.rows()] == [
         "envdrop",
         "paper",
@@ -221,3 +223,41 @@ def test_metrics_are_those_that_either_prints() -> None:
         run(e1="abc", e2="xy", e3="ab"), ASKED, find_convention("r2r"), find_convention("r4r"), graphs=GRAPHS
     )
     assert [m.symbol for m in found.metrics] == ["PL", "NE", "SR", "OSR", "SPL", "CLS", "DTW", "nDTW", "SDTW"]
+
+
+def test_only_what_changes_is_printed() -> None:
+    paper, envdrop = find_convention("paper"), find_convention("envdrop")
+    found = effects(run(e1="a", e2="xy", e3="abc"), ASKED, envdrop, paper, graphs=GRAPHS, metrics="NE,SPL,SR")
+    kept = found.changing()
+    assert [*kept.choices] == ["comparison"]
+    assert [metric.symbol for metric in kept.metrics] == ["SPL", "SR"]
+    assert (
+        render_effects(found, differences(envdrop, paper))
+        == """\
+comparison: envdrop <, paper <=
+
+                                  SR % ↑  SPL % ↑
+─────────────────────────────────────────────────
+envdrop                             66.7     44.4
+paper                              100.0     77.8
+paper, but comparison as envdrop    66.7     44.4
+
+3 choices change no number of this run: spl_floor, unknown, duplicate.
+"""
+    )
+    same = effects(run(e1="abc", e2="xy", e3="abc"), ASKED, paper, paper, graphs=GRAPHS)
+    assert render_effects(same, {}) == "No number of this run changes.\n"
+
+
+def test_small_changes_get_as_many_digits_as_they_need() -> None:
+    metric = METRICS["SPL"]
+    found = Effects(("a", "b"), {"SPL": 0.44837}, {"SPL": 0.44790}, {"spl_length": {"SPL": 0.44837}}, (metric,))
+    lines = render_effects(found, {"spl_length": "spl_length: a reference, b shortest"}).splitlines()
+    assert [line.split()[-1] for line in lines[4:7]] == ["44.84", "44.79", "44.84"]
+
+
+def test_one_convention_may_print_what_the_other_does_not_know() -> None:
+    duet, paper = find_convention("duet"), find_convention("paper")
+    assert "steps" in duet.metrics
+    found = effects(run(e1="abc", e2="xy", e3="abc"), ASKED, duet, paper, graphs=GRAPHS)
+    assert [metric.symbol for metric in found.metrics] == list(METRICS)

@@ -17,11 +17,14 @@ import pytest
 import wayscore as ws
 from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, references_in, run_of, scored
 from wayscore.convention import PAPER
+from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
 from wayscore.evaluation import Result, compare, evaluate, load_result, pool
 from wayscore.report import page_of, write_page
+from wayscore.report.notes import warnings_of
 from wayscore.report.page import rows
 from wayscore.report.page.episodes import episodes_of
+from wayscore.report.page.results import KEYS
 from wayscore.report.page.scenes import floors
 
 
@@ -105,8 +108,11 @@ def test_results_are_printed_as_everywhere() -> None:
     best = [run["means"]["SR"]["best"] for run in found["runs"]]
     rates = [result.means()["SR"] or 0 for result in results]
     assert best == [rate == max(rates) for rate in rates]
-    assert [metric["symbol"] for metric in found["metrics"]] == list(ws.METRICS)
-    assert found["warnings"] == ["only 22 clusters (path): with fewer than 30, intervals are too narrow"]
+    headline = ["SR", "SPL", "nDTW", "SDTW"]
+    others = [symbol for symbol in ws.METRICS if symbol not in headline]
+    assert [metric["symbol"] for metric in found["metrics"]] == [*headline, *others]
+    assert found["runs"][0]["why"] == dict.fromkeys(["PL", "NE", "AD", "MD", "DTW"], "unreachable")
+    assert found["warnings"] == ["intervals resample only 22 paths; with fewer than 30 they are too narrow"]
     assert found["comparison"] is None
     assert found["split_by"] == "length"
     assert found["title"] == "noisy and shortest on houses"
@@ -115,6 +121,17 @@ def test_results_are_printed_as_everywhere() -> None:
 def test_what_differs_between_runs_is_a_warning() -> None:
     found = results_in(page_of([*scored("noisy"), *scored("shortest", threshold=1.0)]))
     assert found["warnings"][0] == "noisy and shortest differ in threshold (3, 1)"
+
+
+def test_warnings_speak_of_options_as_the_command_does() -> None:
+    marked = replace(scored("noisy")[0], warnings=("use <<repeats=drop>> or <<path_step=0.25>>",))
+    assert results_in(page_of([marked]))["warnings"] == ["use `--repeats drop` or `--path-step 0.25`"]
+
+
+def test_every_key_of_a_signature_is_explained() -> None:
+    assert {*SHORT} <= {*KEYS}
+    found = results_in(page_of(scored("noisy")))
+    assert {*found["keys"]} == {part.partition(":")[0] for part in found["runs"][0]["signature"].split("|")[1:]}
 
 
 def test_comparisons_have_their_tests() -> None:
@@ -128,9 +145,10 @@ def test_comparisons_have_their_tests() -> None:
             contrast = comparison.of(other["run"])[test["metric"]]
             assert test["p"] == contrast.p_holm
             assert test["mean"] == contrast.difference.mean
+            assert test["left_out"] == 61 - contrast.episodes
             assert test["outcomes"] == (None if contrast.outcomes is None else list(contrast.outcomes))
         assert [row["episode"] for row in other["worse"]] == [e.episode for e in comparison.worse[other["run"]]]
-    assert results_in(page)["warnings"] == list(comparison.warnings)
+    assert results_in(page)["warnings"] == warnings_of(comparison.results, comparison.warnings)
     assert "minus noisy" in page  # the table without a program
 
 
@@ -385,3 +403,17 @@ def test_mistakes_get_their_sentence(tmp_path: Path) -> None:
         page_of([result], compared("noisy", "shortest"))
     with pytest.raises(ws.WayscoreError, match="cannot write the page"):
         write_page(tmp_path / "nowhere" / "page.html", [result])
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, content: bytes) -> int:
+        path.open("wb").close()
+        raise OSError(28, "No space left on device")
+
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(ws.WayscoreError, match="No space left on device; choose another file"):
+        write_page(page, scored("noisy"))
+    assert page.read_text() == "old"
+    assert [*tmp_path.iterdir()] == [page]

@@ -108,8 +108,8 @@ def few_clusters(cluster: str, count: int) -> list[str]:
     """Return a warning where there are too few clusters for intervals to be trusted."""
     if cluster == "none" or count >= FEW_CLUSTERS:
         return []
-    several = "cluster" if count == 1 else "clusters"
-    return [f"only {count} {several} ({cluster}): with fewer than {FEW_CLUSTERS}, intervals are too narrow"]
+    several = cluster if count == 1 else f"{cluster}s"
+    return [f"intervals resample only {count} {several}; with fewer than {FEW_CLUSTERS} they are too narrow"]
 
 
 def check_choice(setting: str, given: str, known: Sequence[str]) -> None:

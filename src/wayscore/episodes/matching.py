@@ -17,13 +17,19 @@ from wayscore import kernels
 from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.episodes.problems import Problem, describe_move, describe_node, describe_start, describe_unknown
 from wayscore.episodes.targets import Targets
-from wayscore.errors import FormatError, did_you_mean
+from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.paths import Offsets, PathBatch, Role, concatenated, offsets_of
 
 UNKNOWN = -1
 """The number of a reference that does not exist; the code of a node that its scene does not have is this or less."""
-START_TOLERANCE = 0.1
-"""How far apart two starts given as coordinates may be, metres: simulators round."""
+START_TOLERANCE = 0.5
+"""How far apart two starts given as coordinates may be, metres: simulators round, and some VLN-CE logs begin after the
+first step of 0.25 m (of 420 walks of a real run, 402 begin at the start and 18 one step later)."""
+POINTS = "its path holds points, but scenes know nodes by their labels"
+
+
+class NoReferencesError(OptionError, FormatError):
+    """Rows have no references of their own, and none were given: the call is wrong, or the rows are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +95,11 @@ class Matcher:
             order = _sorted(numbers, len(self.targets.scenes))
             scenes = numbers[order].astype(np.int32)
         else:
-            missing = "reference of its own; give the references with <<references=FILE>>"
-            raise FormatError(f"{batch.where(0)}: has no {missing if known is None else 'episode'}")
+            if known is not None:
+                raise FormatError(f"{batch.where(0)}: has no episode, which names its reference")
+            raise NoReferencesError(
+                f"{batch.where(0)}: has no reference of its own; give the references with <<references=FILE>>"
+            )
         queries, flags = self._encode(batch.queries, order, scenes, batch)
         own = None
         if pairs is None:
@@ -116,7 +125,7 @@ class Matcher:
             what = ""
             if kind == "unknown":
                 assert known is not None
-                what = describe_unknown(name, known.numbers)
+                what = describe_unknown(name, known.numbers, known.facts.get("episode_id", ()))
             else:
                 scene = int(matched.scenes[place])
                 path = batch.path(row, self.targets.scenes[scene])
@@ -186,7 +195,7 @@ class Matcher:
         indexed = self.targets.spaces[0].index is not None
         if indexed and isinstance(paths, PathBatch):
             row = int(order.min()) if len(order) else 0
-            raise FormatError(f"{batch.named(row)}: its path holds points, but scenes know nodes by their labels")
+            raise FormatError(f"{batch.named(row)}: {POINTS}")
         if not indexed:
             return self._encode_freely(paths, order, scenes, batch), None
         rows = order
@@ -226,9 +235,10 @@ class Matcher:
         rows = order.tolist()
         listed = [paths.path(row) if isinstance(paths, CodedPaths) else paths[row] for row in rows]
         if straight and (bad := [row for row, path in zip(rows, listed, strict=True) if _is_labels(path)]):
+            other = "" if self.targets.references is None else ", and references whose paths are labels too"
             raise FormatError(
                 f"{batch.named(min(bad))}: its path holds labels, so distances need the graphs; give them with "
-                "<<graphs=FOLDER>>"
+                f"<<graphs=FOLDER>>{other}"
             )
         if not rows:
             return PathBatch(np.empty((0, self._dimension())), np.zeros(1, dtype=np.int64))
@@ -280,9 +290,7 @@ class Matcher:
             known = kernels.encode(indexes, paths, codes) < 0
         except TypeError:
             bad = min((row for row, path in zip(rows, paths, strict=True) if not _is_labels(path)), default=rows[0])
-            raise FormatError(
-                f"{batch.named(bad)}: its path holds points, but scenes know nodes by their labels"
-            ) from None
+            raise FormatError(f"{batch.named(bad)}: {POINTS}") from None
         if not known:
             strange: dict[Any, int] = {}
             labels = ((label, index) for path, index in zip(paths, indexes, strict=True) for label in path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -37,6 +38,8 @@ HINTED = 10_000
 """References up to which the nearest name is looked for."""
 SHOWN = 3
 """Episodes that a sentence names."""
+CARRIED = "the rows"
+"""The name of references that the rows of a run carry."""
 
 
 class Problem(NamedTuple):
@@ -92,24 +95,47 @@ class Problems:
             shown: how many episodes to name; the first is described in detail.
         """
         count, found = self.counts.get(kind, 0), self.first.get(kind, [])
-        named = [problem.episode for problem in found[:shown]]
+        named = [printed(problem.episode) for problem in found[:shown]]
         if found and found[0].what:
             named[0] = f"{named[0]} ({found[0].what})"
         more = f" and {count - shown:,} more" if count > shown else ""
         return f"{summary(kind, count, references, episodes)}: {', '.join(named)}{more}"
 
     def refuse(self, policies: Mapping[str, str], run: str, references: str, episodes: int, answers: int) -> None:
-        """Raise an error for the first kind of problem that the policies do not allow."""
-        if answers and self.counts.get("unknown") == answers:
-            name = self.first["unknown"][0].episode
+        """Raise an error for the first kind of problem that the policies do not allow.
+
+        Where most of a run does not fit, its references are another file's: that is said before all else.
+        """
+        unknown, start = self.counts.get("unknown", 0), self.counts.get("start", 0)
+        give = "give the references that it answers with <<references=FILE>>"
+        if answers and unknown == answers:
+            first = self._named("unknown")
             raise FormatError(
-                f"{run}: no episode of this run is in {references}: wrong split? Its first is {name!r}; give the "
-                "references that it answers with <<references=FILE>>"
+                f"{run}: no episode of this run is in {references}: wrong split? Its first is {first}; {give}"
+            )
+        if unknown > SHOWN and policies["unknown"] == "error":
+            raise FormatError(
+                f"{run}: {unknown:,} of its {answers:,} answers are to episodes that {references} does not have: wrong "
+                f"split or release? The first is {self._named('unknown')}; {give}, or use <<unknown=skip>>"
+            )
+        most = 2 * start > answers - unknown and start > 1 and references != CARRIED
+        if most and policies["start"] == "error":
+            raise FormatError(
+                f"{run}: {start:,} of its {answers:,} queries do not begin where their references in {references} do: "
+                f"wrong split, or paths without their start? The first is {self._named('start')}; {give}, or use "
+                "<<start=keep>>"
             )
         for kind, allowed in POLICIES.items():
             if self.counts.get(kind) and policies[kind] == "error":
                 others = " or ".join(f"<<{kind}={policy}>>" for policy in allowed if policy != "error")
-                raise FormatError(f"{run}: {self.sentence(kind, references, episodes)}; use {others}")
+                few = kind != "missing" or self.counts[kind] <= SHOWN
+                why = "" if few else " (an unfinished run, or another release?)"
+                raise FormatError(f"{run}: {self.sentence(kind, references, episodes)}{why}; use {others}")
+
+    def _named(self, kind: str) -> str:
+        """Name the first episode with a kind of problem, with its details."""
+        first = self.first[kind][0]
+        return f"{first.episode!r} ({first.what})" if first.what else repr(first.episode)
 
 
 def summary(kind: str, count: int, references: str, episodes: int) -> str:
@@ -143,9 +169,37 @@ def choose_policies(given: Mapping[str, str | None], convention: Convention) -> 
     return chosen
 
 
-def describe_unknown(episode: str, known: Mapping[str, Any]) -> str:
-    """Name the reference whose name is most like that of an unknown episode."""
-    return did_you_mean(episode, known).removeprefix("; ") if len(known) < HINTED else ""
+def describe_unknown(episode: str, known: Mapping[str, Any], others: Sequence[Any] = ()) -> str:
+    """Name the reference whose name is most like that of an unknown episode.
+
+    Args:
+        episode: the name that the references do not have.
+        known: the names that they have.
+        others: what else names them: the `episode_id` of those that are named by `instruction_id`.
+    """
+    if episode in others:
+        return "an episode_id, but these references are named by instruction_id: use <<reader=names=episode_id>>"
+    near = alike(episode, known) if len(known) < HINTED else []
+    return f"did you mean {near[-1]!r}?" if near else ""
+
+
+def alike(episode: str, known: Iterable[str]) -> list[str]:
+    """Return the names that an unknown one may stand for: its instructions, those of its path, or one spelled alike.
+
+    Numbers that look alike mean nothing, so none is offered for another.
+
+    >>> alike("4332", ["4332_0", "4332_1", "433_0"]), alike("4332_9", ["4332_0", "433_9"]), alike("17", ["177"])
+    (['4332_0', '4332_1'], ['4332_0'], [])
+    """
+    names = list(known)
+    for start in (f"{episode}_", f"{episode.rpartition('_')[0]}_"):
+        found = [name for name in names if start != "_" and name.startswith(start)]
+        if found:
+            return found
+    if len(names) >= HINTED or not any(letter.isalpha() for letter in episode):
+        return []
+    spelled = {name.lower(): name for name in reversed(names)}
+    return [spelled[name] for name in get_close_matches(episode.lower(), spelled, n=1)]
 
 
 def describe_start(query: Any, reference: Any) -> str:
@@ -165,5 +219,14 @@ def describe_node(path: Sequence[Any], index: Mapping[Any, int]) -> str:
     return f"step {step}, {_shown(path[step])}{did_you_mean(path[step], index)}"
 
 
+def printed(name: str) -> str:
+    r"""Return a name as it is, or quoted where it holds what would command a terminal.
+
+    >>> print(printed("4332_0"), printed("\x1b[2J"))
+    4332_0 '\x1b[2J'
+    """
+    return name if name.isprintable() else repr(name)
+
+
 def _shown(place: Any) -> str:
-    return repr(place) if isinstance(place, str | int) else str(np.asarray(place).tolist())
+    return repr(place) if isinstance(place, str | int) else str(np.round(place, 2).tolist())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.convention.choices import CHOICES, Convention
-from wayscore.convention.presets import find_convention, signed
+from wayscore.convention.presets import CONVENTIONS, find_convention, signed
 from wayscore.episodes.groups import CLUSTERS, check_choice
 from wayscore.episodes.problems import choose_policies
 from wayscore.errors import OptionError
@@ -86,8 +86,14 @@ class Settings:
         from wayscore import __version__
 
         return {
-            "convention": signed(with_columns(self.convention, self.metrics)),
+            "convention": signed(with_columns(_without_repeats(self.convention), self.metrics)),
             "threshold": self.threshold,
             "repeats": self.convention.repeats,
             "version": __version__,
         }
+
+
+def _without_repeats(convention: Convention) -> Convention:
+    """Return a convention with the repeats of its name: signatures name them beside it."""
+    known = CONVENTIONS.get(convention.name)
+    return convention if known is None else replace(convention, repeats=known.repeats)

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -32,12 +33,12 @@ SCRIPTS = (
     "comparison",
     "distributions",
     "breakdown",
-    "scatter",
     "drawing",
     "map",
     "warping",
     "episode",
     "list",
+    "filters",
     "browser",
     "main",
 )
@@ -54,7 +55,7 @@ def write_page(
     title: str | None = None,
     split_by: str | None = None,
 ) -> None:
-    """Write results as one self-contained page: `page_of`, in a file.
+    """Write results as one self-contained page: `page_of`, in a file that is written whole or not at all.
 
     Args:
         path: the file to write.
@@ -63,9 +64,19 @@ def write_page(
         title: of the page; by default the names of the runs and of the references.
         split_by: what the page's table of groups shows first: "scan", "length" or "path".
     """
-    page = page_of(results, comparison, title, split_by)
+    page = page_of(results, comparison, title, split_by).encode("utf-8", "xmlcharrefreplace")
+    target = Path(path)
     try:
-        Path(path).write_text(page, encoding="utf-8", errors="xmlcharrefreplace", newline="\n")
+        if target.exists() and not target.is_file():  # /dev/stdout
+            target.write_bytes(page)
+            return
+        target = target.resolve()
+        part = target.with_name(f".{target.name}.part")
+        try:
+            part.write_bytes(page)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"cannot write the page {path}: {error.strerror or error}; choose another file") from None
 
@@ -120,4 +131,5 @@ def _hash(text: str) -> str:
 
 @cache
 def _file(name: str) -> str:
-    return files(__package__).joinpath("static", name).read_text(encoding="utf-8")
+    """Return a static file without its indentation, a tenth of its size."""
+    return re.sub(r"\n\s+", "\n", files(__package__).joinpath("static", name).read_text(encoding="utf-8"))

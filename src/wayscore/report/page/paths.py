@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from wayscore.evaluation.result import Result
     from wayscore.report.page.rows import Rows
 
-LOADED = "The results were loaded from files that hold scores but no paths, so there are no maps and warpings."
-OWN_REFERENCES = "The rows of these runs carry their own references, so there are no maps and warpings."
+LOADED = "The results were loaded from files that hold scores but no paths, so there are no maps or warpings."
+OWN_REFERENCES = "The rows of these runs carry their own references, so there are no maps or warpings."
 
 
 def find_inputs(results: Sequence[Result]) -> tuple[Inputs | None, str]:
@@ -93,7 +93,7 @@ class Drawing:
     def _queries_of(self, inputs: Inputs, result: Result, rows: Rows) -> dict[str, Any]:
         """Return the queries of a result by episode, as they were scored; of several runs those of the first.
 
-        Results over other references are not drawn, nor are answers that a policy gave the worst values.
+        Results over other references are not drawn, nor are predictions that a policy gave the worst values.
         """
         own = result.inputs
         assert inputs.references is not None

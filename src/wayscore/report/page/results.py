@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command
 from wayscore.report import contrasts, notes
-from wayscore.report.layout import ARROWS, Mean, head, interval, is_share, means_of, metrics_of, number, short_names
+from wayscore.report.layout import (
+    ARROWS,
+    HEADLINE,
+    Mean,
+    head,
+    interval,
+    is_share,
+    means_of,
+    metrics_of,
+    number,
+    short_names,
+)
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison, Contrast, Example
@@ -16,7 +28,32 @@ if TYPE_CHECKING:
     from wayscore.metrics import Metric
 
 SHORT_NAME = 18
-"""Names of runs get so many characters where there is little room."""
+"""Names of runs get this many characters where there is little room."""
+KEYS = MappingProxyType(
+    {
+        "version": "version of wayscore",
+        "convention": "rules by which the metrics are computed",
+        "threshold": "success distance d_th, which also scales nDTW",
+        "repeats": "steps that stay at the same node: kept or dropped before scoring",
+        "distance": "how distances are measured; after # a hash of the graphs",
+        "references": "file of the ground-truth paths; after # a hash of its content",
+        "episodes": "number of episodes",
+        "runs": "number of runs of each agent",
+        "cluster": "what the bootstrap resamples in place of single episodes",
+        "missing": "episodes without a prediction: what was done, and for how many",
+        "unknown": "predictions for episodes that are not in the references: what was done, and for how many",
+        "duplicate": "episodes with several predictions: what was done, and for how many",
+        "start": "queries with another first node or point than their reference: what was done, and for how many",
+        "move": "queries that move between nodes without an edge: what was done, and for how many",
+        "node": "queries with nodes that the graph does not have: what was done, and for how many",
+        "undefined": "undefined values that are left out of a mean, at most",
+        "goal": "recorded: distances to the goal are taken from the run",
+        "stop": "episodes that do not record whether the agent stopped; they count as stopped",
+        "up": "the coordinate that points up",
+        "unrecorded": "what the convention takes from the run and did not find, and in how many episodes",
+    }
+)
+"""What each key of a signature means."""
 
 
 def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict[str, Any]:
@@ -25,7 +62,7 @@ def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict
     shorts = short_names([result.name for result in results], SHORT_NAME)
     leading = next((result for result in results if result.inputs is not None), results[0])
     settings = leading.settings
-    warnings = notes.warnings_of(results) if comparison is None else comparison.warnings
+    warnings = notes.warnings_of(results, None if comparison is None else comparison.warnings)
     return {
         "version": settings["version"],
         "references": references_name(results),
@@ -39,13 +76,14 @@ def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict
             _run(result, short, metrics, means)
             for result, short, means in zip(results, shorts, means_of(results, metrics), strict=True)
         ],
-        "warnings": [in_command(warning) for warning in warnings],
+        "keys": {key: KEYS.get(key, "") for result in results for key in result.signature.fields},
+        "warnings": [in_command(re.sub("<<[^>]*>>", r"`\g<0>`", warning)) for warning in warnings],
         "comparison": None if comparison is None else _comparison(comparison, metrics),
     }
 
 
 def references_name(results: Sequence[Result]) -> str:
-    """Return the name of the references of the first result; "" where rows carry them or nobody knows."""
+    """Return the name of the references of the first result; "" where rows carry them or it is unknown."""
     name: str = (results[0].settings.get("references") or {"name": ""})["name"]
     return "" if name == "unknown" else name
 
@@ -53,6 +91,7 @@ def references_name(results: Sequence[Result]) -> str:
 def _metric(metric: Metric) -> dict[str, Any]:
     return {
         "symbol": metric.symbol,
+        "headline": metric.symbol in HEADLINE,
         "name": metric.name,
         "direction": metric.direction,
         "arrow": ARROWS[metric.direction],
@@ -85,6 +124,11 @@ def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[
         "scope": notes.scope(result),
         "runs": result.runs,
         "undefined": result.undefined,
+        "why": {
+            metric.symbol: mean.left_out.rstrip(")").rpartition(" ")[2]
+            for metric, mean in zip(metrics, means, strict=True)
+            if mean.left_out
+        },
         "problems": problems,
         "means": shown,
     }
@@ -100,7 +144,10 @@ def _comparison(comparison: Comparison, metrics: Sequence[Metric]) -> dict[str, 
         "others": [
             {
                 "run": run,
-                "tests": [_test(*test) for test in contrasts.contrasts_of(comparison, run)],
+                "tests": [
+                    {**_test(*test), "left_out": comparison.episodes - test[1].episodes}
+                    for test in contrasts.contrasts_of(comparison, run)
+                ],
                 "better": [_example(leading, example) for example in comparison.better[run]],
                 "worse": [_example(leading, example) for example in comparison.worse[run]],
             }
@@ -126,18 +173,10 @@ def _test(metric: Metric, contrast: Contrast) -> dict[str, Any]:
 
 
 def _example(metric: Metric, example: Example) -> dict[str, Any]:
-    difference = example.run - example.baseline
     return {
         "episode": example.episode,
         "scene": example.scene,
-        "baseline": _single(metric, example.baseline),
-        "run": _single(metric, example.run),
-        "difference": _single(metric, difference, signed=True),
+        "baseline": number(metric, example.baseline),
+        "run": number(metric, example.run),
+        "difference": number(metric, example.run - example.baseline, signed=True),
     }
-
-
-def _single(metric: Metric, value: float, *, signed: bool = False) -> str:
-    """Return the value of one episode, which may be infinite."""
-    if math.isinf(value):
-        return "-inf" if value < 0 else "+inf" if signed else "inf"
-    return number(metric, value, signed=signed)

@@ -1,4 +1,4 @@
-"""What results know of single episodes, for the page's list: one row per episode, of several answers their mean."""
+"""What results know of single episodes, for the page's list: one row per episode, the mean of several predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wayscore.evaluation.result import Result
 
 LISTED = 20_000
-"""The page lists so many episodes, the first ones; more would make it slow to open."""
+"""The page lists at most this many episodes, the first ones: more would make it slow to open."""
 FACTS = ("scene", "path_id", "reference_nodes")
 
 
@@ -24,8 +24,8 @@ class Rows(NamedTuple):
         episodes: their names, in the order of the table.
         facts: by name (see `FACTS`), what is known of each; the known ones only.
         columns: by symbol, the scores; infinite where they are undefined.
-        averaged: whether some of them are means over several answers.
-        zeroed: the episodes that were answered and yet given the worst values, as a policy says.
+        averaged: whether some of them are means over several predictions.
+        zeroed: the episodes that have a prediction and still get the worst values, as a policy says.
     """
 
     episodes: Sequence[str] = ()

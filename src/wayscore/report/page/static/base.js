@@ -63,17 +63,21 @@ function shape(run, x, y, r) {
 
 const DASHES = [null, "6 3", "2 2.5", "8 3 2 3", "1 3"];
 
-// Numbers as papers print them: shares in percent with one decimal, others with two.
+// Numbers as papers print them: shares in percent with one decimal, others with two; undefined ones as a dash.
 function printed(metric, value, signed = false) {
-  if (value === null || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return "–";
   const sign = value < 0 ? "−" : signed ? "+" : "";
-  if (!Number.isFinite(value)) return `${sign}∞`;
   const text = metric.share ? (100 * Math.abs(value)).toFixed(1) : Math.abs(value).toFixed(2);
   const nothing = Number(text) === 0; // has no sign, except that differences all have one
   return (nothing ? (signed ? "+" : "") : sign) + text;
 }
 
-const withUnit = (metric, value, signed) => [printed(metric, value, signed), metric.unit].filter(Boolean).join(" ");
+const withUnit = (metric, value) => [printed(metric, value), metric.unit].filter(Boolean).join(" ");
+
+// Why a value of a run is undefined, and how many episodes are left out of a mean: "(63 unreachable)".
+const whyUndefined = (run, { symbol }) => results.runs[run].why[symbol] ?? "undefined";
+const leftOut = (run, metric, count) => (count ? `(${grouped(count)} ${whyUndefined(run, metric)})` : "");
+
 const minus = (text) => text.replaceAll("-", "−").replaceAll("inf", "∞");
 const grouped = (count) => count.toLocaleString("en-GB");
 const counted = (count, what = "episode") => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
@@ -81,6 +85,21 @@ const metres = (value) => `${value.toFixed(2)} ${results.unit}`;
 
 // Words with breaks that long names may use.
 const breakable = (text) => text.split(/(?<=[_\/.|-])/).flatMap((part) => [part, el("wbr")]);
+
+// Words of which those between backticks are code.
+function coded(text) {
+  const parts = text.replace(/(\d) %/g, "$1\u00a0%").split(/`([^`]+)`/);
+  return parts.map((part, n) => (n % 2 ? el("code", {}, part) : part));
+}
+
+// A figure that is closed until someone opens it.
+const folded = (title, about, ...children) =>
+  el(
+    "details",
+    { class: "folded" },
+    el("summary", {}, title),
+    el("figure", {}, el("figcaption", {}, about), ...children),
+  );
 
 // What a screen reader says without moving to it.
 function announce(text) {

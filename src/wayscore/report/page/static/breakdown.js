@@ -1,9 +1,8 @@
-// Means by scan and by the length of the reference: a figure of one metric, a table of all.
+// Means by scan, by the length of the reference or by path: a figure of one metric, a table of all.
 
 function showBreakdown() {
-  const scenes = data.scenes.map((scene) => scene.name);
   const kinds = [
-    scenes.length > 1 && ["scan", "scan"],
+    data.scenes.length > 1 && ["scan", "scan"],
     data.lengths && ["length", "reference length"],
     data.path_id && ["path", "path"],
   ].filter(Boolean);
@@ -29,32 +28,27 @@ function showBreakdown() {
     el(
       "div",
       { class: "controls" },
-      kinds.length > 1 && select("By", kinds, state.by, set("by")),
+      kinds.length > 1 && select("Group episodes by", kinds, state.by, set("by")),
       select(
-        "Metric",
+        "Metric in the figure",
         metrics.map((metric) => [metric.symbol, `${metric.symbol}: ${metric.name}`]),
         state.metric,
         set("metric"),
       ),
       results.runs.length > 1 &&
         select(
-          "Table of",
+          "Run in the table",
           results.runs.map((run, n) => [n, run.name]),
           state.run,
           set("run"),
         ),
     ),
     el(
-      "div",
-      { class: "beside" },
-      el(
-        "figure",
-        {},
-        el("figcaption", {}, name, el("span", {}, "Means with 1.96 standard errors either way.")),
-        figure,
-        results.runs.length > 1 && legend(results.runs.map((_, run) => run)),
-      ),
-      scanScatter(scenes),
+      "figure",
+      {},
+      el("figcaption", {}, name, el("span", {}, "Mean of each group; lines are 1.96 standard errors either way.")),
+      figure,
+      results.runs.length > 1 && legend(results.runs.map((_, run) => run)),
     ),
     table,
   );
@@ -84,6 +78,7 @@ function groupDots(found, metric, width) {
   const ends = spread
     .flatMap(({ runs }) => runs.flatMap(({ mean, error }) => [mean - 1.96 * (error || 0), mean + 1.96 * (error || 0)]))
     .filter(Number.isFinite);
+  if (!ends.length) return el("p", { class: "note" }, `${metric.symbol} is undefined in all episodes.`);
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const domain = {
     low: metric.share ? Math.max(0, least) : least,
@@ -101,7 +96,7 @@ function groupDots(found, metric, width) {
       height,
       viewBox: `0 0 ${width} ${height}`,
       role: "img",
-      "aria-label": `${metric.name} of each group; the table below has the numbers`,
+      "aria-label": `${metric.name} of each group; the table has the numbers`,
     },
     bottomAxis(metric, x, domain, height - 24, width),
     spread.map(({ name, count, runs }, place) => {
@@ -112,26 +107,20 @@ function groupDots(found, metric, width) {
         svg("line", { class: "gridline", x1: room + 8, x2: width - 14, y1: y, y2: y }),
         svg("text", { class: "group-name", x: 0, y: y + 4 }, name),
         svg("text", { class: "group-count", x: room, y: y + 4, "text-anchor": "end" }, grouped(count)),
-        runs.map(
-          ({ mean, error }, run) =>
-            Number.isFinite(mean) &&
-            svg(
-              "g",
-              { class: `whisker run-${run % 7}` },
-              Number.isFinite(error) &&
-                svg("line", {
-                  x1: x(Math.max(mean - 1.96 * error, domain.low)),
-                  x2: x(Math.min(mean + 1.96 * error, domain.high)),
-                  y1: y + 8 * (run - (runs.length - 1) / 2),
-                  y2: y + 8 * (run - (runs.length - 1) / 2),
-                }),
-              svg(
-                "path",
-                { d: shape(run, x(mean), y + 8 * (run - (runs.length - 1) / 2), 4) },
-                svg("title", {}, `${results.runs[run].name}, ${name}: ${withUnit(metric, mean)}`),
-              ),
-            ),
-        ),
+        runs.map(({ mean, error, left }, run) => {
+          const at = y + 8 * (run - (runs.length - 1) / 2);
+          if (!Number.isFinite(mean))
+            return left > 0 && svg("text", { x: x(domain.low), y: at + 4 }, `– ${leftOut(run, metric, left)}`);
+          const [from, to] = [mean - 1.96 * error, mean + 1.96 * error];
+          const about = `${results.runs[run].name}, ${name}: ${withUnit(metric, mean)} ${leftOut(run, metric, left)}`;
+          return svg(
+            "g",
+            { class: `whisker run-${run % 7}` },
+            Number.isFinite(error) &&
+              svg("line", { x1: x(Math.max(from, domain.low)), x2: x(Math.min(to, domain.high)), y1: at, y2: at }),
+            svg("path", { d: shape(run, x(mean), at, 4) }, svg("title", {}, about)),
+          );
+        }),
       );
     }),
   );
@@ -140,10 +129,10 @@ function groupDots(found, metric, width) {
 function groupTable(found, { by, run }) {
   const rows = found.map((group) => ({
     ...group,
-    means: metrics.map((metric) => meanOf(data.runs[run].scores[metric.symbol], group.rows).mean),
+    means: metrics.map((metric) => meanOf(data.runs[run].scores[metric.symbol], group.rows)),
   }));
   const shade = metrics.map((metric, n) => {
-    const values = rows.map(({ means }) => means[n]).filter(Number.isFinite);
+    const values = rows.map(({ means }) => means[n].mean).filter(Number.isFinite);
     return linear([Math.min(...values), Math.max(...values)], metric.direction === "down" ? [1, 0] : [0, 1]);
   });
   return el(
@@ -152,8 +141,8 @@ function groupTable(found, { by, run }) {
     el(
       "caption",
       {},
-      `Means of ${results.runs[run].name} by ${by === "length" ? "number of nodes in the reference" : by}; `,
-      "the darker, the better",
+      `Means of ${results.runs[run].name} by ${by === "length" ? "number of nodes in the reference" : by}. `,
+      "Darker cells are better.",
     ),
     el(
       "thead",
@@ -162,11 +151,11 @@ function groupTable(found, { by, run }) {
         "tr",
         {},
         el("th", { scope: "col" }, { scan: "Scan", length: "Nodes", path: "Path" }[by]),
-        el("th", { scope: "col", class: "number" }, "n"),
+        el("th", { scope: "col", class: "number", title: "Number of episodes" }, "n"),
         metrics.map((metric) =>
           el(
             "th",
-            { scope: "col", class: "number" },
+            { scope: "col", class: "number", title: `${metric.name}: ${metric.formula}` },
             metric.symbol,
             el("span", { class: "unit" }, [metric.unit, metric.arrow].filter(Boolean).join(" ")),
           ),
@@ -197,7 +186,7 @@ function groupTable(found, { by, run }) {
               : name,
           ),
           el("td", { class: "number" }, grouped(members.length)),
-          means.map((mean, n) =>
+          means.map(({ mean, left }, n) =>
             el(
               "td",
               {
@@ -205,6 +194,7 @@ function groupTable(found, { by, run }) {
                 style: metrics[n].direction && Number.isFinite(mean) ? { "--share": shade[n](mean).toFixed(2) } : {},
               },
               printed(metrics[n], mean),
+              left > 0 && el("span", { class: "left-out" }, leftOut(run, metrics[n], left)),
             ),
           ),
         ),

@@ -8,11 +8,7 @@ const browser = {
     of: "a",
     sort: "order",
     descending: false,
-    text: "",
-    scene: "",
-    outcome: "",
-    low: null,
-    high: null,
+    ...NO_FILTERS,
   },
   row: null,
 
@@ -32,11 +28,12 @@ const browser = {
       (how) => this.opened(how),
     );
     this.detail = el("article", { class: "detail", "aria-labelledby": "episode-title" });
-    this.controls = el("div", { class: "controls" });
+    this.controls = el("div");
     this.count = el("p", { class: "count", role: "status" });
+    this.head = el("div", { class: "row-head" });
     const filters = el(
       "details",
-      { class: "filters", open: matchMedia("(min-width: 900px)").matches },
+      { class: "filters", open: this.isWide() },
       el("summary", {}, "Filter and sort"),
       this.controls,
     );
@@ -45,11 +42,17 @@ const browser = {
         `The first ${grouped(data.count)} of ${counted(data.total)} are listed and in the figures; the means are over all.`,
       data.undrawn,
       data.runs.some((run) => run.averaged) &&
-        "Scores of episodes with several answers are their mean; the walk that is drawn is the first.",
+        "Scores of episodes with several predictions are means; the first prediction is drawn.",
     ];
-    this.wrap = el("div", { class: "browser" }, el("div", { class: "master" }, this.count, this.list.box), this.detail);
+    const master = el("div", { class: "master" }, this.count, this.head, this.list.box);
+    this.wrap = el("div", { class: "browser" }, master, this.detail);
     add(
       $("#episodes"),
+      el(
+        "p",
+        { class: "lead" },
+        "Each episode compares a query (your agent's trajectory) with its reference (the ground-truth path).",
+      ),
       limits.map((text) => text && el("p", { class: "note" }, text)),
       filters,
       this.wrap,
@@ -70,11 +73,11 @@ const browser = {
     return this.state.b === null ? [this.state.a] : [this.state.a, this.state.b];
   },
 
-  // The number that an episode is sorted and filtered by.
+  // The number that an episode is sorted and filtered by; NaN or infinite where it is undefined.
   value(row) {
     const { a, b, metric, of } = this.state;
     const score = (run) => data.runs[run].scores[metric][row];
-    if (of === "difference" && b !== null) return score(a) === score(b) ? 0 : score(b) - score(a);
+    if (of === "difference" && b !== null) return score(b) - score(a);
     return score(of === "b" && b !== null ? b : a);
   },
 
@@ -85,113 +88,15 @@ const browser = {
   },
 
   drawControls() {
-    const { state } = this;
-    const [a, b] = [state.a, state.b].map((run) => results.runs[run]?.short);
-    const metric = metricOf[state.metric];
-    const search = el("input", {
-      type: "search",
-      id: "search",
-      placeholder: "Episode or words of the instruction",
-      value: state.text,
-      autocomplete: "off",
-      spellcheck: "false",
-    });
-    search.addEventListener("input", () => this.set({ text: search.value.trim().toLowerCase() }));
-    search.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") {
-        event.preventDefault();
-        this.list.to(0);
-        this.list.box.focus();
-      }
-    });
-    const bound = (key, label) => {
-      const per = metric.share ? 100 : 1;
-      const box = el("input", {
-        type: "number",
-        step: "any",
-        "aria-label": label,
-        placeholder: key === "low" ? "from" : "to",
-        value: state[key] === null ? "" : Number((state[key] * per).toPrecision(6)),
-      });
-      box.addEventListener("input", () => this.set({ [key]: box.value === "" ? null : Number(box.value) / per }));
-      return box;
+    const set = (changes, redraw) => this.set(changes, redraw);
+    const enter = () => {
+      this.list.to(0);
+      this.list.box.focus();
     };
-    const of = [
-      ["a", a],
-      ["b", b],
-      ["difference", `${b} − ${a}`],
-    ];
-    const sorts = [
-      ["order", "order of the file"],
-      ["value", "this metric"],
-      ...(data.length ? [["length", "reference length"]] : []),
-      ["scan", "scan"],
-    ];
-    const outcomes =
-      state.b === null
-        ? [
-            ["", "any"],
-            ["1", "success"],
-            ["0", "failure"],
-          ]
-        : [
-            ["", "any"],
-            ["11", "both succeed"],
-            ["10", `only ${a} succeeds`],
-            ["01", `only ${b} succeeds`],
-            ["00", "both fail"],
-          ];
-    const everyRun = results.runs.map((run, n) => [n, run.name]);
-    const order = el(
-      "button",
-      {
-        type: "button",
-        class: "order",
-        title: "Turn the order round",
-        "aria-label": state.descending ? "Descending order" : "Ascending order",
-        on: { click: () => this.set({ descending: !this.state.descending }, true) },
-      },
-      state.descending ? "↓ descending" : "↑ ascending",
-    );
-    refill(
-      this.controls,
-      el("div", { class: "field wide" }, el("label", { for: "search" }, "Search"), search),
-      results.runs.length > 1 && select("Run", everyRun, state.a, (value) => this.set({ a: Number(value) }, true)),
-      results.runs.length > 1 &&
-        select("beside", [["", "none"], ...everyRun], state.b ?? "", (value) =>
-          this.set(value === "" ? { b: null, of: "a", outcome: "" } : { b: Number(value), outcome: "" }, true),
-        ),
-      data.scenes.length > 1 &&
-        select("Scan", [["", "all"], ...data.scenes.map((scene) => [scene.name, scene.name])], state.scene, (scene) =>
-          this.set({ scene }),
-        ),
-      SUCCESS && select("Outcome", outcomes, state.outcome, (outcome) => this.set({ outcome })),
-      select(
-        "Metric",
-        metrics.map((one) => [one.symbol, one.symbol]),
-        state.metric,
-        (value) => this.set({ metric: value, low: null, high: null }, true),
-      ),
-      state.b !== null && select("of", of, state.of, (value) => this.set({ of: value, low: null, high: null }, true)),
-      el(
-        "fieldset",
-        { class: "field range" },
-        el("legend", {}, `${metric.symbol}${metric.unit ? `, ${metric.unit}` : ""}`),
-        bound("low", `${metric.symbol} at least`),
-        bound("high", `${metric.symbol} at most`),
-      ),
-      select("Sort by", sorts, state.sort, (sort) => this.set({ sort })),
-      order,
-      el(
-        "button",
-        {
-          type: "button",
-          class: "order",
-          on: { click: () => this.set({ text: "", scene: "", outcome: "", low: null, high: null }, true) },
-        },
-        "Clear filters",
-      ),
-    );
+    const fields = () => [...this.controls.querySelectorAll("select, input, button")];
+    const place = fields().indexOf(document.activeElement); // it keeps the focus
+    refill(this.controls, listControls(this.state, set), filterControls(this.state, set, enter));
+    fields()[place]?.focus();
   },
 
   update() {
@@ -203,8 +108,9 @@ const browser = {
       if (!data.runs[a].has[row] && (b === null || !data.runs[b].has[row])) continue;
       if (wanted >= 0 && data.scene[row] !== wanted) continue;
       if (outcome && this.runs().some((run, n) => outcomeOf(run, row) !== Number(outcome[n]))) continue;
-      if (low !== null && !(this.value(row) >= low)) continue;
-      if (high !== null && !(this.value(row) <= high)) continue;
+      if ((low !== null || high !== null) && !Number.isFinite(this.value(row))) continue;
+      if (low !== null && this.value(row) < low) continue;
+      if (high !== null && this.value(row) > high) continue;
       if (text && !data.searchable(row).includes(text)) continue;
       rows.push(row);
     }
@@ -216,11 +122,13 @@ const browser = {
       const keys = new Map(rows.map((row) => [row, key(row)]));
       rows.sort((x, y) => {
         const [p, q] = [keys.get(x), keys.get(y)];
-        if (Number.isNaN(p) || Number.isNaN(q)) return Number.isNaN(p) - Number.isNaN(q) || x - y;
+        if (!isFinite(p) || !isFinite(q)) return isFinite(q) - isFinite(p) || x - y; // undefined values come last
         return p === q ? x - y : p < q ? -turn : turn;
       });
     } else if (state.descending) rows.reverse();
+    this.wrap.classList.toggle("two", b !== null);
     this.list.show(rows, this.row);
+    this.drawHead();
     refill(
       this.count,
       el(
@@ -236,46 +144,55 @@ const browser = {
   // The means of what is listed, for the metrics that matter most.
   meansOf(rows) {
     const symbols = [...new Set(["SR", "nDTW", this.state.metric])].filter((symbol) => symbol in metricOf);
-    return symbols.map((symbol) =>
+    return symbols.map((symbol) => {
+      const means = this.runs().map((run) => {
+        const { mean, left } = meanOf(data.runs[run].scores[symbol], rows);
+        return `${printed(metricOf[symbol], mean)} ${leftOut(run, metricOf[symbol], left)}`.trim();
+      });
+      return el("span", {}, `${symbol} ${means.join(" / ")}`);
+    });
+  },
+
+  // What the columns are, with more words where someone points at them.
+  drawHead() {
+    const metric = metricOf[this.state.metric];
+    const [a, b] = this.runs().map((run) => results.runs[run]);
+    const value = (run, text) =>
+      el("span", { title: `${metric.name} of ${run.name}; ✓ is a success, ✗ a failure` }, text);
+    refill(
+      this.head,
+      el("span", { title: "ID of the episode in the references; the instruction is below it" }, "Episode"),
+      el("span", { title: "The building or scene in which the episode takes place" }, "Scan"),
       el(
         "span",
-        {},
-        `${symbol} `,
-        this.runs().map((run, n) => [
-          n ? " / " : "",
-          printed(metricOf[symbol], meanOf(data.runs[run].scores[symbol], rows).mean),
-        ]),
+        { class: "values" },
+        b ? this.runs().map((run, n) => value([a, b][n], runName(run))) : value(a, metric.head),
+        b && el("span", { title: `${metric.symbol} of ${b.name} minus ${a.name}` }, "difference"),
       ),
     );
   },
 
   drawRow(row) {
-    const { a, b, metric } = this.state;
-    const [x, y] = this.runs().map((run) => data.runs[run].scores[metric][row]);
-    const sign = (run) => {
+    const [x, y] = this.runs().map((run) => data.runs[run].scores[this.state.metric][row]);
+    const metric = metricOf[this.state.metric];
+    const value = (run, score) => {
       const outcome = outcomeOf(run, row);
-      return outcome === null
-        ? null
-        : el(
-            "span",
-            { class: `sign ${outcome ? "success" : "failure"}`, title: outcome ? "success" : "failure" },
-            outcome ? "✓" : "✗",
-          );
+      const kind = outcome ? "success" : "failure";
+      return el(
+        "span",
+        { class: `run-${run % 7}` },
+        outcome !== null && el("span", { class: `sign ${kind}`, title: kind }, outcome ? "✓" : "✗"),
+        el("span", { title: score === Infinity && whyUndefined(run, metric) }, printed(metric, score)),
+      );
     };
-    const gain = x === y ? 0 : y - x;
-    const direction = metricOf[metric].direction;
-    const kind =
-      !direction || !gain || Number.isNaN(gain) ? "" : gain > 0 === (direction === "up") ? "better" : "worse";
     return [
       el("span", { class: "id" }, data.id[row]),
       el("span", { class: "scan" }, data.scenes[data.scene[row]].name),
       el(
         "span",
         { class: "values" },
-        b === null && el("span", { class: "what" }, `${metric} `),
-        el("span", { class: `run-${a % 7}` }, sign(a), b !== null && runMark(a), printed(metricOf[metric], x)),
-        b !== null && el("span", { class: `run-${b % 7}` }, sign(b), runMark(b), printed(metricOf[metric], y)),
-        b !== null && el("span", { class: `gain ${kind}` }, printed(metricOf[metric], gain, true)),
+        this.runs().map((run, n) => value(run, [x, y][n])),
+        y !== undefined && el("span", { class: `gain ${gainOf(metric, y - x)}` }, printed(metric, y - x, true)),
       ),
       el("span", { class: "words" }, data.instruction[row]),
     ];
@@ -339,13 +256,12 @@ const browser = {
 
   showRange(metric, low, high, run) {
     const b = this.state.b === run ? this.state.a : this.state.b;
-    const cleared = { text: "", scene: "", outcome: "" };
-    this.set({ a: run, b, metric, low, high, of: "a", sort: "value", descending: false, ...cleared }, true);
+    this.set({ ...NO_FILTERS, a: run, b, metric, low, high, of: "a", sort: "value", descending: false }, true);
     this.jump();
   },
 
   showScene(scene) {
-    this.set({ scene, text: "", outcome: "", low: null, high: null }, true);
+    this.set({ ...NO_FILTERS, scene }, true);
     this.jump();
   },
 

@@ -80,10 +80,20 @@ function binned(metric, domain, bins = 20) {
   });
 }
 
-function isYesNo(metric) {
-  return data.runs.every((run) =>
-    run.scores[metric.symbol].every((value) => value === 0 || value === 1 || !Number.isFinite(value)),
+const isYesNo = ({ share, symbol }) =>
+  share && data.runs.every(({ scores }) => scores[symbol].every((value) => !isFinite(value) || value === value ** 2));
+
+// How many episodes a figure cannot show, because a value of theirs is undefined.
+function undefinedNote(some, runs = results.runs.map((_, run) => run)) {
+  const counts = runs.flatMap((run) =>
+    some.map((metric) => {
+      const left = leftOut(run, metric, results.runs[run].undefined[metric.symbol]);
+      const whose = [runs.length > 1 && results.runs[run].short, some.length > 1 && metric.symbol].filter(Boolean);
+      return left && [...whose, left.slice(1, -1)].join(" ");
+    }),
   );
+  const found = [...new Set(counts)].filter(Boolean);
+  return found.length ? el("p", { class: "note left-out" }, `Not shown: ${found.join(", ")}.`) : null;
 }
 
 // Episodes as a cloud of two metrics, on a canvas because there may be tens of thousands; a click opens the nearest.
@@ -134,7 +144,7 @@ function cloud({ width, height, x, y, runs, marks, label }) {
     ),
     marks(across, up, pad),
   );
-  const hint = el("output", { class: "hint", hidden: true });
+  const hint = el("span", { class: "hint", "aria-hidden": "true", hidden: true });
   const nearest = (event) => {
     const box = canvas.getBoundingClientRect();
     const [px, py] = [

@@ -13,12 +13,8 @@ function showComparison() {
       { class: "contrast", hidden: n > 0, "data-run": run, "data-base": base },
       el("h3", {}, runName(run, true), el("span", { class: "minus" }, "minus"), runName(base, true)),
       scrolling(`${other.run} minus ${found.baseline}`, testsTable(other)),
-      el(
-        "div",
-        { class: "beside" },
-        el("div", { class: "differ" }, examples(other, run, base)),
-        el("div", { class: "against" }),
-      ),
+      el("div", { class: "differ" }, examples(other, run, base)),
+      el("div", { class: "against" }),
     );
   });
   const choose = (wanted) => {
@@ -30,30 +26,30 @@ function showComparison() {
     section,
     pairs.length > 1 && el("div", { class: "controls" }, select(`Run, against ${found.baseline}`, names, 0, choose)),
     pairs,
-  );
-  add(
-    section,
     el(
       "p",
       { class: "note" },
-      `Intervals of differences are from the paired bootstrap. ${found.method} `,
-      "P(better): the chance to do better in an episode, ties counting half. ",
-      "d_z: the mean difference in standard deviations of the differences.",
+      `${found.method} P(better): chance to do better in an episode, a tie counts half. d_z: mean difference in `,
+      "standard deviations of the differences.",
+      found.others.some(({ tests }) => tests.some((test) => test.left_out)) &&
+        " Unreachable or undefined episodes are left out of the difference, its interval, p and d_z; in wins, ties " +
+          "and losses an undefined value loses against a defined one.",
       found.left_out > 0 && ` ${counted(found.left_out)} that not all runs have are left out.`,
     ),
   );
 }
 
 function testsTable(other) {
+  const run = results.runs.findIndex(({ name }) => name === other.run);
   const heads = [
-    ["Metric", ""],
-    ["Difference", "number"],
-    ["95 % interval", "number"],
-    ["worse · better", "forest"],
-    ["p (Holm)", "number"],
-    ["Win · tie · loss", "outcomes"],
-    ["P(better)", "number"],
-    ["d_z", "number"],
+    ["Metric", "", "Unit, and whether more (↑) or less (↓) is better"],
+    ["Difference", "number", "Mean over the episodes of this run minus the baseline"],
+    ["95 % interval", "number", "Of the mean difference, from the paired bootstrap"],
+    ["worse · better", "forest", "The difference with its interval; the dashed line is no difference"],
+    ["p (Holm)", "number", "Chance of a difference this large if the two were equally good, corrected for all tests"],
+    ["Win · tie · loss", "outcomes", "Number of episodes in which this run is better, equal and worse"],
+    ["P(better)", "number", "Chance that this run does better in an episode; a tie counts half"],
+    ["d_z", "number", "Mean difference in standard deviations of the differences"],
   ];
   return el(
     "table",
@@ -65,7 +61,7 @@ function testsTable(other) {
       el(
         "tr",
         {},
-        heads.map(([text, kind]) => el("th", { scope: "col", class: kind }, text)),
+        heads.map(([text, kind, title]) => el("th", { scope: "col", class: kind, title }, text)),
       ),
     ),
     el(
@@ -78,7 +74,12 @@ function testsTable(other) {
           "tr",
           {},
           el("th", { scope: "row" }, metricName(metric)),
-          el("td", { class: "number" }, el(sure ? "strong" : "span", {}, minus(test.text))),
+          el(
+            "td",
+            { class: "number" },
+            el(sure ? "strong" : "span", {}, minus(test.text)),
+            test.left_out > 0 && el("span", { class: "left-out" }, leftOut(run, metric, test.left_out)),
+          ),
           el("td", { class: "number interval" }, minus(test.interval) || "–"),
           el("td", { class: "forest" }, test.mean !== null && forest(metric, test, other.tests)),
           el("td", { class: "number" }, minus(test.p_text), el("span", { class: "stars" }, sure)),
@@ -178,7 +179,7 @@ function examples(other, run, base) {
   );
 }
 
-// Every episode by its score in both runs: above the diagonal the run does better.
+// Every episode by its score in both runs.
 function showAgainst() {
   const metric = metricOf[LEADING];
   const domain = domainOf(metric);
@@ -186,18 +187,18 @@ function showAgainst() {
     const [run, base] = [Number(place.dataset.run), Number(place.dataset.base)];
     const title = (n) => `${metric.symbol} of ${results.runs[n].short}${metric.unit ? `, ${metric.unit}` : ""}`;
     const value = (n) => (_, row) => data.runs[n].scores[LEADING][row];
+    const marks = (ax, ay) => {
+      const [low, high] = [domain.low, domain.high];
+      return svg("line", { class: "threshold", x1: ax(low), y1: ay(low), x2: ax(high), y2: ay(high) });
+    };
     add(
       $(".against", place),
-      el(
-        "figure",
-        {},
-        el(
-          "figcaption",
-          {},
-          el("b", {}, "Episode by episode"),
-          el("span", {}, `Each mark is an episode; off the diagonal the two runs differ.`),
-          el("span", { class: "screen" }, " Click one to open it."),
-        ),
+      folded(
+        `Scatter plot: ${metric.symbol} of every episode in both runs`,
+        [
+          "One mark per episode. On the diagonal the two runs are equal.",
+          el("span", { class: "screen" }, " Click a mark to open its episode."),
+        ],
         responsive((width) =>
           cloud({
             width,
@@ -206,16 +207,10 @@ function showAgainst() {
             x: { metric, domain, title: title(base), value: value(base) },
             y: { metric, domain, title: title(run), value: value(run) },
             label: `Episodes by ${metric.name} in both runs`,
-            marks: (ax, ay) =>
-              svg("line", {
-                class: "threshold",
-                x1: ax(domain.low),
-                y1: ay(domain.low),
-                x2: ax(domain.high),
-                y2: ay(domain.high),
-              }),
+            marks,
           }),
         ),
+        undefinedNote([metric], [base, run]),
       ),
     );
   }

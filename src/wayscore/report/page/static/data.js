@@ -35,7 +35,7 @@ class Episodes {
       return found;
     };
     const nothing = new Float64Array(this.count).fill(NaN);
-    const columns = Object.fromEntries(metrics.map(({ symbol }) => [symbol, nothing])); // runs may lack a metric
+    const columns = Object.fromEntries(metrics.map(({ symbol }) => [symbol, nothing])); // some runs may not have a metric
     for (const [symbol, values] of Object.entries(scores)) {
       const column = (columns[symbol] = new Float64Array(this.count).fill(NaN));
       const steps = this.steps[symbol];
@@ -128,11 +128,12 @@ function lengthGroups(lengths) {
   return lengths.map(name);
 }
 
-// Mean, its standard error and count of the finite values among some rows.
+// Mean and standard error of the finite values among some rows, and how many are undefined.
 function meanOf(column, rows) {
-  let [count, sum, squares] = [0, 0, 0];
+  let [count, left, sum, squares] = [0, 0, 0, 0];
   for (const row of rows) {
     const value = column[row];
+    if (value === Infinity) left += 1;
     if (!Number.isFinite(value)) continue;
     count += 1;
     sum += value;
@@ -140,5 +141,5 @@ function meanOf(column, rows) {
   }
   const mean = count ? sum / count : NaN;
   const spread = count > 1 ? Math.sqrt(Math.max(squares / count - mean * mean, 0) / (count - 1)) : NaN;
-  return { count, mean, error: spread };
+  return { mean, error: spread, left };
 }

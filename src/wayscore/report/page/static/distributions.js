@@ -1,50 +1,43 @@
-// How the scores of single episodes are spread, metric by metric; a click on a bar lists its episodes.
+// How the scores of single episodes are spread, one figure per metric; a click on a bar lists its episodes.
 
 function showDistributions() {
   const yesNo = metrics.filter(isYesNo);
   const others = metrics.filter((metric) => !yesNo.includes(metric));
   const runs = results.runs.map((_, run) => run);
+  const figure = (title, head, text, draw) =>
+    el(
+      "figure",
+      {},
+      el("figcaption", { title }, el("b", {}, head), el("span", { class: "long" }, text)),
+      responsive(draw),
+    );
   add(
     $("#distributions"),
     el(
       "p",
       { class: "lead" },
       runs.length > LAYERS
-        ? "Episodes by score, the darker the more; a line marks the mean."
-        : "Shares of the episodes by score; the tick on top marks the mean.",
-      el("span", { class: "screen" }, " Click a bar to list its episodes below."),
+        ? "Number of episodes by score: the darker, the more episodes; a line marks the mean."
+        : "Share of episodes by score; a triangle marks the mean.",
+      el("span", { class: "screen" }, " Click a bar to list its episodes."),
     ),
     runs.length > 1 && legend(runs),
     el(
       "div",
       { class: "multiples" },
+      yesNo.length > 0 &&
+        figure(null, yesNo.map((metric) => metric.symbol).join(", "), "Yes or no in each episode: % of yes", (width) =>
+          yesNoBars(yesNo, width),
+        ),
       others.map((metric) => {
         const domain = domainOf(metric);
         const bins = binned(metric, domain);
-        return el(
-          "figure",
-          {},
-          el(
-            "figcaption",
-            { title: metric.formula },
-            el("b", {}, metric.symbol),
-            el("span", {}, `${metric.name}${metric.unit ? `, ${metric.unit}` : ""}`),
-          ),
-          responsive((width) => histogram(metric, domain, bins, width)),
+        const unit = metric.unit ? `, ${metric.unit}` : "";
+        const drawn = figure(metric.formula, metric.symbol, metric.name + unit, (width) =>
+          histogram(metric, domain, bins, width),
         );
+        return add(drawn, undefinedNote([metric]));
       }),
-      yesNo.length > 0 &&
-        el(
-          "figure",
-          {},
-          el(
-            "figcaption",
-            {},
-            el("b", {}, yesNo.map((metric) => metric.symbol).join(", ")),
-            el("span", {}, "Yes or no in every episode, %"),
-          ),
-          responsive((width) => yesNoBars(yesNo, width)),
-        ),
     ),
   );
 }
@@ -103,7 +96,7 @@ function cells(frame) {
   return bins.map((parts, run) => {
     const y = top + 14 * run;
     const { mean } = results.runs[run].means[metric.symbol];
-    const at = x(Math.min(mean, domain.high));
+    const at = x(Math.min(mean ?? 0, domain.high));
     return svg(
       "g",
       { class: `cells run-${run % 7}` },
@@ -162,7 +155,8 @@ function yesNoBars(yesNo, width) {
         { class: `share run-${run % 7}` },
         run === 0 && svg("text", { class: "share-name", x: 0, y: y + line / 2 + 5 }, metric.symbol),
         svg("rect", { class: "rest", x: x(0), y: y + 1, width: x(1) - x(0), height: line - 2, rx: 2 }),
-        svg("rect", { class: "part", x: x(0), y: y + 1, width: Math.max(x(mean) - x(0), 0), height: line - 2, rx: 2 }),
+        mean !== null &&
+          svg("rect", { class: "part", x: x(0), y: y + 1, width: x(mean) - x(0), height: line - 2, rx: 2 }),
         svg("text", { class: "share-value", x: width - 44, y: y + line / 2 + 4 }, printed(metric, mean)),
       ),
     ),

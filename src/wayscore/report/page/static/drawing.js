@@ -16,7 +16,7 @@ function around(found) {
   };
 }
 
-// The steps of a path on the screen, without those that stay in place.
+// The steps of a path on the screen, without those that stay where they are.
 function segments(path, to, lit) {
   const at = path.map(to);
   return path
@@ -73,16 +73,54 @@ function arrows(steps, sparse, head) {
 const chevron = "M-1.6 -2.6L1.2 0L-1.6 2.6";
 const arrowhead = "M-4 -4.2L5 0L-4 4.2Z";
 
+// The visits of a path: runs of steps at one node or point, by their first and last step.
+function visits(path) {
+  const found = [];
+  path.forEach((place, step) => {
+    const before = found.at(-1);
+    if (before && before.place.x === place.x && before.place.y === place.y && before.place.h === place.h)
+      before.last = step;
+    else found.push({ place, first: step, last: step });
+  });
+  return found;
+}
+
+const repeats = (path) => visits(path).filter(({ first, last }) => last > first);
+
 function placeDots(path, to, lit, r, kind) {
-  return path.map((place, n) => {
+  return visits(path).map(({ place, first, last }) => {
     const [x, y] = to(place);
+    const steps = last > first ? `${first + 1} to ${last + 1}` : first + 1;
     return svg(
       "circle",
       { class: lit(place) ? "lit" : "dim", cx: x, cy: y, r },
-      svg("title", {}, `${kind} ${n + 1} of ${path.length}: ${place.name}`),
+      svg("title", {}, `${kind} ${steps} of ${path.length}: ${place.name}`),
     );
   });
 }
+
+// Where a query stays for several logged steps: a ring, and how many steps where there is room for it.
+function stays(path, to, lit, taken, width) {
+  const byPlace = Map.groupBy(repeats(path), ({ place: { x, y } }) => `${x} ${y}`);
+  const found = [...byPlace.values()].map((some) => ({
+    place: some[0].place,
+    steps: some.map(({ first, last }) => last - first + 1),
+  }));
+  const most = found.map(({ steps }) => Math.max(...steps)).sort((a, b) => b - a)[MOST_COUNTS - 1] ?? 0;
+  return found.map(({ place, steps }) => {
+    const [x, y] = to(place);
+    const text = steps.map((count) => `×${count}`).join(" ");
+    const name = Math.max(...steps) >= most && freePlace(x, y, [0.75, -0.66], taken, width);
+    return svg(
+      "g",
+      { class: `stays ${lit(place) ? "lit" : "dim"}` },
+      svg("circle", { cx: x, cy: y, r: 9 }, svg("title", {}, `the query stays here: ${text} logged steps`)),
+      name && svg("text", { x: name.x, y: name.y + 4, "text-anchor": "middle" }, text),
+    );
+  });
+}
+
+const MOST_COUNTS = 12; // at so many nodes or points the number of steps is written
 
 function matches(pairs, reference, query, to, lit) {
   const every = Math.ceil(pairs.length / MOST_LINES);
@@ -102,8 +140,7 @@ const STAR =
   }).join("") + "Z";
 
 // Start, goals and where the agent stopped, each named on a side that its path and the other names leave free.
-function signs(reference, query, goals, to, lit, width) {
-  const taken = [];
+function signs(reference, query, goals, to, lit, taken, width) {
   const mark = (place, kind, d, text, away) => {
     const [x, y] = to(place);
     const name = text && freePlace(x, y, away, taken, width);

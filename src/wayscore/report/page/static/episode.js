@@ -1,4 +1,4 @@
-// One episode: its words, the walks on the map, all its scores, and the warpings.
+// One episode: its instruction, the paths on the map, all its scores, and the warpings.
 
 function showEpisode(row, runs, box) {
   const scene = data.scenes[data.scene[row]];
@@ -62,17 +62,18 @@ function nodesOf(row) {
 
 function walkHead(row, run, named) {
   const outcome = outcomeOf(run, row);
+  const error = data.runs[run].scores.NE?.[row] ?? NaN;
   return el(
     "p",
     { class: "walk-head" },
     named && runName(run, true),
     outcome !== null && badge(outcome),
-    "NE" in metricOf &&
-      el(
-        "span",
-        { class: named && "below" },
-        `stops ${withUnit(metricOf.NE, data.runs[run].scores.NE[row])} from the goal`,
-      ),
+    el(
+      "span",
+      { class: named && "below" },
+      Number.isFinite(error) && `stops ${withUnit(metricOf.NE, error)} from the goal`,
+      error === Infinity && `distance to the goal: – (${whyUndefined(run, metricOf.NE)})`,
+    ),
   );
 }
 
@@ -89,7 +90,7 @@ function mapControls(maps) {
   const button = (text, label, click) =>
     el("button", { type: "button", class: "small", "aria-label": label, title: label, on: { click } }, text);
   const floors = [
-    ["walk", "of the walk"],
+    ["walk", "of the paths"],
     ["all", "all"],
     ...maps.scene.floors.map((_, n) => [n, maps.visited.has(n) ? `${n + 1} •` : String(n + 1)]),
   ];
@@ -126,68 +127,66 @@ function mapControls(maps) {
       { class: "buttons" },
       button("−", "Zoom out", () => maps.zoomBy(1 / 1.4)),
       button("+", "Zoom in", () => maps.zoomBy(1.4)),
-      button("Fit walk", null, () => maps.fitWalk()),
+      button("Fit paths", null, () => maps.fitWalk()),
       maps.scene.nodes && button("Fit scene", null, () => maps.fitScene()),
     ),
   );
 }
 
 function mapKey(maps) {
-  const sample = (kind, ...parts) =>
-    svg("svg", { class: `sample ${kind}`, width: 34, height: 16, viewBox: "0 0 34 16", "aria-hidden": "true" }, parts);
+  const entry = (kind, text, ...parts) =>
+    el(
+      "span",
+      {},
+      svg("svg", { class: kind, width: 34, height: 16, viewBox: "0 0 34 16", "aria-hidden": "true" }, parts),
+      text,
+    );
   const many = maps.walks.length > 1;
   return el(
     "p",
     { class: "key" },
-    el(
-      "span",
-      {},
-      sample(
-        "reference",
-        svg("path", { class: "band lit", d: "M2 8H32" }),
-        svg("path", { class: "chevron", d: chevron, transform: "translate(17 8)" }),
-      ),
+    entry(
       "reference",
+      "reference",
+      svg("path", { class: "band lit", d: "M2 8H32" }),
+      svg("path", { class: "chevron", d: chevron, transform: "translate(17 8)" }),
     ),
-    maps.walks.map(({ run: n }) =>
-      el(
-        "span",
-        {},
-        sample(
-          `query run-${n % 7}`,
-          svg("path", { class: "walk lit", d: "M2 11Q17 3 32 11" }),
-          svg("path", { class: "arrow", d: arrowhead, transform: "translate(17 7)" }),
-        ),
-        many ? results.runs[n].short : "query",
+    maps.walks.map(({ run }) =>
+      entry(
+        `query run-${run % 7}`,
+        many ? `query of ${results.runs[run].short}` : "query",
+        svg("path", { class: "walk lit", d: "M2 11Q17 3 32 11" }),
+        svg("path", { class: "arrow", d: arrowhead, transform: "translate(17 7)" }),
       ),
     ),
-    el("span", {}, sample("matches", svg("path", { d: "M4 13L30 3" })), "warping"),
+    maps.walks.some(({ query }) => query && repeats(query).length) &&
+      entry(
+        `stays run-${maps.walks[0].run % 7}`,
+        "query stays here for 3 logged steps",
+        svg("circle", { cx: 10, cy: 8, r: 6.5 }),
+        svg("text", { x: 19, y: 12 }, "×3"),
+      ),
+    entry("matches", "warping: matched pairs", svg("path", { d: "M4 13L30 3" })),
     maps.hasCircle() &&
-      el(
-        "span",
-        {},
-        sample("goal-area", svg("circle", { cx: 17, cy: 8, r: 7 })),
-        `${results.threshold} m around the goal`,
-      ),
+      entry("goal-area", `${results.threshold} m around the goal`, svg("circle", { cx: 17, cy: 8, r: 7 })),
     maps.scene.near?.[maps.goals[0].code] &&
-      el("span", {}, sample("goal-area", svg("path", { d: "M17 8h0" })), "counts as reaching it"),
+      entry("goal-area", "stopping here is a success", svg("path", { d: "M17 8h0" })),
   );
 }
 
+// Whether a difference is better or worse, as a class.
+function gainOf({ direction }, gain) {
+  if (!direction || !gain || !Number.isFinite(gain)) return "";
+  return gain > 0 === (direction === "up") ? "better" : "worse";
+}
+
 function scoreTiles(row, runs) {
-  const [a, b] = runs.map((run) => data.runs[run].scores);
   return el(
     "dl",
-    { class: `tiles ${b ? "two" : ""}` },
+    { class: `tiles ${runs.length > 1 ? "two" : ""}` },
     metrics.map((metric) => {
-      const [x, y] = [a[metric.symbol][row], b?.[metric.symbol][row]];
-      const gain = b ? y - x : NaN;
-      const kind =
-        !metric.direction || !(gain && !Number.isNaN(gain))
-          ? ""
-          : gain > 0 === (metric.direction === "up")
-            ? "better"
-            : "worse";
+      const values = runs.map((run) => data.runs[run].scores[metric.symbol][row]);
+      const gain = values[1] - values[0];
       return el(
         "div",
         {},
@@ -197,9 +196,16 @@ function scoreTiles(row, runs) {
           metric.symbol,
           el("span", { class: "unit" }, [metric.unit, metric.arrow].filter(Boolean).join(" ")),
         ),
-        el("dd", { class: runs.length > 1 ? `run-${runs[0] % 7}` : "" }, b && runMark(runs[0]), printed(metric, x)),
-        b && el("dd", { class: `run-${runs[1] % 7}` }, runMark(runs[1]), printed(metric, y)),
-        b && el("dd", { class: `gain ${kind}` }, printed(metric, gain, true)),
+        runs.map((run, n) =>
+          el(
+            "dd",
+            { class: `run-${run % 7}` },
+            runs.length > 1 && runMark(run),
+            printed(metric, values[n]),
+            values[n] === Infinity && el("span", { class: "left-out" }, whyUndefined(run, metric)),
+          ),
+        ),
+        runs.length > 1 && el("dd", { class: `gain ${gainOf(metric, gain)}` }, printed(metric, gain, true)),
       );
     }),
   );

@@ -69,7 +69,7 @@ function startHelp() {
         el("dd", {}, what),
       ]),
     ),
-    el("p", {}, el("label", {}, single, " Letters work anywhere on the page")),
+    el("p", {}, el("label", {}, single, " Use single-letter keys")),
     el("form", { method: "dialog" }, el("button", {}, "Close")),
   );
   $("#keys").addEventListener("click", () => help.showModal());

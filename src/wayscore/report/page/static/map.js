@@ -23,7 +23,7 @@ class Maps {
     this.panels = this.walks.map((walk) => this.#panel(walk));
   }
 
-  // What has to be seen of an episode: both paths, and the area around the goal where distance decides success.
+  // What must be visible of an episode: both paths, and the area around the goal where distance decides success.
   #walkPlaces() {
     const [{ x, y }] = this.goals;
     const circle = [-results.threshold, results.threshold].map((by) => ({ x: x + by, y: y + by }));
@@ -35,10 +35,10 @@ class Maps {
   }
 
   hasCircle() {
-    return this.scene.metric && results.goal === "last" && results.unit === "m";
+    return this.scene.metric && results.goal !== "set" && results.unit === "m";
   }
 
-  // Show some places, as large as may be.
+  // Show some places, as large as possible.
   fit(places) {
     Object.assign(this, { box: around(places), zoom: 1, east: 0, north: 0 });
   }
@@ -128,6 +128,8 @@ class Maps {
     const lit = (place) => this.#isShown(place);
     const snake = !scene.nodes || reference.length > SNAKE;
     const name = results.runs[run].name;
+    const taken = []; // by names
+    const marks = signs(reference, query, goals, to, lit, taken, width);
     return svg(
       "svg",
       {
@@ -136,7 +138,7 @@ class Maps {
         height,
         viewBox: `0 0 ${width} ${height}`,
         role: "img",
-        "aria-label": `Map of ${scene.name} with the reference and the walk of ${name}; the table of pairs lists both`,
+        "aria-label": `Map of ${scene.name} with the reference and the query of ${name}; the table of pairs lists both`,
       },
       this.#graph(to, lit, width, height),
       this.#goalArea(to, scale),
@@ -151,7 +153,8 @@ class Maps {
           arrows(segments(query, to, lit), snake, arrowhead),
           !snake && placeDots(query, to, lit, 2.8, "query"),
         ),
-      signs(reference, query, goals, to, lit, width),
+      query && stays(query, to, lit, taken, width),
+      marks,
       chosen !== null && pairs && chosenPair(pairs[chosen], reference, query, to),
       scale > 0 && scaleBar(scale, height, scene.metric),
     );

@@ -1,4 +1,4 @@
-// The table of means, the cloud beside it, warnings and signatures.
+// Warnings, the table of means, signatures, and a scatter plot of all episodes.
 
 function showResults() {
   refill($("#title"), breakable(results.title));
@@ -10,13 +10,11 @@ function showResults() {
     `${results.references && ` of ${results.references}`}. ${criterion()}`;
   $("#made").textContent =
     `Made by wayscore ${results.version}. This file holds everything it shows and uses no network.`;
-  add(
-    $("#warnings"),
-    results.warnings.map((text) => el("p", { class: "warning" }, text)),
-  );
-  add($("#means"), scrolling("Means", meansTable(results.caption)), notesOnRuns());
+  showWarnings();
+  add($("#means"), meansTables(), notesOnRuns());
   add($("#signatures"), signatures());
-  $("#results .beside").classList.toggle("stacked", many > 1);
+  const wide = many > 2 || (many > 1 && results.runs.some((run) => Object.values(run.means).some(({ rest }) => rest)));
+  $("#results .beside").classList.toggle("stacked", wide);
 }
 
 // What success means, as far as it is known of results that were loaded.
@@ -28,23 +26,51 @@ function criterion() {
   return `Success means stopping ${success}; convention ${convention}.`;
 }
 
-const COLUMNS = 3; // so many runs are columns beside each other; more are rows
-
-function meansTable(caption) {
-  const many = results.runs.length > COLUMNS;
-  return el(
-    "table",
-    { class: `means ${many ? "many" : ""}` },
-    el("caption", {}, caption),
-    many ? meansByRun() : meansByMetric(),
+function showWarnings() {
+  const { warnings } = results;
+  if (!warnings.length) return $("#warnings").remove();
+  add(
+    $("#warnings"),
+    el("h2", { id: "warnings-title" }, `${counted(warnings.length, "warning")}: read before you use these numbers`),
+    el(
+      "ul",
+      {},
+      warnings.map((text) => el("li", {}, coded(text))),
+    ),
   );
+}
+
+const COLUMNS = 3; // so many runs are columns beside each other; more are rows
+const HEADLINE = metrics.filter((metric) => metric.headline);
+const OTHERS = metrics.filter((metric) => !metric.headline);
+
+function meansTables() {
+  const many = results.runs.length > COLUMNS;
+  const caption = el("caption", {}, results.caption);
+  if (!many) return scrolling("Means", el("table", { class: "means" }, caption, meansByMetric()));
+  return [HEADLINE, OTHERS]
+    .filter((some) => some.length)
+    .map((some, n) =>
+      scrolling(
+        n ? "Means of the other metrics" : "Means",
+        el("table", { class: "means many" }, n ? el("caption", {}, "The other metrics") : caption, meansByRun(some)),
+      ),
+    );
 }
 
 function meansByMetric() {
   const several = results.runs.length > 1;
   const heads = results.runs.map((_, run) =>
-    el("th", { scope: "col", class: "number" }, several ? runName(run) : "Mean"),
+    el("th", { scope: "col", class: "number" }, several ? runName(run) : "Mean [95 % interval]"),
   );
+  const row = (metric) =>
+    el(
+      "tr",
+      { class: metric.headline && "headline" },
+      el("th", { scope: "row" }, metricName(metric), el("span", { class: "long" }, metric.name)),
+      results.runs.map((run) => meanCell(run, metric)),
+      el("td", { class: "whiskers" }, whiskers(metric)),
+    );
   return [
     el(
       "thead",
@@ -54,26 +80,15 @@ function meansByMetric() {
         {},
         el("th", { scope: "col" }, "Metric"),
         heads,
-        several && el("th", { scope: "col", class: "whiskers" }, "Intervals"),
+        el("th", { scope: "col", class: "whiskers" }, several ? "Intervals" : "0 to 100 %"),
       ),
     ),
-    el(
-      "tbody",
-      {},
-      metrics.map((metric) =>
-        el(
-          "tr",
-          {},
-          el("th", { scope: "row" }, metricName(metric), el("span", { class: "long" }, metric.name)),
-          results.runs.map((run) => meanCell(run, metric)),
-          several && el("td", { class: "whiskers" }, whiskers(metric)),
-        ),
-      ),
-    ),
+    [HEADLINE, OTHERS].map((some) => some.length > 0 && el("tbody", {}, some.map(row))),
   ];
 }
 
-function meansByRun() {
+function meansByRun(some) {
+  const cells = (run) => some.map((metric) => meanCell(run, metric));
   return [
     el(
       "thead",
@@ -82,20 +97,13 @@ function meansByRun() {
         "tr",
         {},
         el("th", { scope: "col" }, "Run"),
-        metrics.map((metric) => el("th", { scope: "col", class: "number" }, metricName(metric))),
+        some.map((metric) => el("th", { scope: "col", class: "number" }, metricName(metric))),
       ),
     ),
     el(
       "tbody",
       {},
-      results.runs.map((run, n) =>
-        el(
-          "tr",
-          {},
-          el("th", { scope: "row" }, runName(n)),
-          metrics.map((metric) => meanCell(run, metric)),
-        ),
-      ),
+      results.runs.map((run, n) => el("tr", {}, el("th", { scope: "row" }, runName(n)), cells(run))),
     ),
   ];
 }
@@ -111,18 +119,19 @@ function meanCell({ means }, metric) {
   );
 }
 
-// The intervals of all runs on one scale.
+// The intervals of all runs on one scale: from 0 to 100 for percentages, else from the lowest to the highest bound.
 function whiskers(metric) {
   const found = results.runs.map(({ means }) => means[metric.symbol]);
   const known = found.filter((one) => one.mean !== null);
-  if (!known.length) return null;
-  const [low, high] = [Math.min(...known.map((one) => one.low)), Math.max(...known.map((one) => one.high))];
+  if (!known.length || (!metric.share && found.length < 2)) return null;
+  const ends = [Math.min(...known.map((one) => one.low)), Math.max(...known.map((one) => one.high))];
   const [width, line] = [150, 9];
-  const scale = linear([low, high], [6, width - 6]);
+  const scale = linear(metric.share ? [0, 1] : ends, [6, width - 6]);
   const height = line * found.length + 4;
   return svg(
     "svg",
     { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    metric.share && svg("rect", { class: "track", x: 6, width: width - 12, height, rx: 2 }),
     found.map((one, run) => {
       const y = line * run + line / 2 + 2;
       if (one.mean === null) return null;
@@ -136,44 +145,56 @@ function whiskers(metric) {
   );
 }
 
-// How many episodes are left out of which mean, and what did not fit the references.
+// What the counts beside means are, and what did not fit the references.
 function notesOnRuns() {
-  const notes = results.runs
-    .filter((run) => Object.keys(run.undefined).length)
-    .map((run) => {
-      const counts = Object.entries(run.undefined).map(([symbol, count]) => `${symbol} (${grouped(count)})`);
-      return el("p", { class: "note" }, `${run.name}: undefined episodes are left out of the mean ${counts.join(", ")}.`);
-    });
-  return notes.concat(
-    results.runs
-      .filter((run) => run.problems.length)
-      .map((run) =>
+  const words = new Set(results.runs.flatMap(({ why }) => Object.values(why)));
+  const who = words.has("unreachable") ? "Unreachable episodes" : "Undefined values";
+  return [
+    words.size > 0 && el("p", { class: "note" }, `${who} are left out of the mean; their number is given beside it.`),
+    results.runs.map(
+      ({ name, problems }) =>
+        problems.length > 0 &&
         el(
           "details",
           { class: "note" },
-          el("summary", {}, `What did not fit in ${run.name}`),
+          el("summary", {}, `Problems found in ${name}`),
           el(
             "ul",
             {},
-            run.problems.map((text) => el("li", {}, text)),
+            problems.map((text) => el("li", {}, text)),
           ),
         ),
-      ),
-  );
+    ),
+  ];
 }
 
-// Every signature once, with the runs that it is of where there are several.
+// Every signature once, key by key, with the runs that it is of where there are several.
 function signatures() {
   const found = Map.groupBy(results.runs, (run) => run.signature);
   return [...found].map(([signature, runs]) => {
-    const button = el("button", { type: "button", class: "small" }, "Copy");
+    const button = el("button", { type: "button", class: "small" }, "Copy the signature");
     button.addEventListener("click", () => copy(signature, button));
+    const [, ...parts] = signature.split("|");
     return el(
-      "div",
-      { class: "signature" },
-      el("span", { class: "label" }, "Signature", found.size > 1 && ` of ${runs.map((run) => run.name).join(", ")}`),
-      el("code", {}, breakable(signature)),
-      button,
+      "details",
+      { class: "signature", open: found.size <= 2 },
+      el("summary", {}, "Signature", found.size > 1 && ` of ${runs.map((run) => run.name).join(", ")}`),
+      el("p", {}, "Everything that these numbers depend on. Print it below your table. ", button),
+      el(
+        "dl",
+        {},
+        parts.map((part) => {
+          const at = part.indexOf(":");
+          const [key, value] = [part.slice(0, at), part.slice(at + 1)];
+          return el(
+            "div",
+            {},
+            el("dt", {}, key),
+            el("dd", { class: "value" }, breakable(value)),
+            el("dd", {}, results.keys[key]),
+          );
+        }),
+      ),
     );
   });
 }
@@ -185,20 +206,15 @@ function showCloud() {
   const [xs, ys] = [domainOf(x), domainOf(y)];
   const several = results.runs.length > 1;
   const score = (metric) => (run, row) => data.runs[run].scores[metric.symbol][row];
+  const limit = results.unit === "m" && results.goal !== "set" ? results.threshold : null;
   const threshold = (ax, ay) =>
-    results.unit === "m" &&
-    results.goal === "last" &&
-    results.threshold !== null &&
-    results.threshold < xs.high &&
+    limit !== null &&
+    limit < xs.high &&
     svg(
       "g",
       {},
-      svg("line", { class: "threshold", x1: ax(results.threshold), x2: ax(results.threshold), y1: ay(0), y2: ay(1) }),
-      svg(
-        "text",
-        { class: "remark", x: ax(results.threshold) + 5, y: ay(1) + 10 },
-        `success within ${results.threshold} m`,
-      ),
+      svg("line", { class: "threshold", x1: ax(limit), x2: ax(limit), y1: ay(0), y2: ay(1) }),
+      svg("text", { class: "remark", x: ax(limit) + 5, y: ay(1) + 10 }, `success within ${limit} m`),
     );
   const panels = results.runs.map((_, run) =>
     el(
@@ -216,25 +232,18 @@ function showCloud() {
           marks: threshold,
         }),
       ),
+      undefinedNote([x, y], [run]),
     ),
   );
   add(
     $("#cloud"),
-    el(
-      "figure",
-      {},
-      el(
-        "figcaption",
-        {},
-        el("b", {}, "Reaching the goal, following the path"),
-        el(
-          "span",
-          {},
-          "Each mark is an episode. Left of the line the agent stopped near the goal: high marks followed the ",
-          "instructed path, low ones came by another way.",
-        ),
-        el("span", { class: "screen" }, " Click one to open it."),
-      ),
+    folded(
+      "Scatter plot: which episodes reach the goal, and which follow the path?",
+      [
+        "One mark per episode. On the left the agent stopped near the goal: marks at the top followed the reference, ",
+        "marks at the bottom took another route.",
+        el("span", { class: "screen" }, " Click a mark to open its episode."),
+      ],
       el("div", { class: "panels" }, panels),
     ),
   );

@@ -15,7 +15,7 @@ function warpingOf(maps, walk, row) {
     return el(
       "div",
       { class: "warping" },
-      el("p", { class: "note" }, "Some nodes of one path are unreachable from the other, so no warping is finite."),
+      el("p", { class: "note" }, "Some nodes of one path are unreachable from the other, so there is no warping."),
     );
   const said = el("output", { class: "said" });
   const slider = el("input", {
@@ -47,7 +47,7 @@ function warpingOf(maps, walk, row) {
   const dtw = data.runs[run].scores.DTW?.[row];
   const total = Number.isFinite(dtw) && !data.runs[run].averaged ? dtw : sum;
   said.textContent =
-    `${counted(pairs.length, "matched pair")}, ${metres(total)} together. ` + "Move the slider to see each on the map.";
+    `${counted(pairs.length, "matched pair")}, ${metres(total)} in total. ` + "Move the slider to see each pair on the map.";
   const table = el(
     "div",
     {
@@ -92,8 +92,8 @@ function whyNoWalk(run, row) {
   const { has, query } = data.runs[run];
   if (!has[row]) return "This run was not scored on this episode.";
   return query.some((number) => number >= 0)
-    ? "This run has no scored walk of this episode, which gets the worst scores."
-    : "The paths of this run are not known here: its scores were loaded from a file, or it has other references.";
+    ? "This run has no scored trajectory for this episode; the episode gets the worst scores."
+    : "The paths of this run are not known: its scores were loaded from a file, or it has other references.";
 }
 
 function pairRow({ i, j, gap }, n, reference, query, choose) {
