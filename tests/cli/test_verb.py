@@ -117,7 +117,7 @@ def test_score_hands_on_what_was_given(evaluation: SimpleNamespace, monkeypatch:
     progress = settings.pop("progress")
     progress("scoring", 1, 2)
     assert settings == {
-        "convention": "paper",
+        "convention": None,
         "threshold": None,
         "metrics": ["nDTW", "SDTW", "SR"],
         "name": None,

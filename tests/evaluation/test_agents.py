@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from tests.house import ASKED, GRAPHS, command, run, write_house, write_run
+from tests.house import ASKED, GRAPHS, command, references, run, write_house, write_run
 from wayscore.evaluation import pool
 
 HOPS = {"S": ws.Graph.from_edges([(n, n + 1) for n in range(5)])}
@@ -134,3 +134,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert "±" in found.stdout
     compared = command("compare", f"old={b}", f"new={a}", f"new={b}", *words, "--resamples", 99)
     assert compared.exit_code == 0, compared.stderr
+
+
+def test_agents_are_compared_over_the_episodes_that_all_runs_define() -> None:
+    island = {"S": ws.Graph.from_edges([("a", "b"), ("b", "c"), ("i", "j")], [1.0, 2.0, 1.0])}
+    wanted = references(e1="abc", e2="abc")
+    runs = [run(e1="abc", e2="ab"), run(e1="abc", e2="ab"), run(e1="abc", e2="ij"), run(e1="ab", e2="ab")]
+    options: dict[str, Any] = {"metrics": "NE,SR", "resamples": 50, "start": "keep"}
+    found = ws.compare(runs, wanted, island, names=["a", "a", "b", "b"], **options).of("b")["NE"]
+    assert (found.episodes, found.difference.mean) == (1, 1.0)  # e1 alone: 0 and 0 against 0 and 2
+    assert found.outcomes == (0, 0, 2)
+    lost = [run(e1="ij", e2="ij")] * 2
+    found = ws.compare([*lost, *runs[:2]], wanted, island, names=["b", "b", "a", "a"], **options).of("a")["NE"]
+    assert (found.episodes, found.difference.mean, found.p, found.outcomes) == (0, None, None, (2, 0, 0))

@@ -95,7 +95,8 @@ FAULTS: dict[str, tuple[Callable[[Town, list[Any]], Any], str]] = {
     ),
     "points": (
         _all_points,
-        "{file}, {first} (episode '{other}'): its path holds points, but scenes know nodes by their labels",
+        "{file}, {first} (episode '{other}'): its path holds points, but scenes know nodes by their labels; "
+        "give references whose paths are points, or write the agent's nodes",
     ),
     "no episode": (
         lambda _, rows: rows[ROW].update(episode=None),
@@ -323,7 +324,8 @@ DAMAGED: dict[str, Case] = {
         lambda town, folder: with_line(
             write_lines(folder / "w.jsonl", town.walks), 234, '{"episode": "1_0", "path": [[0, 0]]}'
         ),
-        r"w\.jsonl, line 234 \(episode '1_0'\): its path holds points, but scenes know nodes by their labels",
+        r"w\.jsonl, line 234 \(episode '1_0'\): its path holds points, but scenes know nodes by their labels; "
+        "give references whose paths are points, or write the agent's nodes",
     ),
     "truncated gzip": (
         lambda town, folder: cut(write_lines(folder / "w.jsonl.gz", town.walks), 3000),

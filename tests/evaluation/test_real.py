@@ -199,5 +199,6 @@ def test_conventions_of_a_real_run(data: Path) -> None:
     )
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert any(line.split() == ["paper", "48.7", "44.8", "60.1"] for line in lines)
-    assert any(line.startswith("paper, but comparison as duet") for line in lines)
+    assert any(line.split() == ["paper", "44.79"] for line in lines)
+    assert any(line.startswith("paper, but spl_length as duet") for line in lines)
+    assert "4 choices change no number of this run: comparison, spl_floor, missing, duplicate." in " ".join(lines)

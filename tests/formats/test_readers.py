@@ -284,7 +284,7 @@ def test_references_are_recognised(tmp_path: Path, form: str) -> None:
     if form == "table":
         return  # with a scene, a row can be either
     with pytest.raises(
-        FormatError, match=rf"looks like {FORMATS[form].title} references, not a run; give it to load_ref"
+        FormatError, match=rf"looks like {FORMATS[form].title} references, not a run; give it with references="
     ):
         load_run(path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -66,3 +67,16 @@ def test_a_page_breaks_long_lines_and_leaves_short_ones() -> None:
     coloured = TextPage(color=True)
     coloured.add("\nnote", style="dim")
     assert coloured.lines == ["", f"\x1b[2mnote{PLAIN}"]
+
+
+@pytest.mark.parametrize(("width", "heads"), [(13, ["abc"]), (12, ["ab", "c"]), (9, ["ab", "c"]), (8, ["a", "b", "c"])])
+def test_blocks_hold_as_many_columns_as_fit(width: int, heads: list[str]) -> None:
+    def table_of(some: Sequence[str]) -> TextTable:
+        return TextTable(["n", *some], space=2, rows=[["1", *("23" for _ in some)]])
+
+    page = TextPage(width=width)
+    tables = page.blocks("abc", table_of)
+    assert ["".join(table.heads[1:]) for table in tables] == heads
+    page.add_apart(tables)
+    assert page.lines.count("") == len(heads) - 1
+    assert page.blocks("", table_of) == []

@@ -370,6 +370,24 @@ def test_win_tie_loss() -> None:
         assert win_tie_loss([INF, INF, 1, -INF, 2], [1, INF, -INF, INF, -INF], direction) == (2, 2, 1)
 
 
+@pytest.mark.parametrize(("size", "ties"), [(0.0, 3), (1e-12, 3), (1e-9, 3), (1e-8, 2), (1e-3, 2)])
+def test_what_differs_by_rounding_is_a_tie(size: float, ties: int) -> None:
+    a, b = [0.5, 1.0 + size, 1e6], [0.5, 1.0, 1e6 + 1e-4]
+    assert win_tie_loss(a, b, "up") == (3 - ties, ties, 0)
+    assert win_tie_loss(a, b, "down") == (0, ties, 3 - ties)
+
+
+def test_rounding_is_no_difference() -> None:
+    """Values that are equal but for rounding have no effect, however often they differ the same way."""
+    a = rng().random(200)
+    b = a - 1e-15
+    assert (a > b).all()
+    assert randomization_test(a, b, rng=rng()) == 1
+    assert paired_bootstrap(a, b, rng=rng()) == (0, 0, 0, 1)
+    assert effect_size(a, b) == 0
+    assert win_tie_loss(a, b, "up") == (0, 200, 0)
+
+
 @given(small, st.sampled_from(["up", "down"]))
 def test_win_tie_loss_properties(sample: list[tuple[int, int]], direction: Any) -> None:
     a, b = zip(*sample, strict=True)

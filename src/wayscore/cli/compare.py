@@ -10,7 +10,6 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.inputs import split_name
-from wayscore.cli.options import FORMATS
 from wayscore.cli.output import FOR_PROGRAMS, progress, show, warn
 from wayscore.cli.verb import argument, option, verb
 
@@ -44,7 +43,7 @@ from wayscore.cli.verb import argument, option, verb
     section="Output",
     help="Episodes that differ most to show, each way.",
 )
-@options.form(*FORMATS)
+@options.form()
 @options.html
 def compare(
     runs: Sequence[str], references: str | None, graphs: str | None, form: str, html: Path | None, **settings: Any
@@ -66,4 +65,6 @@ def compare(
         write_page(html, found.results, comparison=found)
     show(lambda width, color: render_comparison(found, form, width=width, color=color))
     if form in FOR_PROGRAMS:
-        warn(found.warnings)
+        from wayscore.report.notes import warnings_of
+
+        warn(warnings_of(found.results, found.warnings))

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from wayscore.cli import options
 from wayscore.cli.inputs import load
 from wayscore.cli.output import show
 from wayscore.cli.verb import argument, option, verb
-
-if TYPE_CHECKING:
-    from wayscore.convention import Convention
 
 
 @verb(
@@ -21,7 +16,7 @@ if TYPE_CHECKING:
 )
 @argument("name", required=False, help="Convention to print in full: a name, or a .toml file.")
 @option("--diff", nargs=2, metavar="A B", help="Print what two conventions do differently.")
-@option("--run", metavar="RUN", section="Data", help="With --diff: what that does to each number of this run.")
+@option("--run", metavar="RUN", section="Data", help="With --diff: only the choices that change a number of this run.")
 @options.references(required=False)
 @options.data
 @options.metrics
@@ -45,12 +40,18 @@ def conventions(
     if run is not None and (diff is None or references is None):
         raise click.UsageError("--run needs --diff A B and --references FILE")
     if diff is not None:
+        from wayscore.report.effects import differences, render_effects
+
         first, second = map(find_convention, diff)
-        for choice, (here, there) in first.differences(second).items():
-            click.echo(f"{choice}: {first.name} {_text(here)}, {second.name} {_text(there)}")
-        if run is not None and references is not None:
-            directed = first if first.distance == "directed hops" else second
-            _show_effects(run, *load(references, graphs, reader, directed), metrics, first, second)
+        words = differences(first, second)
+        if run is None or references is None:
+            click.echo("\n".join(words.values()) or f"{first.name} and {second.name} make the same choices")
+            return
+        from wayscore.evaluation.effects import effects
+
+        truth, distances = load(references, graphs, reader, first if first.distance == "directed hops" else second)
+        found = effects(run, truth, first, second, graphs=distances, metrics=metrics)
+        show(lambda width, color: render_effects(found, words, width, color))
     elif name is not None:
         from wayscore.report.conventions import describe
 
@@ -60,29 +61,3 @@ def conventions(
         width = max(map(len, CONVENTIONS))
         for convention in CONVENTIONS.values():
             click.echo(f"{convention.name:{width}}  {convention.about}")
-
-
-def _show_effects(
-    run: str, references: Any, graphs: Any, metrics: list[str] | None, first: Convention, second: Convention
-) -> None:
-    from wayscore.evaluation.effects import effects
-    from wayscore.report.layout import number
-    from wayscore.report.terminal import TextPage, TextTable
-
-    found = effects(run, references, first, second, graphs=graphs, metrics=metrics)
-    table = TextTable(["", *(metric.symbol for metric in found.metrics)], space=2)
-    for label, means in found.rows():
-        table.rows.append([label, *(number(metric, means[metric.symbol]) for metric in found.metrics)])
-
-    def text(width: int, color: bool) -> str:
-        page = TextPage(max(width, table.width()), color)
-        page.add("", table)
-        return str(page)
-
-    show(text)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "all"
-    return str(value)

@@ -84,11 +84,19 @@ def _settings(context: click.Context, param: click.Parameter, given: Sequence[st
 # The data
 
 
+def _one_file(_: Any, __: Any, given: tuple[str, ...]) -> str | None:
+    if len(given) > 1:
+        raise click.UsageError(f"--references is given twice ({', '.join(given)}); a run is scored against one file")
+    return given[0] if given else None
+
+
 def references(required: bool = True, note: str = "") -> Callable[[Any], Any]:
     """References, which some verbs can do without."""
     return option(
         "-r",
         "--references",
+        multiple=True,
+        callback=_one_file,
         required=required,
         metavar="FILE",
         section="Data",
@@ -213,10 +221,10 @@ engines = together(
 
 
 def form(*choices: str, default: str = "text", text: str = "Format of the output.") -> Callable[[Any], Any]:
-    """-f/--format, of a verb that has these."""
-    return option(
-        "-f", "--format", "form", type=OneOf(choices or FORMATS), default=default, section="Output", help=text
-    )
+    """-f/--format, of a verb that has these; by default those of tables of means."""
+    if not choices:
+        choices, text = FORMATS, "Format of the output; json and csv have fractions (not percent), and all digits."
+    return option("-f", "--format", "form", type=OneOf(choices), default=default, section="Output", help=text)
 
 
 def out(text: str, **settings: Any) -> Callable[[Any], Any]:
@@ -224,9 +232,16 @@ def out(text: str, **settings: Any) -> Callable[[Any], Any]:
     return option("-o", "--out", type=FILE, metavar="PATH", section="Output", help=text, **settings)
 
 
+def _page(_: Any, __: Any, given: Path | None) -> Path | None:
+    if given is not None and given.suffix.lower() not in (".html", ".htm"):
+        raise click.UsageError(f"--html must end in .html, not {given.name!r}; `wayscore figures` draws .pdf and .png")
+    return given
+
+
 html = option(
     "--html",
     type=FILE,
+    callback=_page,
     metavar="FILE",
     section="Output",
     help="Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",

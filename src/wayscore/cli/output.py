@@ -13,8 +13,10 @@ from typing import Protocol
 
 import click
 
-PLAIN = str.maketrans({"─": "-", "↑": "^", "↓": "v", "…": "~", "–": "-", "−": "-", "“": '"', "”": '"', "’": "'"})
-"""What is printed where a terminal has only ASCII."""
+PLAIN = str.maketrans(
+    {"─": "-", "↑": "^", "↓": "v", "±": "+-", "…": "~", "–": "-", "−": "-", "“": '"', "”": '"', "’": "'"}
+)
+"""What is printed where a terminal has only ASCII; what else it cannot print becomes a question mark."""
 FOR_PROGRAMS = ("json", "csv")
 """Forms that nobody reads, so that warnings are printed on standard error too; the others have them below the table."""
 PATIENCE = 0.5
@@ -35,7 +37,9 @@ def show(render: Callable[[int, bool], str]) -> None:
     color = has_color()
     text = render(shutil.get_terminal_size(fallback=(WIDTH, 24)).columns, color)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    click.echo(text if encoding.lower().startswith("utf") else text.translate(PLAIN), nl=False, color=color)
+    if not encoding.lower().startswith("utf"):
+        text = text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
+    click.echo(text, nl=False, color=color)
 
 
 def has_color() -> bool:

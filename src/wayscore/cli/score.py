@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
 from wayscore.cli.inputs import by_agent, file_name, load, named_runs, stem, with_name
-from wayscore.cli.options import FILE, FORMATS, OneOf
+from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import FOR_PROGRAMS, Progress, progress, show, warn
 from wayscore.cli.verb import argument, option, verb
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @options.evaluation
 @option("--split-by", type=OneOf(["scan", "length", "path"]), section="Output", help="Also print the means of groups.")
 @option("--sort", metavar="METRIC", section="Output", help="Sort runs by this metric, the best first.")
-@options.form(*FORMATS)
+@options.form()
 @option(
     "--save", type=FILE, metavar="DIR", section="Output", help="Save each result as DIR/NAME.parquet, for `compare`."
 )
@@ -58,11 +58,14 @@ def score(
 
     No simulator is needed. Runs of any size are scored in little memory, on as many processes as you like.
     """
+    from wayscore.errors import OutputError
     from wayscore.report import render
 
     with progress() as tell:
         results = score_agents(runs, progress=tell, **settings)
     if save is not None:
+        if save.is_file():
+            raise OutputError(f"{save}: is a file; --save takes a folder")
         save.mkdir(parents=True, exist_ok=True)
         for result in results:
             result.save(save / f"{file_name(result.name)}.parquet")

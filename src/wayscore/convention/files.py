@@ -35,6 +35,8 @@ def read_convention(path: Path, find: Callable[[str], Convention]) -> Convention
         if not isinstance(base, str):
             raise FormatError(f"{path}: base must be the name of a convention, got {shortened(base)}")
         start = find(base)
+    except FileNotFoundError:
+        raise FormatError(f"{path}: no such file; a convention of your own is a .toml file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise FormatError(f"{path}: cannot be read: {first_line(error)}") from None
     except tomllib.TOMLDecodeError as error:

@@ -25,7 +25,10 @@ UNKNOWN = -1
 START_TOLERANCE = 0.5
 """How far apart two starts given as coordinates may be, metres: simulators round, and some VLN-CE logs begin after the
 first step of 0.25 m (of 420 walks of a real run, 402 begin at the start and 18 one step later)."""
-POINTS = "its path holds points, but scenes know nodes by their labels"
+POINTS = (
+    "its path holds points, but scenes know nodes by their labels; give references whose paths are points, or write "
+    "the agent's nodes"
+)
 
 
 class NoReferencesError(OptionError, FormatError):

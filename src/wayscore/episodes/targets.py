@@ -155,7 +155,10 @@ def make_targets(
         if by_scene and scene not in measured:
             name = next(reference.episode for reference in listed if reference.scene == scene)
             hint = did_you_mean(scene, measured)
-            raise PathError(f"{references.name}, episode {name}: there is no graph of scene {scene!r}{hint}")
+            raise PathError(
+                f"{references.name}, episode {name}: there is no graph of scene {scene!r}{hint or ';'} give graphs "
+                "that have it with <<graphs=FOLDER>>"
+            )
     number_of = {scene: number for number, scene in enumerate(scenes)}
     numbers = np.array([number_of[one.scene] if by_scene else 0 for one in listed], dtype=np.int32)
     order = np.argsort(numbers, kind="stable").astype(np.int64)

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention.presets import find_convention
-from wayscore.errors import OptionError, did_you_mean
+from wayscore.errors import OptionError, did_you_mean, in_python
 from wayscore.evaluation.agents import LEVEL, pool, resample_agents
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.inputs import find_distances, find_references
 from wayscore.evaluation.result import Result, names_apart, signature_differences
 from wayscore.evaluation.shared import per_episode, share_episodes
-from wayscore.evaluation.table import Floats
+from wayscore.evaluation.table import EpisodeTable, Floats
 from wayscore.evaluation.warnings import unlike_paths
 from wayscore.metrics import Metric
 from wayscore.statistics.bootstrap import Interval, interval, paired_bootstrap_table, tail
 from wayscore.statistics.tests import effect_size, holm, probability_of_superiority, randomization_test, win_tie_loss
+from wayscore.statistics.values import equal
 
 FIRST_METRIC = "nDTW"
 """The metric that ranks the episodes which differ most, unless metrics are named."""
@@ -148,7 +149,7 @@ class Comparison:
                     for kind, found in (("better", self.better), ("worse", self.worse))
                 },
             },
-            "warnings": list(self.warnings),
+            "warnings": [in_python(warning) for warning in self.warnings],
         }
 
     def __repr__(self) -> str:
@@ -304,7 +305,7 @@ def _over_runs(
     one: Result, base: Result, symbols: Sequence[str]
 ) -> tuple[dict[str, Interval], dict[str, float | None]]:
     """Return differences of agents with several runs, and their p-values, from resampling runs and clusters."""
-    (means, drawn), (base_means, base_drawn) = resample_agents([one, base], symbols)
+    (means, drawn), (base_means, base_drawn) = resample_agents(_defined_in_both(one, base, symbols), symbols)
     intervals: dict[str, Interval] = {}
     ps: dict[str, float | None] = {}
     for number, symbol in enumerate(symbols):
@@ -317,6 +318,18 @@ def _over_runs(
         intervals[symbol] = interval(a - b, differences, LEVEL)
         ps[symbol] = tail(np.array([a - b]), differences)
     return intervals, ps
+
+
+def _defined_in_both(one: Result, base: Result, symbols: Sequence[str]) -> list[Result]:
+    """Return both with values undefined wherever a run of either has none: means over other episodes do not compare."""
+    a, b = per_episode(one), per_episode(base)
+    defined = {symbol: np.isfinite(a[symbol]) & np.isfinite(b[symbol]) for symbol in symbols}
+    found = []
+    for result in (one, base):
+        table = result._rows()
+        columns = {s: np.where(np.tile(defined[s], result.runs), table[s], np.inf) for s in symbols}
+        found.append(replace(result, table=EpisodeTable(table.facts, columns)))
+    return found
 
 
 def _examples(one: Result, base: Result, metric: Metric, top: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
@@ -334,6 +347,7 @@ def rank_examples(
     undefined = -np.inf if metric.direction else np.inf
     better, worse = (np.where(np.isfinite(values), sign * values, undefined) for values in (x, y))
     gain = np.subtract(better, worse, out=np.zeros(len(x)), where=better != worse)
+    gain[equal(better, worse)] = 0.0
 
     def take(order: Any, wanted: Any) -> tuple[Example, ...]:
         rows = [int(row) for row in order if wanted[row]][:top]

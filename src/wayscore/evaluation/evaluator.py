@@ -140,7 +140,7 @@ def evaluate(
         raise OptionError("<<resume>> goes on with the file that <<episodes=FILE>> names; give that too")
     if isinstance(run, Result):
         return run
-    if is_saved_result(run):
+    if is_saved_result(run) or (references is None and is_score_file(run)):
         return _loaded(run, name, metrics)
     try:
         given = find_run(run, run_format, lambda what: tell(what, 0, 0))

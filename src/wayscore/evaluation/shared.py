@@ -99,12 +99,13 @@ def _restricted(result: Result, rows: NDArray[np.int64], metrics: tuple[Metric, 
     cut = replace(
         result, metrics=metrics, settings=settings, episodes_scored=len(rows), table=kept, tally=None, known=None
     )
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault(label, len(numbers)) for label in cut.cluster_labels()]
+    cut = replace(cut, bootstrap={**result.bootstrap, "clusters": len(numbers)})
     if result.runs > 1:
         from wayscore.evaluation.agents import summarize
 
         return summarize(cut)
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault(label, len(numbers)) for label in cut.cluster_labels()]
     tally = Tally(symbols)
     tally.add(np.array([kept[symbol] for symbol in symbols]), join_clusters(np.array(codes, dtype=np.int64)))
-    return replace(cut, tally=tally, bootstrap={**result.bootstrap, "clusters": len(numbers)})
+    return replace(cut, tally=tally)

@@ -155,6 +155,13 @@ def validate(
     if faults:
         summaries["damaged"] = f"{len(faults):,} record{'' if len(faults) == 1 else 's'} cannot be read"
     totals = ({"damaged": len(faults)} if faults else {}) | {kind: problems.counts[kind] for kind in kinds}
+    unknown = problems.counts.get("unknown", 0)
+    if answers and unknown > answers / 2:
+        summaries["unknown"] = (
+            f"no answer is to an episode of {known.name}: wrong split?"
+            if unknown == answers
+            else f"{unknown:,} of the {answers:,} answers are to episodes that {known.name} does not have: wrong split?"
+        )
     warnings = [*seen.warnings(convention, WARPED), *other_split(given.name, known.name)]
     return Findings(given.name, known.name, answers, len(targets), totals, summaries, listed, warnings)
 

@@ -80,7 +80,8 @@ class Seen:
                 which = slice(None) if batch is queries or pairs is None else pairs
                 setattr(self, length, getattr(self, length) + _whole(lengths[which]))
                 setattr(self, count, getattr(self, count) + int(moves[which].sum()))
-        return np.unique(np.searchsorted(queries.offsets, np.flatnonzero(stays), side="right") - 1)
+        rows = np.searchsorted(queries.offsets, np.flatnonzero(stays), side="right") - 1
+        return rows[np.diff(rows, prepend=-1) > 0]
 
     def add_scores(self, kept: NDArray[np.float64], repeating: Offsets, dropped: NDArray[np.float64]) -> None:
         """Add nDTW of all queries, and of those that repeat a node also without the repeats."""

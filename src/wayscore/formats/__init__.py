@@ -37,8 +37,8 @@ def load_references(
         format: how it is written (`r2r`, `r4r`, `rxr`, `ndh`, `reverie`, `vlnce`, `street`, `table`, or a
             plug-in's name); without it, the file's beginning tells.
         member: the member of a tar to read, instead of `::name`.
-        **options: what the format offers: `language` of rxr, `path_type` of ndh, `objects` of reverie, `dense`
-            of vlnce.
+        **options: what the format offers: `language` of rxr and vlnce, `path_type` of ndh, `objects` of reverie,
+            `dense` and `names` of vlnce, `up_axis` of table.
 
     Raises:
         FormatError: the file is missing, damaged, too large, or of another kind.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError
-from wayscore.formats.columns import is_text, labels_of
+from wayscore.formats.columns import Columns, is_text, labels_of
 from wayscore.formats.faults import EMPTY_PATH, Fault, not_finite
 from wayscore.formats.files import Source
 from wayscore.formats.storage import parquet_table
@@ -124,11 +124,11 @@ def _absent(column: Any, field: str) -> Iterable[tuple[int, Fault]]:
         yield number, Fault(f"the field {field!r} is missing", expected=EXPECTED)
 
 
-def reference_columns(source: Source, names: Sequence[str]) -> dict[str, list[Any]]:
+def reference_columns(source: Source, names: Sequence[str]) -> Columns:
     """Read those of `names` that a Parquet file has: paths as lists of labels or arrays of points."""
     table = parquet_table(source)
     labels = labels_of(table.schema, source)
-    columns = {name: table.column(name).to_pylist() for name in names if name in table.column_names}
+    columns = Columns({name: table.column(name).to_pylist() for name in names if name in table.column_names})
     for name in ("start_distance", "heading"):  # a missing number is NaN in many writers
         if name in columns:
             columns[name] = [None if cell != cell else cell for cell in columns[name]]

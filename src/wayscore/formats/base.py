@@ -19,6 +19,7 @@ from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.beginning import Beginning, look
 from wayscore.formats.faults import EMPTY_PATH, Fault
 from wayscore.formats.files import Source
+from wayscore.formats.refusal import looks_like, refusal
 
 ENTRY_POINTS = "wayscore.formats"
 Kind: TypeAlias = Literal["references", "run"]
@@ -68,7 +69,7 @@ def choose(source: Source, kind: Kind, name: str | None, known: Mapping[str, For
         for candidate in find():
             if kind in candidate.sniff(beginning):
                 return candidate
-    raise FormatError(f"{source}: {_refusal(beginning, kind, known)}")
+    raise FormatError(f"{source}: {refusal(source.content, beginning, kind, known)}")
 
 
 def read_with(
@@ -80,23 +81,16 @@ def read_with(
     for option in options:
         if option not in takes:
             what = f"{form.title} references" if kind == "references" else f"runs in the {form.title} format"
-            raise OptionError(f"{what} have no option {option!r}; they have {', '.join(takes) or 'none'}")
+            others = f"they have {', '.join(takes)}" if takes else "they have none, so leave it out"
+            raise OptionError(f"{what} have no option {option!r}; {others}")
     try:
         return reader(source, **options)
     except FormatError as error:
         beginning = look(source.content)
-        likely, _ = looks_like(beginning, known)
+        likely, *_ = looks_like(beginning, known)
         if likely and kind not in form.sniff(beginning):
-            raise FormatError(f"{error}; the file looks like {likely}") from None
+            raise FormatError(f"{error.args[0]}; the file looks like {likely}") from None
         raise
-
-
-def looks_like(beginning: Beginning, known: Mapping[str, Format]) -> tuple[str, Kind | None]:
-    """Say what a file looks like ("R2R references") and what it can be read as; empty where nothing is known."""
-    for form in known.values():
-        for kind in form.sniff(beginning):
-            return (f"{form.title} references" if kind == "references" else f"a run in the {form.title} format"), kind
-    return next((what for what, test in _OTHERS.items() if test(beginning)), ""), None
 
 
 def make_references(source: Source, form: Format, episodes: Iterable[Reference]) -> References:
@@ -128,31 +122,6 @@ def make_batch(source: Source, queries: Iterable[Query]) -> EpisodeBatch:
         else:
             source.refuse(Fault(EMPTY_PATH, episode=query.episode))
     return EpisodeBatch.from_queries(answers, where=lambda row: f"{source}, episode {answers[row].episode!r}")
-
-
-_OTHERS: dict[str, Callable[[Beginning], bool]] = {
-    "VLN-CE ground truth walks (load_references takes them as dense=)": lambda b: "locations" in b.inner,
-    "scores of single episodes, which hold no paths": lambda b: not b.inner.isdisjoint(("spl", "success", "nav_error")),
-    "a table of scores, which holds no paths": lambda b: b.has_any("nDTW", "spl", "success_rate", "success"),
-    "a connectivity graph (load_graphs reads those)": lambda b: b.has("image_id", "unobstructed"),
-}
-
-
-def _refusal(beginning: Beginning, kind: Kind, known: Mapping[str, Format]) -> str:
-    wanted = "references" if kind == "references" else "a run"
-    if beginning.layout == "empty":
-        return f"is empty; expected {wanted}"
-    likely, other = looks_like(beginning, known)
-    if likely:
-        hints = {"references": "; give it to load_references or --references", "run": "; give it to load_run", None: ""}
-        return f"looks like {likely}, not {wanted}{hints[other]}"
-    if beginning.cut:
-        return "ends in the middle of its first record; copy or write it again in full"
-    return (
-        f"is {beginning}, which no known format of {'references' if kind == 'references' else 'runs'} begins with; "
-        f"if it is one of {', '.join(known)}, say which with "
-        + ("format=" if kind == "references" else "<<run_format=NAME>>")
-    )
 
 
 def _installed() -> dict[str, Format]:

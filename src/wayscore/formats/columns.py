@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 
 from wayscore.errors import FormatError, first_line
-from wayscore.formats.beginning import PARQUET_MAGIC
+from wayscore.formats.beginning import PARQUET_MAGIC, header
 from wayscore.formats.faults import FAULTS, Fault
 from wayscore.formats.files import Source
+from wayscore.formats.names import own_names
+from wayscore.formats.trajectories import Loose, flatten
 
 Places: TypeAlias = list[str | int | list[float]]
 Points: TypeAlias = list[list[float]]
-Columns: TypeAlias = dict[str, list[Any]]
 REFUSED: Any = object()
 """Stands for a cell that was refused; its row is left out."""
 LABELS = b"wayscore.labels"
@@ -27,6 +29,18 @@ OPTIONS = b"wayscore.options"
 UP_AXIS = b"wayscore.up_axis"
 """Where it says which coordinate of its points points up."""
 NOTES = (FORMAT, OPTIONS, UP_AXIS)
+
+
+class Columns(dict[str, list[Any]]):
+    """Columns by wayscore's names.
+
+    Attributes:
+        own: what the file calls them, where that is something else.
+    """
+
+    def __init__(self, columns: Mapping[str, list[Any]], own: Mapping[str, str] | None = None) -> None:
+        super().__init__(columns)
+        self.own = own or {}
 
 
 def labels_of(schema: Any, file: object = "this table") -> dict[str, list[Any]] | None:
@@ -59,29 +73,32 @@ def notes_of(source: Source) -> dict[bytes, str]:
 
 
 def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
-    """Read those of `names` that a CSV file with a header has; empty cells become None."""
+    """Read those of `names` that a CSV file with a header has, by any of their names; empty cells become None."""
     import pyarrow as pa
     from pyarrow import csv
 
     content = source.content
+    delimiter, titles = header(content)
+    own = {name: title for name, title in own_names(titles).items() if name in names}
+    own |= {name: name for name in names if name in titles and name not in own}
     try:
         table = csv.read_csv(
             pa.BufferReader(content),
             read_options=csv.ReadOptions(block_size=min(len(content) + 1, 2**31 - 1)),
-            parse_options=csv.ParseOptions(newlines_in_values=True),
+            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(
-                include_columns=list(names),
+                include_columns=list(own.values()),
                 include_missing_columns=True,
-                column_types=dict.fromkeys(names, pa.string()),
+                column_types=dict.fromkeys(own.values(), pa.string()),
             ),
         )
     except pa.ArrowException as error:
         raise FormatError(
             f"{source}: is not a table ({first_line(error)}); write a header and one row a line"
         ) from None
-    header = content.split(b"\n", 1)[0].decode(errors="replace").strip().split(",")
-    present = [name for name in names if name in {column.strip('"') for column in header}]
-    columns: Columns = {name: [cell or None for cell in table.column(name).to_pylist()] for name in present}
+    columns = Columns({name: [cell or None for cell in table.column(own[name]).to_pylist()] for name in own}, own)
+    if own.get("scene") == "scene_id":  # mp3d/17DRP5sb8fy/17DRP5sb8fy.glb
+        columns["scene"] = [None if cell is None else PurePosixPath(cell).stem for cell in columns["scene"]]
     for name, reader in READERS.items():
         for row, cell in enumerate(columns.get(name, ())):
             if cell is not None:
@@ -97,7 +114,7 @@ def refuse_cell(source: Source, columns: Columns, name: str, row: int, what: str
     """Refuse a cell; where the source collects its faults, `REFUSED` stands in its place."""
     episode = columns["episode"][row] if "episode" in columns else None
     named = str(episode) if isinstance(episode, str | int) else None
-    source.refuse(Fault(what, f"row {row}", named, f"column {name!r}", expected))
+    source.refuse(Fault(what, f"row {row}", named, f"column {columns.own.get(name, name)!r}", expected))
     columns[name][row] = REFUSED
 
 
@@ -116,7 +133,17 @@ HINTS = {
 
 
 def _cell_path(cell: str) -> Any:
-    return msgspec.json.decode(cell, type=Places) if cell.lstrip().startswith("[") else cell.split()
+    """Read labels or points: JSON, or a list as Python prints it; steps of R2R's results have angles too."""
+    if not cell.lstrip().startswith("["):
+        return cell.split()
+    text = cell if '"' in cell else cell.replace("'", '"').replace("(", "[").replace(")", "]")
+    try:
+        return msgspec.json.decode(text, type=Places)
+    except msgspec.ValidationError as error:
+        try:
+            return flatten(msgspec.json.decode(text, type=Loose))
+        except msgspec.ValidationError:
+            raise error from None
 
 
 def _cell_goals(cell: str) -> Any:

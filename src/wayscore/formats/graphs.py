@@ -9,7 +9,7 @@ from typing import Any
 from wayscore.convention.presets import find_convention
 from wayscore.distances.graphs import load_graphs
 from wayscore.episodes.references import References
-from wayscore.errors import OptionError
+from wayscore.errors import FormatError, OptionError
 from wayscore.formats.street import SCENE, STREET_FORMAT, find_street_graph
 
 
@@ -28,4 +28,10 @@ def distances_for(references: References, graphs: str | os.PathLike[str] | None,
         )
     if references.format == STREET_FORMAT.name:
         return {SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")}
-    return load_graphs(Path(graphs))
+    try:
+        return load_graphs(Path(graphs))
+    except FormatError as error:
+        what = str(error.args[0]).partition("; expected")[0]
+        raise FormatError(
+            f"{what}; give the folder or tar of the dataset's connectivity files with <<graphs=FOLDER>>"
+        ) from None

@@ -5,8 +5,9 @@ An episode is named by its `instruction_id`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
@@ -23,6 +24,7 @@ EXPECTED = (
     'RxR guide annotations: {"instruction_id": ..., "path_id": ..., "scan": ..., "path": [viewpoint, ...], '
     '"instruction": ..., "language": ...} a line'
 )
+T = TypeVar("T")
 
 
 class Guide(msgspec.Struct, gc=False):
@@ -44,14 +46,15 @@ class RxR:
     title: str = "RxR"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise guide annotations by their scan, and runs (followers too) by its absence."""
+        """Recognise guide annotations by their scan, and runs (followers too) by its absence; points are VLN-CE's."""
         if not beginning.json:
             return ()
         if beginning.has("instruction_id", "path", "scan"):
             return REFERENCES
         if beginning.has("instr_id", "path") and not beginning.has("trajectory"):
             return RUN
-        return RUN if beginning.has("instruction_id") and beginning.has_any("path", "trajectory") else ()
+        walked = beginning.has("instruction_id") and beginning.has_any("path", "trajectory")
+        return RUN if walked and beginning.value("path", "trajectory") != "point" else ()
 
     def references(self, source: Source, *, language: str | None = None) -> References:
         """Read guide annotations.
@@ -62,10 +65,7 @@ class RxR:
         """
         records = decode_records(source, Guide, names=("instruction_id",), expected=EXPECTED)
         if language is not None:
-            tags = sorted({record.language for record in records})
-            records = [record for record in records if f"{record.language}-".startswith(f"{language}-")]
-            if not records:
-                raise OptionError(f"{source}: has no instructions in language {language!r}; it has {', '.join(tags)}")
+            records = in_language(source, records, language, lambda record: record.language)
         return make_references(
             source,
             self,
@@ -84,6 +84,15 @@ class RxR:
     def run(self, source: Source) -> EpisodeBatch:
         """Read a run: `instruction_id` or `instr_id`, and `path` or `trajectory`."""
         return read_trajectories(source, self.title, ids=("instruction_id", "instr_id"), walks=("path", "trajectory"))
+
+
+def in_language(source: Source, records: Sequence[T], language: str, tag: Callable[[T], str]) -> list[T]:
+    """Return the records whose tag is this language, or begins with it: `en` keeps `en-US` and `en-IN`."""
+    kept = [record for record in records if f"{tag(record)}-".startswith(f"{language}-")]
+    if not kept:
+        tags = ", ".join(sorted({tag(record) for record in records} - {""}))
+        raise OptionError(f"{source}: has no instructions in language {language!r}; it has {tags or 'no languages'}")
+    return kept
 
 
 RXR_FORMAT = RxR()

@@ -18,7 +18,7 @@ from wayscore.errors import FormatError, MissingPackageError, OutputError, first
 if TYPE_CHECKING:
     from wayscore.formats.files import Source
 
-TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv")
+TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv", ".csv.gz")
 """Endings of the files in a folder that are answers of a run."""
 HIDDEN = ("_", ".")
 """Names that begin so are notes of the programs that wrote a folder."""
@@ -70,7 +70,7 @@ def find_files(address: str) -> list[str]:
     if glob.has_magic(address) and not os.path.exists(address):
         found = _matching(address)
         if not found:
-            raise FormatError(f"{address}: matches no file")
+            raise FormatError(f"{address}: matches no file; check the folder and the pattern")
         return found
     if is_remote(address):
         inside = _remote_files(address)
@@ -80,7 +80,9 @@ def find_files(address: str) -> list[str]:
         return [address]
     if found := sorted(filter(_is_table, inside)):
         return found
-    raise FormatError(f"{address}: this folder holds none of {', '.join(TABLES)}")
+    raise FormatError(
+        f"{address}: this folder holds none of {', '.join(TABLES)}; name the folder of a run, or its file"
+    )
 
 
 def _remote_files(address: str) -> list[str]:
@@ -219,7 +221,7 @@ def replacing(address: str) -> Iterator[IO[bytes]]:
         _discard(system, unfinished)
         if isinstance(error, OutputError):
             raise
-        raise OutputError(f"{address}: cannot be written: {_words(error)}") from None
+        raise OutputError(f"{address}: cannot be written: {_words(error)}; choose another place") from None
     except BaseException:
         _discard(system, unfinished)
         raise
@@ -232,7 +234,7 @@ def move(source: str, target: str) -> None:
     try:
         system.move(path, system_of(target)[1])
     except OSError as error:
-        raise OutputError(f"{target}: cannot be written: {_words(error)}") from None
+        raise OutputError(f"{target}: cannot be written: {_words(error)}; choose another place") from None
 
 
 def remove(address: str) -> None:
@@ -303,4 +305,4 @@ def writing_parquet(address: str, schema: Any) -> Iterator[ParquetOut]:
         with replacing(address) as stream, pq.ParquetWriter(stream, schema, compression="lz4", **options) as writer:
             yield ParquetOut(writer, schema)
     except pa.ArrowException as error:
-        raise OutputError(f"{address}: cannot be written: {error}") from None
+        raise OutputError(f"{address}: cannot be written: {first_line(error)}; choose another place") from None

@@ -4,8 +4,9 @@ Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `in
 `heading`, `dense`, `facts`. Columns of a run: `episode` and `path` (or `query`), optionally `stopped`, `goal_distances`
 (one per step; null where the goal is unreachable), `headings` and `recorded`; rows that carry their own `scene` and
 `reference` need no episode. `facts` and `recorded` are objects with whatever else an evaluator takes. A path is a list
-of labels (text or integers) or of points; in CSV it is written as JSON, or as labels separated by spaces. Parquet files
-that `wayscore convert` wrote hold codes for labels, and say which format they came from.
+of labels (text or integers) or of points; in CSV it is written as JSON, or as labels separated by spaces, and columns
+may have the names that others give them (`names.NAMES`). A run may also be one JSON object `{episode: [label, ...]}`.
+Parquet files that `wayscore convert` wrote hold codes for labels, and say which format they came from.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import msgspec
 import numpy as np
 
 from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Reference, References
+from wayscore.episodes.references import Query, Reference, References
 from wayscore.errors import FormatError, OptionError, shortened
-from wayscore.formats.arrow import EXPECTED as EXPECTED_RUN, as_distances, from_arrow, reference_columns
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
+from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, as_distances, from_arrow, reference_columns
+from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
 from wayscore.formats.beginning import Beginning, look
 from wayscore.formats.columns import (
     FORMAT,
@@ -35,13 +36,15 @@ from wayscore.formats.columns import (
     read_csv,
     refuse_cell,
 )
-from wayscore.formats.decoding import decode_each, place
+from wayscore.formats.decoding import decode_each, decode_mapping, place
 from wayscore.formats.faults import EMPTY_PATH, Fault, in_words
 from wayscore.formats.files import Source
+from wayscore.formats.names import NAMES, own_names
 from wayscore.formats.storage import parquet_table
-from wayscore.formats.trajectories import Name
+from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectories
 
 EXPECTED = 'a table of episodes: {"episode": ..., "scene": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
+EXPECTED_MAPPING = "paths by episode: {episode: [label, ...], ...}"
 
 
 class ReferenceRow(msgspec.Struct, kw_only=True, gc=False):
@@ -81,11 +84,12 @@ class Table:
     title: str = "table"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise the columns `episode` and `path`; with a `scene`, rows can be references too."""
-        if beginning.has("episode", "path"):
-            return (*REFERENCES, *RUN) if beginning.has("scene") else RUN
+        """Recognise the columns `episode` and `path` by any of their names; with a `scene`, rows can be references."""
+        columns = own_names(beginning.keys) if beginning.layout == "csv" else {name: name for name in beginning.keys}
+        if "episode" in columns and "path" in columns:
+            return (*REFERENCES, *RUN) if "scene" in columns else RUN
         named = beginning.has_any("path", "query") and beginning.has_any("episode", "reference")
-        return RUN if named else ()
+        return RUN if named or _is_mapping(beginning) or _is_listed(beginning) else ()
 
     def references(self, source: Source, *, up_axis: str | int | None = None) -> References:
         """Read references; `up_axis` says which coordinate of points points up: x, y or z."""
@@ -119,8 +123,13 @@ class Table:
 
     def run(self, source: Source) -> EpisodeBatch:
         """Read the answers of a run."""
-        if look(source.content).layout == "parquet":
+        beginning = look(source.content)
+        if beginning.layout == "parquet":
             return from_arrow(parquet_table(source), source)
+        if _is_mapping(beginning):
+            return make_batch(source, _mapped(source))
+        if _is_listed(beginning):
+            return read_trajectories(source, self.title, ids=NAMES["episode"], walks=NAMES["path"])
         found = list(_rows(source, AnswerRow, EXPECTED_RUN))
         carried = any(row.reference is not None for _, row in found)
         named = not carried or any(row.episode is not None for _, row in found)
@@ -143,6 +152,27 @@ class Table:
             _recorded(rows),
             where=lambda number: f"{source}, {place(kept[number][0], source)}",
         )
+
+
+def _is_mapping(beginning: Beginning) -> bool:
+    """Say whether a file begins like one JSON object of labels by episode."""
+    labels = beginning.opens in ("{[", "{[[") and "text" in beginning.values.values()
+    return beginning.layout == "object" and labels and not (own_names(beginning.keys) or beginning.has_any(*COLUMNS))
+
+
+def _is_listed(beginning: Beginning) -> bool:
+    """Say whether a file begins like JSON records with other names for `episode` or `path`, and no references."""
+    names = own_names(beginning.keys)
+    others = beginning.has_any("scan", "instruction", "instructions", "reference") or beginning.has("episode", "path")
+    return beginning.json and "episode" in names and "path" in names and not others
+
+
+def _mapped(source: Source) -> Iterator[Query]:
+    for name, steps in decode_mapping(source, Loose, expected=EXPECTED_MAPPING):
+        try:
+            yield Query(name, flatten(steps))
+        except ValueError as error:
+            source.refuse(Fault(str(error), episode=name))
 
 
 def _recorded(rows: Sequence[AnswerRow]) -> dict[str, list[Any]]:

@@ -1,42 +1,49 @@
-"""VLN-CE: continuous walks in Habitat's frame (x, y up, z; metres). Episodes are named by `episode_id`."""
+"""VLN-CE: continuous walks in Habitat's frame (x, y up, z; metres).
+
+Episodes are named by `episode_id`, those of RxR-Habitat by `instruction_id`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Query, Reference, References
-from wayscore.errors import FormatError
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
-from wayscore.formats.beginning import Beginning
+from wayscore.episodes.references import Reference, References
+from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
+from wayscore.formats.beginning import LIST, Beginning
 from wayscore.formats.decoding import decode_mapping, decode_object
 from wayscore.formats.files import Source, read
-from wayscore.formats.trajectories import Name, read_trajectories
+from wayscore.formats.positions import IDS, Point, is_run, read_positions
+from wayscore.formats.rxr import in_language
+from wayscore.formats.trajectories import Name
 
 EXPECTED = (
     'VLN-CE episodes: {"episodes": [{"episode_id": ..., "scene_id": ..., "start_position": [x, y, z], '
     '"reference_path": [[x, y, z], ...]}, ...]}'
 )
 EXPECTED_DENSE = 'VLN-CE ground truth: {episode_id: {"locations": [[x, y, z], ...]}}'
-EXPECTED_RUN = (
-    'a VLN-CE run: {episode_id: [{"position": [x, y, z], "stop": ...}, ...]} or {episode_id: [[x, y, z], ...]}'
-)
-Point: TypeAlias = tuple[float, float, float]
+EPISODE = "start_position"
+"""The field of an episode that no record of a run has."""
+SCORES = ("success", "spl", "ne", "distance_to_goal")
+"""Fields of records that hold scores and no paths."""
 UP_AXIS = 1
 """Habitat's frame: the second coordinate points up."""
 
 
 class Words(msgspec.Struct, gc=False):
-    """An instruction."""
+    """An instruction; those of RxR have a name and a language."""
 
     instruction_text: str = ""
+    instruction_id: Name | None = None
+    language: str | None = None
 
 
 class Info(msgspec.Struct, gc=False):
@@ -69,15 +76,6 @@ class Walk(msgspec.Struct, gc=False):
     locations: list[Point]
 
 
-class Pose(msgspec.Struct, gc=False):
-    """One step of a run."""
-
-    position: Point
-    stop: bool | None = None
-    goal_distance: float | Literal["inf"] | None = None
-    heading: float | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class VLNCE:
     """VLN-CE episodes with their ground truth walks, and runs of positions."""
@@ -86,42 +84,68 @@ class VLNCE:
     title: str = "VLN-CE"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise episodes by their first field, and runs by lists of points or positions."""
-        if beginning.has("episode_id") and beginning.has_any("path", "trajectory") and not beginning.has("scene_id"):
-            return RUN
-        if beginning.layout not in ("object", "lines") or beginning.has("path"):
-            return ()
-        if beginning.has_any("episodes", "instruction_vocab"):
-            return REFERENCES
-        walks = beginning.opens.startswith("{[{") and "position" in beginning.inner
-        return RUN if walks or beginning.opens == "{[[" else ()
+        """Recognise episodes by the field that lists them, and runs by lists of points or positions."""
+        if EPISODE not in beginning.listed:
+            if is_run(beginning):
+                return RUN
+            if not beginning.listed.isdisjoint(SCORES):
+                return ()
+        one = beginning.layout in ("object", "lines") and not beginning.has("path")
+        return REFERENCES if one and beginning.has_any(LIST, "instruction_vocab") else ()
 
-    def references(self, source: Source, *, dense: str | os.PathLike[str] | bool = True) -> References:
+    def references(
+        self,
+        source: Source,
+        *,
+        dense: str | os.PathLike[str] | bool = True,
+        language: str | None = None,
+        names: str | None = None,
+    ) -> References:
         """Read episodes.
 
         Args:
             source: the file.
             dense: the file of ground truth walks; True takes `<name>_gt.json` or `<name>_gt.json.gz` beside the
                 episodes where there is one, False none.
+            language: keep the instructions in one language: a tag as the file has it (`en-US`) or its first part.
+            names: what names an episode: `episode_id` or `instruction_id`; by default the latter where every
+                instruction has one (RxR), since that is what its runs are named by.
         """
-        content = decode_object(source, Episodes, names=("episode_id",), expected=EXPECTED, items="episodes")
+        content = decode_object(source, Episodes, names=("episode_id",), expected=EXPECTED, items=LIST)
+        episodes = content.episodes
+        if language is not None:
+            episodes = in_language(source, episodes, language, lambda one: _words(one).language or "")
+        names = _names(source, episodes, names)
         walks = _walks(source, dense)
-        made = make_references(source, self, (_reference(source, episode, walks) for episode in content.episodes))
+        made = make_references(source, self, (_reference(source, episode, names, walks) for episode in episodes))
         return replace(made, up_axis=UP_AXIS)
 
     def run(self, source: Source) -> EpisodeBatch:
-        """Read a run: positions by episode, or records with `episode_id` or `instruction_id` and `path`."""
-        if source.content.lstrip()[:1] == b"[":
-            return read_trajectories(
-                source, self.title, ids=("episode_id", "instruction_id"), walks=("path", "trajectory")
-            )
-        pairs = decode_mapping(source, list[Pose | Point], expected=EXPECTED_RUN)
-        return make_batch(source, (_query(name, steps) for name, steps in pairs))
+        """Read a run of positions."""
+        return read_positions(source)
 
 
-def _reference(source: Source, episode: Episode, walks: Mapping[str, Any]) -> Reference:
+def _names(source: Source, episodes: Sequence[Episode], names: str | None) -> str:
+    """Return which field names an episode."""
+    if names not in (None, *IDS):
+        raise OptionError(f"names must be {' or '.join(IDS)}, got {names!r}{did_you_mean(names, IDS)}")
+    unnamed = next((one for one in episodes if _words(one).instruction_id is None), None)
+    if names == "instruction_id" and unnamed is not None:
+        raise FormatError(
+            f"{source}, episode '{unnamed.episode_id}': its instruction has no 'instruction_id', by which episodes are "
+            "to be named; leave names=instruction_id out"
+        )
+    return names or ("instruction_id" if unnamed is None else "episode_id")
+
+
+def _words(episode: Episode) -> Words:
+    return episode.instruction or Words()
+
+
+def _reference(source: Source, episode: Episode, names: str, walks: Mapping[str, Any]) -> Reference:
     path = [episode.start_position] if episode.reference_path is None else episode.reference_path
-    name = str(episode.episode_id)
+    number, words = str(episode.episode_id), _words(episode)
+    name = number if names == "episode_id" else str(words.instruction_id)
     if not path:
         raise FormatError(f"{source}, episode {name!r}, field 'reference_path': is empty; expected {EXPECTED}")
     return Reference(
@@ -129,21 +153,11 @@ def _reference(source: Source, episode: Episode, walks: Mapping[str, Any]) -> Re
         scene=PurePosixPath(episode.scene_id).stem,
         path=np.array(path),
         path_id=name if episode.trajectory_id is None else str(episode.trajectory_id),
-        instruction=episode.instruction.instruction_text if episode.instruction else "",
+        instruction=words.instruction_text,
         start_distance=episode.info.geodesic_distance if episode.info else None,
-        dense=walks.get(name),
+        dense=walks.get(number),
+        facts={} if names == "episode_id" else {"episode_id": number},
     )
-
-
-def _query(name: str, steps: list[Pose | Point]) -> Query:
-    points = [step.position if isinstance(step, Pose) else step for step in steps]
-    poses = [step for step in steps if isinstance(step, Pose)]
-    recorded: dict[str, Any] = {}
-    if poses and all(pose.goal_distance is not None for pose in poses):
-        recorded["goal_distances"] = [float(pose.goal_distance or 0.0) for pose in poses]
-    if poses and all(pose.heading is not None for pose in poses):
-        recorded["headings"] = [pose.heading for pose in poses]
-    return Query(name, np.array(points).reshape(-1, 3), poses[-1].stop if poses else None, recorded)
 
 
 def _walks(source: Source, dense: str | os.PathLike[str] | bool) -> dict[str, Any]:

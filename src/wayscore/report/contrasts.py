@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from wayscore.report.layout import UNDEFINED, counted, head, interval, metrics_of, number
-from wayscore.report.notes import by_cluster
+from wayscore.report.notes import clusters
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison, Contrast, Example
@@ -14,10 +15,23 @@ if TYPE_CHECKING:
 
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 """Significance marks: for corrected p-values below these."""
-HEADS = ("", "mean", "95 % interval", "p\n(Holm)", "", "win/tie/loss", "d_z", "P\n(better)")
+HEADS = ("", "mean", "95 % interval", "p\n(Holm)", "", "win/tie/loss", "d_z", "P\n(better)", "n")
+"""Of a table of tests; it has the last column where some episodes are left out of a difference."""
 EXPLAINED = (
     "d_z: mean difference in standard deviations of the differences. P(better): chance to do better in an episode."
 )
+LEFT_OUT = (
+    "Mean, interval, p and d_z are over the n episodes in which both runs have a value. In win/tie/loss and P(better) "
+    "an undefined value loses against a defined one, and two undefined ones are a tie."
+)
+
+
+class Tests(NamedTuple):
+    """A run's differences from the baseline and their tests, as cells; bold are the rows that are significant."""
+
+    heads: list[str]
+    rows: list[list[str]]
+    bold: list[bool]
 
 
 class Differing(NamedTuple):
@@ -39,15 +53,24 @@ def scope(comparison: Comparison) -> str:
 def method(comparison: Comparison) -> str:
     """Say how the p-values were found."""
     marks = ", ".join(f"{mark} p < {level:g}" for level, mark in reversed(MARKS))
-    known = comparison.bootstrap
-    test = "paired randomization test"
+    known, base = comparison.bootstrap, comparison.results[0]
+    test = f"paired randomization test over {clusters(base)}"
     if any(result.runs > 1 for result in comparison.results):
-        test = "bootstrap of runs and episodes"
+        test = f"bootstrap of runs and {clusters(replace(base, runs=1))}"
     tested = sum(contrast.p is not None for contrast in comparison.contrasts)
     return (
-        f"{marks} against {comparison.baseline}: {test}{by_cluster(known['cluster'])}, Holm correction over "
-        f"{counted(tested, 'test')}; {counted(known['resamples'], 'resample')}, seed {known['seed']}."
+        f"{marks} against {comparison.baseline}: {test}, Holm correction over {counted(tested, 'test')}; "
+        f"{counted(known['resamples'], 'resample')}, seed {known['seed']}."
     )
+
+
+def explained(comparison: Comparison) -> str:
+    """Say what the columns of a table of tests are, and over which episodes where values are undefined."""
+    return f"{EXPLAINED} {LEFT_OUT}" if _has_left_out(comparison) else EXPLAINED
+
+
+def _has_left_out(comparison: Comparison) -> bool:
+    return any(contrast.episodes < comparison.episodes for contrast in comparison.contrasts)
 
 
 def mark(contrast: Contrast | None) -> str:
@@ -62,6 +85,14 @@ def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, Con
     return ((metric, known[metric.symbol]) for metric in metrics_of(comparison.results) if metric.symbol in known)
 
 
+def tests_of(comparison: Comparison, run: str) -> Tests:
+    """Return the table of a run's tests."""
+    count = len(HEADS) if _has_left_out(comparison) else len(HEADS) - 1
+    found = list(contrasts_of(comparison, run))
+    rows = [contrast_cells(*test)[:count] for test in found]
+    return Tests([*HEADS[:count]], rows, [bool(mark(contrast)) for _, contrast in found])
+
+
 def contrast_cells(metric: Metric, contrast: Contrast) -> list[str]:
     """Return the cells under `HEADS`."""
     found, effect = contrast.difference, contrast.effect_size
@@ -74,6 +105,7 @@ def contrast_cells(metric: Metric, contrast: Contrast) -> list[str]:
         "/".join(map(str, contrast.outcomes)) if contrast.outcomes else UNDEFINED,
         UNDEFINED if effect is None else f"{round(effect, 2) + 0.0:+.2f}",
         UNDEFINED if contrast.superiority is None else f"{contrast.superiority:.3f}",
+        f"{contrast.episodes:,}",
     ]
 
 

@@ -22,7 +22,7 @@ NOTE = "margin:.3em 0;font-size:90%"
 
 
 def render(results: Sequence[Result], *, split_by: str | None = None) -> str:
-    """Return a table with one row per metric and one column per run, signatures and warnings below."""
+    """Return a table with one row per run and one column per metric, signatures and warnings below."""
     metrics = metrics_of(results)
     parts = [_means(results, metrics)]
     for part in split(results, split_by):
@@ -36,24 +36,24 @@ def render_comparison(comparison: Comparison) -> str:
     means = _means(comparison.results, metrics_of(comparison.results))
     parts = [_note(escape(f"{contrasts.scope(comparison)}.")), means]
     for run in comparison.others:
-        rows = []
-        for metric, contrast in contrasts.contrasts_of(comparison, run):
-            name, mean, *others = map(escape, contrasts.contrast_cells(metric, contrast))
-            rows.append([name, f"<b>{mean}</b>" if contrasts.mark(contrast) else mean, *others])
-        heads = [name.replace("\n", " ") for name in contrasts.HEADS]
+        tests, rows = contrasts.tests_of(comparison, run), []
+        for cells, bold in zip(tests.rows, tests.bold, strict=True):
+            name, mean, *others = map(escape, cells)
+            rows.append([name, f"<b>{mean}</b>" if bold else mean, *others])
+        heads = [name.replace("\n", " ") for name in tests.heads]
         parts.append(html_table(heads, rows, f"{run} minus {comparison.baseline}"))
-    parts.append(_note(escape(f"{contrasts.method(comparison)} {contrasts.EXPLAINED}")))
-    return _fragment(parts, comparison.results, comparison.warnings)
+    parts.append(_note(escape(f"{contrasts.method(comparison)} {contrasts.explained(comparison)}")))
+    return _fragment(parts, comparison.results, notes.warnings_of(comparison.results, comparison.warnings))
 
 
-def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """Return a table with a caption; heads and caption are text, the cells of rows are HTML already."""
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str, side: str = "top") -> str:
+    """Return a table with a caption above or below; heads and caption are text, the cells of rows HTML already."""
     top = "".join(_cell("th", escape(name), number) for number, name in enumerate(heads))
     lines = [f'<tr style="{LINE}">{top}</tr>']
     for name, *cells in rows:
         first = _cell("th", name, 0)
         lines.append(f"<tr>{first}{''.join(_cell('td', cell, 1) for cell in cells)}</tr>")
-    said = f'<caption style="caption-side:top;text-align:left;color:inherit">{escape(caption)}</caption>'
+    said = f'<caption style="caption-side:{side};text-align:left;color:inherit">{escape(caption)}</caption>'
     return f'<table style="border-collapse:collapse;color:inherit;margin:.5em 0">{said}{"".join(lines)}</table>'
 
 
@@ -63,14 +63,14 @@ def _cell(tag: str, content: str, column: int) -> str:
 
 
 def _means(results: Sequence[Result], metrics: Sequence[Metric]) -> str:
-    columns = means_of(results, metrics)
-    rows = [[escape(head(metric)), *map(_mean, row)] for metric, *row in zip(metrics, *columns, strict=True)]
-    return html_table(["", *(result.name for result in results)], rows, notes.caption(results))
+    found = zip(results, means_of(results, metrics), strict=True)
+    rows = [[escape(result.name), *map(_mean, means)] for result, means in found]
+    return html_table(["run", *map(head, metrics)], rows, f"{notes.caption(results)}.", side="bottom")
 
 
 def _mean(one: Mean) -> str:
     mean = f"<b>{one.mean}</b>" if one.best else one.mean
-    bounds = f' <span style="opacity:.75">{one.interval}</span>' if one.interval else ""
+    bounds = f'<br><span style="font-size:85%">{one.interval}</span>' if one.interval else ""
     return f"{mean}{one.rest}{bounds}"
 
 

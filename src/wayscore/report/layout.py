@@ -1,10 +1,10 @@
-"""What all tables share: numbers as papers print them, the cells of means, heads, and names that fit."""
+"""What all tables share: the order of metrics, numbers as papers print them, cells of means, names that fit."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from wayscore.statistics import Interval
 
 ARROWS = {"up": "↑", "down": "↓", None: ""}
+HEADLINE = ("SR", "SPL", "nDTW", "SDTW")
+"""The metrics that tables begin with; the others follow in the order in which they were measured."""
 UNDEFINED = "–"
 """What is printed for a mean over no episodes, and for a difference or a p-value that does not exist."""
 SPLITS = {
@@ -44,8 +46,8 @@ def head(metric: Metric) -> str:
     return " ".join(part for part in (metric.symbol, unit, ARROWS[metric.direction]) if part)
 
 
-def number(metric: Metric, value: float | None, *, signed: bool = False) -> str:
-    """Return a value as papers print it: shares in percent with one decimal, others with two.
+def number(metric: Metric, value: float | None, *, signed: bool = False, more: int = 0) -> str:
+    """Return a value as papers print it: shares in percent with one decimal, others with two, and `more` decimals.
 
     >>> from wayscore import METRICS
     >>> number(METRICS["nDTW"], 0.6065), number(METRICS["NE"], -0.001, signed=True), number(METRICS["NE"], None)
@@ -53,7 +55,7 @@ def number(metric: Metric, value: float | None, *, signed: bool = False) -> str:
     """
     if value is None or not math.isfinite(value):
         return UNDEFINED
-    scaled, digits = (100 * value, 1) if is_share(metric) else (value, 2)
+    scaled, digits = (100 * value, 1 + more) if is_share(metric) else (value, 2 + more)
     rounded = round(scaled, digits) + 0.0  # what rounds to nothing has no minus
     return f"{rounded:{'+' if signed else ''}.{digits}f}"
 
@@ -97,20 +99,37 @@ class Mean(NamedTuple):
         return "".join(f" {part}" for part in parts if part)
 
 
+def headline_first(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    """Return metrics in the order of tables.
+
+    >>> from wayscore import METRICS
+    >>> [metric.symbol for metric in headline_first(METRICS[symbol] for symbol in ("PL", "nDTW", "NE", "SR"))]
+    ['SR', 'nDTW', 'PL', 'NE']
+    """
+    places = {symbol: place for place, symbol in enumerate(HEADLINE)}
+    return tuple(sorted(metrics, key=lambda metric: places.get(metric.symbol, len(places))))
+
+
 def metrics_of(results: Sequence[Result]) -> tuple[Metric, ...]:
-    """Return the metrics that any of the results has, with the unit of its distance."""
+    """Return the metrics that any of the results has, with the unit of its distance, in the order of tables."""
     unit = results[0].settings.get("unit", "m")
     found: dict[str, Metric] = {}
     for metric in (metric for result in results for metric in result.metrics):
         found.setdefault(metric.symbol, replace(metric, unit=unit) if metric.unit == "m" != unit else metric)
-    return tuple(found.values())
+    return headline_first(found.values())
 
 
 def means_of(results: Sequence[Result], metrics: Sequence[Metric]) -> list[list[Mean]]:
-    """Return a row of means for each result, one of them for each metric."""
+    """Return a row of means for each result, one of them for each metric.
+
+    None is the best where runs are undefined in different numbers of episodes: their means are over different ones.
+    """
     intervals = [result.intervals() for result in results]
-    means = ([one[metric.symbol].mean if metric.symbol in one else None for one in intervals] for metric in metrics)
-    tops = [best(metric, values) for metric, values in zip(metrics, means, strict=True)]
+    tops = []
+    for symbol, metric in ((metric.symbol, metric) for metric in metrics):
+        means = [one[symbol].mean if symbol in one else None for one in intervals]
+        alike = len({result.undefined.get(symbol, 0) for result in results}) == 1
+        tops.append(best(metric, means) if alike else None)
     rows = []
     for result, known in zip(results, intervals, strict=True):
         spread = result.spread() if result.runs > 1 else {}
@@ -214,5 +233,14 @@ def _with_gap(name: str, room: int) -> str:
 
 
 def legend(short: Sequence[str], full: Sequence[str]) -> list[str]:
-    """Return a line for every name that was shortened."""
+    """Say what shortened names stand for: one line where all miss the same beginning, else one line per name.
+
+    >>> legend(["seq2seq", "random"], ["val_seq2seq", "val_random"])
+    ['The names of all runs begin with val_, which is left out here.']
+    >>> legend(["a_ve…an_agent", "b"], ["a_very_long_name_of_an_agent", "b"])
+    ['a_ve…an_agent = a_very_long_name_of_an_agent']
+    """
+    common = full[0][: len(full[0]) - len(short[0])]
+    if common and all(common + a == b for a, b in zip(short, full, strict=True)):
+        return [f"The names of all runs begin with {common}, which is left out here."]
     return [f"{a} = {b}" for a, b in zip(short, full, strict=True) if a != b]

@@ -13,19 +13,20 @@ if TYPE_CHECKING:
     from wayscore.evaluation.result import Result
 
 
-def caption(results: Sequence[Result], *, intervals: bool = True) -> str:
-    """Say over what the means are, and what their intervals and spreads are.
+NOUNS = {"path": "path", "scan": "scan", "none": "episode"}
+"""Cluster of the bootstrap -> what is drawn with replacement."""
+
+
+def caption(results: Sequence[Result]) -> str:
+    """Say over what the means are, what stands after ±, and what the intervals resample.
 
     Seeds and resamples move intervals and leave means alone, which is why the signature does not have them.
     """
     scopes = {scope(result) for result in results}
     over = f" over {scopes.pop()}" if len(scopes) == 1 else ""
-    said = f"Means{over}"
-    if spread := spread_words(results):
-        said += f" ± {spread}"
-    if not intervals:
-        return said
-    return f"{said}{',' if spread else ''} with 95 % bootstrap intervals{resampling(results)}"
+    counts = {result.runs for result in results}
+    spread = "" if counts == {1} else " ± standard deviation over runs"
+    return f"Means{over}{spread}; {resampling(results)}"
 
 
 def scope(result: Result) -> str:
@@ -34,31 +35,25 @@ def scope(result: Result) -> str:
     return f"{counted(result.episodes_scored)}{runs}"
 
 
-def spread_words(results: Sequence[Result]) -> str:
-    """Say what stands after ±; nothing where no agent has several runs."""
-    counts = {result.runs for result in results}
-    if counts == {1}:
-        return ""
-    return f"standard deviation over {counts.pop()} runs" if len(counts) == 1 else "standard deviation over runs"
-
-
 def resampling(results: Sequence[Result]) -> str:
-    """Say what the intervals depend on: of each run, where these differ."""
-    found = [_bootstrap(result) for result in results]
-    if len({*found}) == 1:
-        return found[0]
-    return ": " + "; ".join(f"{result.name}{words}" for result, words in zip(results, found, strict=True))
+    """Say what the intervals are and what they resample: for each run, where that differs."""
+    if not any(result.bootstrap["resamples"] for result in results):
+        return "95 % intervals of the normal distribution"
+    found = [f"{clusters(result)} {_times(result)}" for result in results]
+    if len({*found}) > 1:
+        found = [f"{words} for {result.name}" for words, result in zip(found, results, strict=True)]
+    return f"95 % bootstrap intervals resample {', '.join(dict.fromkeys(found))}"
 
 
-def _bootstrap(result: Result) -> str:
+def clusters(result: Result) -> str:
+    """Return what the bootstrap draws with replacement, and how many there are: "783 paths"."""
     known = result.bootstrap
-    cluster = known.get("cluster", "none")
-    return f" ({counted(known['resamples'], 'resample')}, seed {known['seed']}){by_cluster(cluster)}"
+    drawn = counted(known["clusters"], NOUNS[known["cluster"]])
+    return f"{result.runs} runs and {drawn}" if result.runs > 1 else drawn
 
 
-def by_cluster(cluster: str) -> str:
-    """Say what was resampled, where that is not single episodes."""
-    return "" if cluster == "none" else f", resampled by {cluster}"
+def _times(result: Result) -> str:
+    return f"({counted(result.bootstrap['resamples'], 'time')}, seed {result.bootstrap['seed']})"
 
 
 def signatures(results: Sequence[Result]) -> list[str]:
@@ -67,14 +62,20 @@ def signatures(results: Sequence[Result]) -> list[str]:
     return sorted(found) if len(found) == 1 else [f"{result.name}: {result.signature}" for result in results]
 
 
-def warnings_of(results: Sequence[Result]) -> list[str]:
-    """Return what the signatures differ in, and the warnings of each run: with its name, unless all have them."""
-    found = signature_differences(results)
-    for result in results:
-        for warning in result.warnings:
-            everywhere = all(warning in other.warnings for other in results)
-            found.append(warning if everywhere else f"{result.name}: {warning}")
-    return list(dict.fromkeys(found))
+def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None) -> list[str]:
+    """Return each warning once, with the names of the runs that have it unless all have it.
+
+    Args:
+        results: the runs.
+        warnings: those of a comparison; by default what the signatures differ in, and what each run warns of.
+    """
+    if warnings is None:
+        warnings = [*signature_differences(results), *(warning for result in results for warning in result.warnings)]
+    found = []
+    for warning in dict.fromkeys(warnings):
+        names = [result.name for result in results if warning in result.warnings]
+        found.append(f"{', '.join(names)}: {warning}" if 0 < len(names) < len(results) else warning)
+    return found
 
 
 def warning_lines(warnings: Iterable[str]) -> list[str]:

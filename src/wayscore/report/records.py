@@ -8,10 +8,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wayscore.errors import in_python
+from wayscore.report.contrasts import contrasts_of
 from wayscore.report.layout import metrics_of, split
+from wayscore.report.notes import warnings_of
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.comparison import Comparison
+    from wayscore.evaluation.comparison import Comparison, Contrast
     from wayscore.evaluation.result import Result
 
 TESTS = "run baseline metric episodes difference low high p p_holm wins ties losses superiority effect_size".split()
@@ -20,13 +23,13 @@ TESTS = "run baseline metric episodes difference low high p p_holm wins ties los
 
 def render_json(results: Sequence[Result], *, split_by: str | None = None) -> str:
     """Return one JSON object per run, one per line; null where a mean is undefined."""
-    objects = [result.to_dict() for result in results]
+    objects = [_ordered(result) for result in results]
     for one, part in zip(objects, split(results, split_by), strict=False):
         groups = {
             group.name: {
                 "episodes": group.episodes,
                 "undefined": group.undefined,
-                "metrics": {symbol: {"mean": mean} for symbol, mean in group.means.items()},
+                "metrics": {symbol: {"mean": group.means[symbol]} for symbol in one["metrics"]},
             }
             for group in part.groups
         }
@@ -34,8 +37,14 @@ def render_json(results: Sequence[Result], *, split_by: str | None = None) -> st
     return "".join(json.dumps(one, allow_nan=False) + "\n" for one in objects)
 
 
+def _ordered(result: Result) -> dict[str, Any]:
+    """Return a result's object, its metrics in the order of tables."""
+    found = result.to_dict()
+    return found | {"metrics": {metric.symbol: found["metrics"][metric.symbol] for metric in metrics_of([result])}}
+
+
 def render_csv(results: Sequence[Result], *, split_by: str | None = None) -> str:
-    """Return one row per run, or per run and group; empty where a mean is undefined.
+    """Return one row per run, or per run and group; fractions (not percent) and metres, empty where undefined.
 
     Each metric has columns for its mean and interval (groups have no intervals), for how many episodes are left out
     of its mean where any are, and for the spread over runs where an agent has several.
@@ -66,18 +75,28 @@ def render_csv(results: Sequence[Result], *, split_by: str | None = None) -> str
 
 def comparison_json(comparison: Comparison) -> str:
     """Return one JSON object; null for what is infinite or undefined."""
-    return json.dumps(comparison.to_dict(), allow_nan=False) + "\n"
+    found = {
+        **comparison.to_dict(),
+        "runs": [_ordered(result) for result in comparison.results],
+        "tests": [contrast.to_dict() for contrast in _tests(comparison)],
+        "warnings": [in_python(warning) for warning in warnings_of(comparison.results, comparison.warnings)],
+    }
+    return json.dumps(found, allow_nan=False) + "\n"
 
 
 def comparison_csv(comparison: Comparison) -> str:
     """Return one row per agent and metric, empty for what is infinite or undefined."""
     rows = []
-    for contrast in comparison.contrasts:
+    for contrast in _tests(comparison):
         found = contrast.to_dict()
         difference = found.pop("difference")
         found |= {"baseline": comparison.baseline, "difference": difference["mean"]}
         rows.append(found | {bound: difference[bound] for bound in ("low", "high")})
     return csv_table(TESTS, rows)
+
+
+def _tests(comparison: Comparison) -> list[Contrast]:
+    return [contrast for run in comparison.others for _, contrast in contrasts_of(comparison, run)]
 
 
 def csv_table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:

@@ -5,10 +5,11 @@ Small on purpose: a command that takes a third of a second cannot wait for a lar
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+Item = TypeVar("Item")
 Cell: TypeAlias = str | Sequence[tuple[str, str]]
 """Text, or pieces of it each with its style: "bold", "dim" or ""."""
 DEFAULT_WIDTH = 100
@@ -86,6 +87,25 @@ class TextPage:
     def fits(self, table: TextTable) -> bool:
         """Whether a table needs no more than the page's width."""
         return table.width() <= self.width
+
+    def blocks(self, columns: Sequence[Item], table_of: Callable[[Sequence[Item]], TextTable]) -> list[TextTable]:
+        """Return as few tables as hold all columns in the page's width, each with as many of them as fit.
+
+        Args:
+            columns: what the tables are to show; every table has one of them at least.
+            table_of: makes the table of some of them.
+        """
+        found: list[TextTable] = []
+        while columns:
+            count = next((n for n in range(len(columns), 1, -1) if self.fits(table_of(columns[:n]))), 1)
+            found.append(table_of(columns[:count]))
+            columns = columns[count:]
+        return found
+
+    def add_apart(self, tables: Iterable[TextTable]) -> None:
+        """Add tables with an empty line between them."""
+        for number, table in enumerate(tables):
+            self.add(*([""] if number else []), table)
 
     def add(self, *parts: str | TextTable, style: str = "") -> None:
         """Add lines, which are broken between words where they are too long, and tables."""

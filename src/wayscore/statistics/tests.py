@@ -10,7 +10,17 @@ import numpy as np
 
 from wayscore.errors import OptionError
 from wayscore.statistics.bootstrap import PRODUCT_AT_ONCE, Labels, Rng, check_resampling, cluster_sums
-from wayscore.statistics.values import ROUNDING, Floats, Integers, Values, as_column, as_pair, differences, whole_number
+from wayscore.statistics.values import (
+    ROUNDING,
+    Floats,
+    Integers,
+    Values,
+    as_column,
+    as_pair,
+    differences,
+    equal,
+    whole_number,
+)
 
 Direction: TypeAlias = Literal["up", "down"]
 Key = TypeVar("Key", bound=Hashable)
@@ -117,19 +127,24 @@ def holm_rows(p: Floats) -> Floats:
 
 
 def win_tie_loss(a: Values, b: Values, direction: Direction) -> tuple[int, int, int]:
-    """Return in how many episodes a is better than, equal to and worse than b; infinite values are the worst.
+    """Return in how many episodes a is better than, equal to and worse than b.
+
+    An undefined (infinite) value loses against a defined one, and two undefined ones are a tie. So are values that
+    differ by rounding only: by 1e-9 or less, absolutely or relatively.
 
     `direction` is "up" if higher is better, "down" if lower is, as in `Metric.direction`.
 
-    >>> win_tie_loss([1.0, 2.0, np.inf], [2.0, 2.0, 3.0], "down")
+    >>> win_tie_loss([1.0, 2.0 + 1e-12, np.inf], [2.0, 2.0, 3.0], "down")
     (1, 1, 1)
     """
     if direction not in ("up", "down"):
         raise OptionError(f"direction is 'up' or 'down', not {direction!r}: neither value is better otherwise")
     sign = 1.0 if direction == "up" else -1.0
     x, y = (np.where(np.isfinite(values), sign * values, -np.inf) for values in as_pair(a, b))
-    wins, losses = int(np.count_nonzero(x > y)), int(np.count_nonzero(x < y))
-    return wins, len(x) - wins - losses, losses
+    ties = equal(x, y)
+    wins = int(np.count_nonzero((x > y) & ~ties))
+    tied = int(np.count_nonzero(ties))
+    return wins, tied, len(x) - wins - tied
 
 
 def probability_of_superiority(a: Values, b: Values, direction: Direction) -> float | None:

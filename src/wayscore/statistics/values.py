@@ -18,6 +18,8 @@ Columns: TypeAlias = Mapping[str, Values]
 
 ROUNDING = 1e-12
 """Sums that should be equal differ by less than this, relatively."""
+EQUAL = 1e-9
+"""Values that differ by no more than this, absolutely or relatively, are equal: rounding makes such differences."""
 
 
 def as_column(values: Values, name: str) -> Floats:
@@ -51,10 +53,16 @@ def as_pair(a: Values, b: Values) -> tuple[Floats, Floats]:
 
 
 def differences(a: Values, b: Values) -> Floats:
-    """Return a - b, infinite where either is undefined."""
+    """Return a - b: infinite where either is undefined, 0 where they are equal but for rounding."""
     a, b = as_pair(a, b)
     d: Floats = np.subtract(a, b, out=np.full(len(a), np.inf), where=np.isfinite(a) & np.isfinite(b))
+    d[equal(a, b) & np.isfinite(d)] = 0.0
     return d
+
+
+def equal(a: Floats, b: Floats) -> NDArray[np.bool_]:
+    """Return where values are equal but for rounding (see `EQUAL`); infinite ones where both are."""
+    return np.isclose(a, b, rtol=EQUAL, atol=EQUAL)
 
 
 def whole_number(name: str, value: Any, least: int) -> int:

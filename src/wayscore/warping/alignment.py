@@ -227,7 +227,7 @@ def check_threshold(threshold: float) -> None:
         or isinstance(threshold, bool)
         or not 0 < threshold < math.inf
     ):
-        raise OptionError(f"threshold must be a positive distance such as 3.0, got {shortened(threshold)}")
+        raise OptionError(f"<<threshold>> must be a positive distance such as 3.0, got {shortened(threshold)}")
 
 
 def _by_name(function: str) -> OptionError:
