@@ -42,14 +42,44 @@ def in_python(message: str) -> str:
 
     def keyword(found: re.Match[str]) -> str:
         name, value = found.groups()
-        return name if value is None else f"{name}=..." if value.isupper() else f'{name}="{value}"'
+        if value is None or value.isupper():
+            return name if value is None else f"{name}=..."
+        return f"{name}={value}" if value.replace(".", "").isdecimal() else f'{name}="{value}"'
 
     return _OPTION.sub(keyword, message)
 
 
 def in_command(message: str) -> str:
     """Return a message with its settings written as options of the command."""
-    return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or ''}".rstrip(), message)
+    return _OPTION.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2] or ''}".rstrip(), marked(message))
+
+
+class Sentence(str):
+    """A sentence that may name settings as errors do: text in Python's words, which `in_command` can still change.
+
+    >>> said = Sentence("half of the steps repeat a node; use <<repeats=drop>>")
+    >>> print(said)
+    half of the steps repeat a node; use repeats="drop"
+    >>> in_command(said)
+    'half of the steps repeat a node; use --repeats drop'
+    """
+
+    marked: str
+
+    def __new__(cls, message: str) -> Sentence:
+        """Take a message with its marks."""
+        made = super().__new__(cls, in_python(marked(message)))
+        made.marked = marked(message)
+        return made
+
+    def __getnewargs__(self) -> tuple[str]:
+        return (self.marked,)
+
+
+def marked(message: str) -> str:
+    """Return a message with its settings still marked, where it has any."""
+    text: str = getattr(message, "marked", message)
+    return text
 
 
 class PathError(WayscoreError, ValueError):

@@ -152,7 +152,7 @@ def test_damaged_conventions(text: str, match: str, tmp_path: Path) -> None:
     own.write_text(text)
     with pytest.raises(ws.WayscoreError, match=match):
         find_convention(own)
-    with pytest.raises(ws.FormatError, match="nowhere.toml: no such file"):
+    with pytest.raises(ws.FormatError, match=r"nowhere\.toml: no such file"):
         find_convention(tmp_path / "nowhere.toml")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention.presets import find_convention
-from wayscore.errors import OptionError, did_you_mean, in_python
+from wayscore.errors import OptionError, Sentence, did_you_mean
 from wayscore.evaluation.agents import LEVEL, pool, resample_agents
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.inputs import find_distances, find_references
@@ -149,7 +149,7 @@ class Comparison:
                     for kind, found in (("better", self.better), ("worse", self.worse))
                 },
             },
-            "warnings": [in_python(warning) for warning in self.warnings],
+            "warnings": list(self.warnings),
         }
 
     def __repr__(self) -> str:
@@ -227,7 +227,7 @@ def compare(
         leading.symbol,
         {name: better for name, (better, _) in ranked.items()},
         {name: worse for name, (_, worse) in ranked.items()},
-        tuple(dict.fromkeys([*signature_differences(shared), *warnings])),
+        tuple(map(Sentence, dict.fromkeys([*signature_differences(shared), *warnings]))),
     )
 
 

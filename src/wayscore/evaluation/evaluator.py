@@ -145,9 +145,11 @@ def evaluate(
     try:
         given = find_run(run, run_format, lambda what: tell(what, 0, 0))
     except FormatError:
-        if is_score_file(run):
-            return _loaded(run, name, metrics)
-        raise
+        if not is_score_file(run):
+            raise
+        found = _loaded(run, name, metrics)
+        unused = "this file holds scores and no paths, so these are its own: references and convention were not used"
+        return replace(found, warnings=(*found.warnings, unused))
     known = find_references(references, reader)
     listed = None if known is None else known.first_instructions(settings.convention.instructions)
     several = settings.policies["duplicate"] == "all"

@@ -14,7 +14,7 @@ import numpy as np
 from wayscore.convention.signature import Signature
 from wayscore.episodes.groups import group_by, path_labels
 from wayscore.episodes.problems import Problems
-from wayscore.errors import OptionError, in_python, need
+from wayscore.errors import OptionError, Sentence, need
 from wayscore.evaluation.table import EpisodeTable, Floats
 from wayscore.metrics import Metric
 from wayscore.statistics.bootstrap import Interval
@@ -73,6 +73,9 @@ class Result:
     known: Mapping[str, Interval] | None = field(default=None, repr=False)
     runs: int = 1
     inputs: Inputs | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warnings", tuple(map(Sentence, self.warnings)))
 
     def means(self) -> dict[str, float | None]:
         """Return the mean of each metric; None where it is defined in no episode."""
@@ -216,7 +219,7 @@ class Result:
             "missing": self.problems.counts.get("missing", 0),
             "unknown": self.problems.counts.get("unknown", 0),
             "undefined": self.undefined,
-            "warnings": [in_python(warning) for warning in self.warnings],
+            "warnings": list(self.warnings),
             "metrics": metrics,
             "bootstrap": self.bootstrap,
             **({"runs": self.runs} if self.runs > 1 else {}),

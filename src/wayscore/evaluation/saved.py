@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wayscore.episodes.problems import Problem, Problems
-from wayscore.errors import FormatError, OptionError
+from wayscore.errors import FormatError, OptionError, marked
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.table import FACTS, EpisodeTable
 from wayscore.formats import storage
@@ -61,7 +61,7 @@ def metadata_of(result: Result) -> dict[bytes, bytes]:
             kind: [count, result.problems.first.get(kind, [])] for kind, count in result.problems.counts.items()
         },
         "bootstrap": result.bootstrap,
-        "warnings": result.warnings,
+        "warnings": [marked(warning) for warning in result.warnings],
         "runs": result.runs,
         "metrics": [_facts(metric) for metric in result.metrics],
         "intervals": {symbol: list(found) for symbol, found in result.intervals().items()},

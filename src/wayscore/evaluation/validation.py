@@ -17,7 +17,7 @@ from wayscore.episodes.pairing import first_answers, names_only, sort_out
 from wayscore.episodes.problems import POLICIES, Problem, Problems, summary
 from wayscore.episodes.references import References
 from wayscore.episodes.targets import make_targets
-from wayscore.errors import in_command
+from wayscore.errors import Sentence, in_command
 from wayscore.evaluation.inputs import GivenRun, find_distances, find_references, find_run
 from wayscore.evaluation.warnings import WARPED, Seen, other_split
 from wayscore.formats import Fault
@@ -163,7 +163,8 @@ def validate(
             else f"{unknown:,} of the {answers:,} answers are to episodes that {known.name} does not have: wrong split?"
         )
     warnings = [*seen.warnings(convention, WARPED), *other_split(given.name, known.name)]
-    return Findings(given.name, known.name, answers, len(targets), totals, summaries, listed, warnings)
+    said = tuple(map(Sentence, warnings))
+    return Findings(given.name, known.name, answers, len(targets), totals, summaries, listed, said)
 
 
 _ONE = {

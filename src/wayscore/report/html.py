@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from wayscore.errors import in_python
 from wayscore.report import contrasts, notes
 from wayscore.report.layout import Mean, group_rows, head, means_of, metrics_of, split
 
@@ -80,5 +79,5 @@ def _note(content: str) -> str:
 
 def _fragment(parts: Iterable[str], results: Sequence[Result], warnings: Iterable[str]) -> str:
     signed = (f'<code style="overflow-wrap:anywhere">{escape(text)}</code>' for text in notes.signatures(results))
-    said = (f"<b>warning:</b> {escape(in_python(warning))}" for warning in dict.fromkeys(warnings))
+    said = (f"<b>warning:</b> {escape(warning)}" for warning in dict.fromkeys(warnings))
     return '<div style="overflow-x:auto">' + "\n".join([*parts, *map(_note, signed), *map(_note, said)]) + "</div>\n"

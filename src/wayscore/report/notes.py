@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from wayscore.errors import in_command
+from wayscore.errors import Sentence, in_command, marked
 from wayscore.evaluation.result import signature_differences
 from wayscore.report.layout import counted
 
@@ -62,7 +62,7 @@ def signatures(results: Sequence[Result]) -> list[str]:
     return sorted(found) if len(found) == 1 else [f"{result.name}: {result.signature}" for result in results]
 
 
-def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None) -> list[str]:
+def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None) -> list[Sentence]:
     """Return each warning once, with the names of the runs that have it unless all have it.
 
     Args:
@@ -74,7 +74,8 @@ def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None
     found = []
     for warning in dict.fromkeys(warnings):
         names = [result.name for result in results if warning in result.warnings]
-        found.append(f"{', '.join(names)}: {warning}" if 0 < len(names) < len(results) else warning)
+        who = f"{', '.join(names)}: " if 0 < len(names) < len(results) else ""
+        found.append(Sentence(who + marked(warning)))
     return found
 
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from wayscore.errors import in_python
 from wayscore.report.contrasts import contrasts_of
 from wayscore.report.layout import metrics_of, split
 from wayscore.report.notes import warnings_of
@@ -79,7 +78,7 @@ def comparison_json(comparison: Comparison) -> str:
         **comparison.to_dict(),
         "runs": [_ordered(result) for result in comparison.results],
         "tests": [contrast.to_dict() for contrast in _tests(comparison)],
-        "warnings": [in_python(warning) for warning in warnings_of(comparison.results, comparison.warnings)],
+        "warnings": warnings_of(comparison.results, comparison.warnings),
     }
     return json.dumps(found, allow_nan=False) + "\n"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from wayscore.errors import in_command
+from wayscore.errors import in_command, marked
 from wayscore.report import contrasts, notes
 from wayscore.report.layout import (
     ARROWS,
@@ -77,7 +77,7 @@ def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict
             for result, short, means in zip(results, shorts, means_of(results, metrics), strict=True)
         ],
         "keys": {key: KEYS.get(key, "") for result in results for key in result.signature.fields},
-        "warnings": [in_command(re.sub("<<[^>]*>>", r"`\g<0>`", warning)) for warning in warnings],
+        "warnings": [in_command(re.sub("<<[^>]*>>", r"`\g<0>`", marked(warning))) for warning in warnings],
         "comparison": None if comparison is None else _comparison(comparison, metrics),
     }
 
