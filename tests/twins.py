@@ -71,6 +71,8 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     yield "pruned_points", (R, follower, n * m), 0
     yield "pruned_points", (R, Q, n * m), 0
 
+    yield from _pair_cases(rng, R, Q, table, r, q)
+
     edges = _table(rng, size)
     yield "all_pairs", (edges.copy(), 1 if np.array_equal(edges, edges.T) else 0), 0
     symmetric = np.minimum(edges, edges.T)
@@ -114,6 +116,25 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     start = int(rng.integers(free.size))
     free.reshape(-1)[start] = 1
     yield "march", (free, start, -1, np.empty(free.shape)), 0
+
+
+def _pair_cases(
+    rng: np.random.Generator, R: np.ndarray, Q: np.ndarray, table: np.ndarray, r: np.ndarray, q: np.ndarray
+) -> Iterator[tuple[str, Arrays, float]]:
+    """Yield one pair in every form that people hold, and now and then something unusual, which must give None."""
+    yield "pair", (R, Q, None, None), 0
+    yield "pair", (R.astype(np.float32), Q.tolist(), None, None), 0
+    yield "pair", (tuple(map(tuple, R.tolist())), Q, None, None), 0
+    index = {f"node {code}": code for code in range(len(table))}
+    labels = [[f"node {code}" for code in codes.tolist()] for codes in (r, q)]
+    yield "pair", (labels[0], tuple(labels[1]), index, table), 0
+    points = Q.tolist()
+    at = int(rng.integers(len(points)))
+    points[at] = [*points[at][:-1], rng.choice([np.nan, np.inf, 1e200])]
+    unusual = [points, [*Q.tolist(), [1.0]], [], R.astype(np.int64), "abc", [[True] * R.shape[1]], Q[:, 0], [10**400]]
+    yield "pair", (R, unusual[int(rng.integers(len(unusual)))], None, None), 0
+    yield "pair", (labels[0], [*labels[1], rng.choice(["elsewhere", ""]), ["unhashable"]][:-1], index, table), 0
+    yield "pair", (labels[0], [*labels[1], ["unhashable"]], index, table), 0
 
 
 def _place_arguments(rng: np.random.Generator, count: int, size: int) -> Arrays:

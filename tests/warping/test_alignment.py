@@ -333,3 +333,23 @@ def test_a_notebook_shows_the_warping() -> None:
     assert "(first 50 shown)" in long._repr_html_()
     assert len(repr(long)) < 100
     assert ws.align(reference=[[0.0]], query=[[1.0]])._repr_html_().count("<circle") == 2
+
+
+@pytest.mark.parametrize("count", [1, 4, 15, 40])
+def test_one_pair_in_every_form(count: int) -> None:
+    rng = np.random.default_rng(count)
+    R, Q = (rng.normal(size=(count + extra, 3)).cumsum(axis=0) for extra in (0, 3))
+    expected = ws.align(reference=R, query=Q).cost
+    wide = np.zeros((count + 3, 6))
+    wide[:, ::2] = Q
+    for query in (Q, Q.tolist(), tuple(map(tuple, Q.tolist())), wide[:, ::2], np.asfortranarray(Q), list(Q)):
+        assert ws.dtw(reference=R, query=query) == pytest.approx(expected, rel=1e-14)
+    short = Q.astype(np.float32)
+    assert ws.dtw(reference=R, query=short) == ws.dtw(reference=R, query=short.astype(np.float64))
+    assert ws.dtw(reference=R[::-1], query=Q[::-1]) == pytest.approx(expected, rel=1e-12)
+    assert ws.ndtw(reference=R.tolist(), query=Q, threshold=2) == pytest.approx(np.exp(-expected / (count * 2)))
+    graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.5, 2.5])
+    assert ws.dtw(reference=("a", "b", "c"), query=["a", "c"], distance=graph) == 1.5
+    assert ws.dtw(reference="abc", query="ac", distance=graph) == 1.5  # a text is a path of its letters
+    assert ws.sdtw(reference=["a", "b", "c"], query=["a", "b"], distance=graph, threshold=2.5) == np.exp(-2.5 / 7.5)
+    assert ws.sdtw(reference=["a", "b", "c"], query=["a"], distance=graph, threshold=2.5) == 0.0

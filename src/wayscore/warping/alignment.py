@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places, as_distance
-from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
 from wayscore.errors import OptionError, PathError, shortened
 from wayscore.warping.encoded import check_overflow, dtw_value, fast_warping, fresh_borders, walk_back
 
@@ -94,8 +94,7 @@ def dtw(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dista
     """
     if unnamed or reference is None or query is None:
         raise _by_name("dtw")
-    R, Q, distance = encode_pair(reference, query, distance)
-    return dtw_value(R, Q, distance)
+    return _dtw(reference, query, distance)
 
 
 def ndtw(
@@ -108,9 +107,9 @@ def ndtw(
     """
     if unnamed or reference is None or query is None:
         raise _by_name("ndtw")
-    check_threshold(threshold)
-    R, Q, distance = encode_pair(reference, query, distance)
-    return math.exp(-dtw_value(R, Q, distance) / (len(R) * threshold))
+    if type(threshold) is not float or not 0.0 < threshold < math.inf:
+        check_threshold(threshold)
+    return math.exp(-_dtw(reference, query, distance) / (len(reference) * threshold))
 
 
 def sdtw(
@@ -123,13 +122,26 @@ def sdtw(
     """
     if unnamed or reference is None or query is None:
         raise _by_name("sdtw")
-    check_threshold(threshold)
-    R, Q, distance = encode_pair(reference, query, distance)
-    error = distance.pairs(R[-1:], Q[-1:])[0]
-    check_overflow(error, Q, distance)
-    if error > threshold:
+    if type(threshold) is not float or not 0.0 < threshold < math.inf:
+        check_threshold(threshold)
+    cost = _dtw(reference, query, distance)
+    if _dtw(reference[-1:], query[-1:], distance) > threshold:  # of two single nodes DTW is their distance
         return 0.0
-    return math.exp(-dtw_value(R, Q, distance) / (len(R) * threshold))
+    return math.exp(-cost / (len(reference) * threshold))
+
+
+def _dtw(reference: Any, query: Any, distance: Distance | None) -> float:
+    """Return DTW: at once where both paths are plain lists or arrays, else after every check."""
+    if distance is None or distance is EUCLIDEAN or type(distance) is Euclidean:
+        value = kernels.pair(reference, query, None, None)
+    elif isinstance(distance, Distance) and distance.index is not None and distance.table is not None:
+        value = kernels.pair(reference, query, distance.index, distance.table)
+    else:
+        value = None
+    if value is not None:
+        return value
+    R, Q, space = encode_pair(reference, query, distance)
+    return dtw_value(R, Q, space)
 
 
 def align(*unnamed: Any, reference: Any = None, query: Any = None, distance: Distance | None = None) -> Alignment:

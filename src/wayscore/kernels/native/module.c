@@ -87,6 +87,7 @@ static PyMethodDef methods[] = {
     METHOD(resample),
     METHOD(tally),
     METHOD(place),
+    METHOD(pair),
     {NULL, NULL, 0, NULL},
 };
 

@@ -56,5 +56,6 @@ KERNEL(kernel_measure_block);
 KERNEL(kernel_resample);
 KERNEL(kernel_tally);
 KERNEL(kernel_place);
+KERNEL(kernel_pair);
 
 #endif

@@ -4,6 +4,7 @@ from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import measure_block, measure_points, measure_table
+from wayscore.kernels.plain.pair import pair
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
@@ -45,6 +46,7 @@ __all__ = [
     "measure_block",
     "measure_points",
     "measure_table",
+    "pair",
     "place",
     "pruned_points",
     "resample",
