@@ -100,6 +100,8 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     yield "advance_cost", (rng.random(n) * 9, rows[0].copy()), 0
     yield "advance_point", (R, rows[0].copy(), Q[0]), 0
     yield "advance_point", (R, rows[0].copy(), np.append(Q[0], 1.0)), 0
+    yield "advance_point", (R, rows[0].copy(), Q[0].tolist()), 0
+    yield "advance_point", (R, rows[0].copy(), (*Q[0].tolist(), 1.0)), 0
     yield "advance_block", (rng.random((slots, n)), lengths, rows.copy(), active), 0
     references = np.stack([_points(rng, n, k) for _ in range(slots)])
     yield "advance_points", (references, lengths, rows.copy(), _points(rng, slots, k), active), 0

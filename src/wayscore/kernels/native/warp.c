@@ -292,17 +292,40 @@ static inline double warp_point(int dimension, const double *reference, int64_t 
     return west;
 }
 
+enum { MOST_AXES = 16 };
+
+/* Coordinates out of a list or tuple of numbers; how many there are, or -1 where it is something else. */
+static int64_t listed_point(PyObject *object, double *point) {
+    const int is_list = PyList_Check(object);
+    if (!is_list && !PyTuple_Check(object)) return -1;
+    const Py_ssize_t count = is_list ? PyList_Size(object) : PyTuple_Size(object);
+    if (count < 1 || count > MOST_AXES) return -1;
+    for (Py_ssize_t axis = 0; axis < count; axis++) {
+        PyObject *number = is_list ? PyList_GetItem(object, axis) : PyTuple_GetItem(object, axis);
+        if (!PyFloat_Check(number)) return -1; /* whole numbers and others: the caller converts */
+        point[axis] = PyFloat_AsDouble(number);
+    }
+    return count;
+}
+
 /* advance_point(reference, row, place) -> DTW so far, or None (and no step) where the place does not fit or is not
  * finite */
 KERNEL(kernel_advance_point) {
     (void)self;
     Array arrays[3] = {{.held = 0}};
     PyObject *result = NULL;
+    double listed[MOST_AXES];
     if (need_arguments("advance_point", nargs, 3) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
-        take_array(args[1], &arrays[1], 'd', 1, 1, 0) && take_array(args[2], &arrays[2], 'd', 1, 0, 0)) {
+        take_array(args[1], &arrays[1], 'd', 1, 1, 0)) {
         const int64_t n = LENGTH(arrays[0], 0), dimension = LENGTH(arrays[0], 1);
-        const double *place = DOUBLES(arrays[2]);
-        int usable = LENGTH(arrays[2], 0) == dimension;
+        int64_t given = listed_point(args[2], listed);
+        const double *place = listed;
+        if (given < 0) { /* not a list: an array */
+            if (!take_array(args[2], &arrays[2], 'd', 1, 0, 0)) goto end;
+            given = LENGTH(arrays[2], 0);
+            place = DOUBLES(arrays[2]);
+        }
+        int usable = given == dimension;
         for (int64_t axis = 0; usable && axis < dimension; axis++) usable = isfinite(place[axis]) != 0;
         if (n < 1 || LENGTH(arrays[1], 0) != n + 1) {
             PyErr_SetString(PyExc_ValueError, "advance_point: shapes do not fit");
@@ -317,6 +340,7 @@ KERNEL(kernel_advance_point) {
                                                          : warp_point((int)dimension, reference, n, place, row));
         }
     }
+end:
     drop_arrays(arrays, 3);
     return result;
 }

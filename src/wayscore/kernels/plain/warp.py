@@ -130,12 +130,12 @@ def advance_cost(costs: Floats, row: Floats) -> float:
     return float(west)
 
 
-def advance_point(reference: Floats, row: Floats, place: Floats) -> float | None:
+def advance_point(reference: Floats, row: Floats, place: Floats | list[float] | tuple[float, ...]) -> float | None:
     """Take one more query step on points; None, and no step, where the place does not fit or is not finite."""
     if len(place) != reference.shape[1] or not np.isfinite(place).all():
         return None
     costs = np.empty((len(reference), 1))
-    euclidean_block(reference, place[None], costs)
+    euclidean_block(reference, np.array([place], dtype=np.float64), costs)
     return advance_cost(costs[:, 0], row)
 
 
