@@ -98,6 +98,8 @@ def test_poses_of_vlnce(tmp_path: Path) -> None:
     poses[1] |= {"goal_distance": "inf", "heading": 0.75}
     query = one(write(tmp_path / "b.json", {"1": poses}))
     assert (query.stopped, query.recorded) == (True, {"goal_distances": [2.0, inf], "headings": [0.5, 0.75]})
+    poses[1]["collided"] = True
+    assert one(write(tmp_path / "c.json", {"1": poses})).recorded["collided"] == [True]
 
 
 @pytest.mark.parametrize("field", ["path", "trajectory"])

@@ -39,6 +39,7 @@ class Pose(msgspec.Struct, gc=False):
     stop: bool | None = None
     goal_distance: float | Literal["inf"] | None = None
     heading: float | None = None
+    collided: bool | None = None
 
 
 Steps: TypeAlias = list[Pose | Point]
@@ -117,6 +118,8 @@ def _query(name: str, record: Record, steps: Steps) -> Query:
         recorded["headings"] = record.headings
     elif poses and all(pose.heading is not None for pose in poses):
         recorded["headings"] = [pose.heading for pose in poses]
+    if len(poses) > 1 and all(pose.collided is not None for pose in poses[1:]):
+        recorded["collided"] = [pose.collided for pose in poses[1:]]  # of every move
     stopped = (record.stopped, record.stop, poses[-1].stop if poses else None)
     flag = next((said for said in stopped if said is not None), None)
     return Query(name, np.array(points).reshape(-1, 3), flag, recorded)
