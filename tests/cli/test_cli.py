@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 
 from wayscore import MissingPackageError, OptionError, OutputError, PathError, WayscoreError, __version__, kernels
 from wayscore.cli.app import app
+from wayscore.cli.baseline import _beside_the_paper
 from wayscore.cli.group import VERBS
 
 START = "from wayscore.cli.app import main; main()"
@@ -236,8 +238,25 @@ def test_a_closed_pipe_is_no_error(words):
 
 
 def test_what_a_terminal_cannot_print_is_replaced():
-    program = "from wayscore.cli.output import show; show(lambda width, color: f'SR ↑ ─ {width} {color}\\n')"
+    program = "from wayscore.cli.output import show; show(lambda width, color: f'é SR ↑ ─ 5 ± 1 {width} {color}\\n')"
     result = run(program=program, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    assert (result.stdout, result.stderr) == ("SR ^ - 100 False\n", "")
+    assert (result.stdout, result.stderr) == ("? SR ^ - 5 +- 1 100 False\n", "")
     for name, shown in (("FORCE_COLOR", "True"), ("NO_COLOR", "False")):
-        assert run(program=program, COLUMNS="60", **{name: "1"}).stdout == f"SR ↑ ─ 60 {shown}\n"
+        assert run(program=program, COLUMNS="60", **{name: "1"}).stdout == f"é SR ↑ ─ 5 ± 1 60 {shown}\n"
+
+
+def test_the_paper_s_impossible_cell_is_explained():
+    means = {"SR": 0.051, "SED": 0.018}
+    assert _beside_the_paper(SimpleNamespace(means=lambda: means), {"SR": 5.1, "SED": 5.8}).splitlines() == [
+        "",
+        "Beside the paper's Table 2, in percent",
+        "                SR     SED",
+        "wayscore      5.10    1.80",
+        "paper          5.1     5.8",
+        "The SED cells differ: the paper's random rows print SED above SR, which its own formula cannot give, since",
+        "SED is SR times a factor between 0 and 1.",
+    ]
+
+
+def test_figures_have_the_short_option_of_other_verbs():
+    assert "  -o, --out PATH" in invoke("figures", "--help").stdout

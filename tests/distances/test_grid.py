@@ -442,7 +442,7 @@ def test_scipy_is_imported_only_to_snap_from_outside():
         ({"free": [[1.0, np.nan]]}, DistanceError, "NaN"),
         ({"free": [[0, 0]]}, DistanceError, "no free cell"),
         ({"free": np.empty((0, 3))}, DistanceError, "no free cell"),
-        ({"free": np.broadcast_to(np.True_, (2**16, 2**16))}, DistanceError, "less than 2"),
+        ({"free": np.broadcast_to(np.True_, (2**16, 2**16))}, DistanceError, "fewer than 2"),
         ({"cell": 0}, DistanceError, "cell must be"),
         ({"cell": -1.0}, DistanceError, "got -1.0"),
         ({"cell": np.inf}, DistanceError, "cell must be"),

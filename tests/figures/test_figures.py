@@ -396,7 +396,7 @@ def test_settings_are_left_alone() -> None:
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:
     figure = figure_walkers(0, episodes=2)
-    with pytest.raises(ws.OptionError, match="cannot be written as 'bmp'"):
+    with pytest.raises(ws.OptionError, match="can be written as pdf, svg or png, not as 'bmp'"):
         save(figure, tmp_path / "figure.bmp")
     (tmp_path / "taken").write_text("")
     with pytest.raises(ws.OptionError, match=r"cannot write .*; choose another file"):
@@ -447,7 +447,7 @@ def test_episodes_are_warped_as_they_are_scored(convention: str, kind: str, worl
 
 def test_a_convention_without_what_it_needs() -> None:
     reference, query = episode_of([[0.0, 0.0]], [[0.0, 0.0]])
-    with pytest.raises(ws.FormatError, match="episode e1 has no dense walk"):
+    with pytest.raises(ws.FormatError, match="episode e1 has no dense path"):
         warp_episode(reference, query, convention="vlnce")
     with pytest.raises(ws.UnknownSceneError, match="no graph of scene 'here'; did you mean 'her'"):
         warp_episode(reference, query, {"her": ws.Graph.from_edges([("a", "b")])})
@@ -543,7 +543,7 @@ def test_align_draws(files: Path, form: str) -> None:
     [
         (["1_3"], "references.json has no episode '1_3'; did you mean '1_"),
         (["zebra"], "references.json has no episode 'zebra'; the first is '1_0'"),
-        (["1_0", "--out", "a.bmp"], "figures cannot be written as 'bmp'"),
+        (["1_0", "--out", "a.bmp"], "figures can be written as pdf, svg or png, not as 'bmp'"),
         (["1_0", "--up", "x"], "--up must be z or y, not 'x'"),
         (["1_0", "--threshold", "0"], "threshold must be a positive distance"),
         (["1_0", "--convention", "papr"], "there is no convention 'papr'; did you mean 'paper'?"),

@@ -55,7 +55,7 @@ def test_headings() -> None:
 
 
 def test_what_cannot_be_joined() -> None:
-    with pytest.raises(ws.PathError, match="path 4: has 1 nodes; R4R joins whole paths"):
+    with pytest.raises(ws.PathError, match=r"path 4: has fewer than two nodes \(1\); R4R needs whole paths"):
         build([annotation(4, "a")], {"S": LINE})
     with pytest.raises(ws.UnknownNodeError, match="path 4, step 1"):
         build([annotation(4, "az")], {"S": LINE})

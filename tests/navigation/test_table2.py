@@ -56,7 +56,9 @@ def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
     words: list[Any] = ["reproduce", "table2", "--r2r", str(data), "-g", str(course / "connectivity"), "--seeds", "1"]
     made = invoke(*words, "--out", str(tmp_path / "out"), "--scale", "0.001", "--workers", "1")
     assert made.exit_code == 2
-    assert "hold out at least one and not all" in made.stderr  # four scans, of which eight cannot be held out
+    assert (
+        "--held-out must be at least 1 and less than 4" in made.stderr
+    )  # four scans, of which eight cannot be held out
 
 
 def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
@@ -79,7 +81,7 @@ def test_mistakes(tmp_path: Path) -> None:
         (["table2"], "give either --r2r FOLDER"),
         (["ablations", "--worlds"], "ablations need R2R"),
         (["table2", "--worlds", "-f", "html"], "--format must be text or latex"),
-        (["table2", "--r2r", str(tmp_path)], "need their graphs"),
+        (["table2", "--r2r", str(tmp_path)], "need their connectivity graphs"),
         (["table2", "--r2r", str(tmp_path), "-g", str(tmp_path)], "has neither R2R_train.json nor"),
     ):
         refused = invoke("reproduce", *words, "--out", str(tmp_path / "out"))

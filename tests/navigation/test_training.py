@@ -52,7 +52,7 @@ def test_going_on_from_a_checkpoint_is_never_having_stopped(tasks: Tasks, tmp_pa
     for mine, theirs in zip(again.policy.state_dict().values(), whole.policy.state_dict().values(), strict=True):
         assert torch.equal(mine, theirs)
     assert (tmp_path / "curve.csv").read_text().count("\n") == 1 + len(whole.curve)
-    with pytest.raises(ws.OptionError, match=r"trained by another recipe \(seed\)"):
+    with pytest.raises(ws.OptionError, match=r"trained with other settings \(seed\)"):
         Trainer(tasks, replace(SMALL, seed=6)).resume(tmp_path)
     policy, recipe, vocabulary = load_policy(tmp_path)
     assert recipe == SMALL
@@ -164,7 +164,7 @@ def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> No
     assert again.exit_code == 2
     assert "has a checkpoint already" in again.stderr
     other = invoke("train", str(agent), *files, "--held-out", "1", "--resume", "--seed", "3")
-    assert "trained by another recipe" in other.stderr
+    assert "trained with other settings" in other.stderr
     walked = invoke("rollout", str(agent), *files, "-o", str(tmp_path / "run.json"))
     assert walked.exit_code == 0, walked.stderr
     scored = invoke("score", str(tmp_path / "run.json"), *files, "-f", "json", "--resamples", "10")

@@ -103,9 +103,9 @@ def test_rankings_that_tell_nothing_apart_correlate_with_nothing() -> None:
 
 def test_answers_without_a_plain_set_are_refused(study: Study) -> None:
     checks = {one.name for one in study.of_kind("check")}
-    with pytest.raises(OptionError, match="nothing to analyze"):
+    with pytest.raises(OptionError, match="rank no plain set"):
         correlate(study, [ranking for ranking in ranked_by(study, "nDTW") if ranking.set in checks])
-    with pytest.raises(OptionError, match="spearman, kendall, pearson; got 'rho'"):
+    with pytest.raises(OptionError, match="method must be spearman, kendall or pearson, not 'rho'"):
         correlate(study, answers(study), "rho")  # type: ignore[arg-type]
 
 
@@ -199,7 +199,7 @@ def test_w_with_ties_is_corrected() -> None:
     # two raters who tie the same two of three: sums 2, 5, 5; T = 6 each; (12 x 54 - 3 x 4 x 48) / (4 x 24 - 2 x 12)
     assert kendall_w([[1, 2.5, 2.5], [1, 2.5, 2.5]]) == pytest.approx((648 - 576) / (96 - 24))
     assert kendall_w([[2, 2, 2], [2, 2, 2]]) is None
-    with pytest.raises(OptionError, match="two raters or more"):
+    with pytest.raises(OptionError, match="two or more raters"):
         kendall_w([[1, 2, 3]])
 
 
@@ -364,7 +364,7 @@ def test_without_groups_the_mixed_model_is_a_t_test() -> None:
 def test_a_mixed_model_of_constants_is_defined() -> None:
     assert fit_mixed([0.0] * 6, [1, 1, 1, 2, 2, 2], [1, 2, 3] * 2).p == 1
     assert fit_mixed([0.5] * 6, [1, 1, 1, 2, 2, 2], [1, 2, 3] * 2).p == 0
-    with pytest.raises(OptionError, match="two rankings or more"):
+    with pytest.raises(OptionError, match="at least two rankings"):
         fit_mixed([1.0], [1], [1])
 
 
@@ -409,7 +409,7 @@ def test_methods_and_directions_change_the_counts(study: Study) -> None:
     for metric in ("NE", "ONE", "AD", "MD"):
         assert raw.correlations[metric].mean == pytest.approx(-kinds["spearman"].correlations[metric].mean)
     assert raw.contests[3] == kinds["spearman"].contests[3]  # CLS has its direction anyhow
-    assert any("Undirected" in line for line in report.notes([raw]))
+    assert any("Signs not changed" in line for line in report.notes([raw]))
 
 
 def test_every_form_tells_the_same(study: Study) -> None:

@@ -100,11 +100,14 @@ def test_both_orders_are_random(study: Study) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"raters": 2, "each": 3}, "each set goes to 3 raters, and there are 2"),
-        ({"raters": 9, "repeats": 2, "sets": 9}, "of which 1 can be repeated, not 2"),
-        ({"kind": "XY"}, "kind is UC or SC, got 'XY'"),
-        ({"success": "some"}, "success is all or mixed, got 'some'"),
-        ({"sampler": "far"}, "sampler is near, start, independent, got 'far'"),
+        ({"raters": 2, "each": 3}, "each set should go to 3 raters, but there are only 2; raise raters or lower each"),
+        (
+            {"raters": 9, "repeats": 2, "sets": 9},
+            "of which at most 1 can be repeated, not 2; lower repeats or raise sets",
+        ),
+        ({"kind": "XY"}, "kind must be UC or SC, not 'XY'"),
+        ({"success": "some"}, "success must be all or mixed, not 'some'"),
+        ({"sampler": "far"}, "sampler must be near, start or independent, not 'far'"),
         ({"sets": 0}, "sets must be a whole number, 1 or more"),
         ({"seed": -1}, "seed must be a whole number, 0 or more"),
         ({"checks": -1}, "checks must be a whole number, 0 or more"),
@@ -233,22 +236,22 @@ def change(study: Study, path: Path, edit: Any) -> Path:
 DAMAGE: dict[str, tuple[Any, str]] = {
     "format": (lambda s: s.update(format="wayscore study 9"), "its format is 'wayscore study 9'"),
     "kind": (lambda s: s.update(kind="QC"), "is not a study (Invalid enum value 'QC' - at `$.kind`)"),
-    "threshold": (lambda s: s.update(threshold=0), "its threshold is 0"),
+    "threshold": (lambda s: s.update(threshold=0), "its threshold must be a number of metres above 0, not 0"),
     "missing": (lambda s: s.pop("sets"), "is not a study (Object missing required field `sets`)"),
     "unknown": (lambda s: s.update(more=1), "is not a study (Object contains unknown field `more`)"),
-    "twice": (lambda s: s["sets"].append(s["sets"][0]), "set 'uc-01' comes twice"),
-    "four": (lambda s: s["sets"][0]["queries"].pop(), "set 'uc-01' has 4 queries, which should be 5"),
+    "twice": (lambda s: s["sets"].append(s["sets"][0]), "two sets are named 'uc-01'"),
+    "four": (lambda s: s["sets"][0]["queries"].pop(), "set 'uc-01' must have 5 queries, not 4"),
     "empty": (lambda s: s["sets"][0]["queries"][0].clear(), "set 'uc-01' has an empty path"),
     "node": (lambda s: s["sets"][0]["reference"].append("x99y99"), "visits a node 'x99y99'"),
-    "scene": (lambda s: s["sets"][0].update(scene="world9"), "is in a scene 'world9' that there is not"),
-    "repeat": (lambda s: s["sets"][12].update(of="uc-99"), "repeats 'uc-99', which is no plain set"),
-    "of": (lambda s: s["sets"][0].update(of="uc-02"), "is no repeat, and names a set 'uc-02'"),
-    "check": (lambda s: s["sets"][-1].update(best=7), "is a check and does not say which query is best"),
+    "scene": (lambda s: s["sets"][0].update(scene="world9"), "is in scene 'world9', which does not exist"),
+    "repeat": (lambda s: s["sets"][12].update(of="uc-99"), "repeats 'uc-99', which is not a plain set"),
+    "of": (lambda s: s["sets"][0].update(of="uc-02"), "is not a repeat, but names a set that it repeats, 'uc-02'"),
+    "check": (lambda s: s["sets"][-1].update(best=7), "is a check, but does not say which query is best"),
     "sources": (lambda s: s["sets"][0].update(sources=["a"]), "has 1 sources for 5 queries"),
-    "item": (lambda s: s["assignments"][0]["items"][0].update(set="uc-77"), "is given a set 'uc-77' that there is not"),
-    "order": (lambda s: s["assignments"][0]["items"][0].update(order=[0, 1, 2, 3, 3]), "does not list 0 to 4 once"),
+    "item": (lambda s: s["assignments"][0]["items"][0].update(set="uc-77"), "has a set 'uc-77' that does not exist"),
+    "order": (lambda s: s["assignments"][0]["items"][0].update(order=[0, 1, 2, 3, 3]), "must list 0 to 4 once"),
     "rater": (lambda s: s["assignments"][1].update(rater=1), "rater 1 has two assignments"),
-    "edge": (lambda s: s["scenes"]["world1"]["edges"].append([0, 999]), "has an edge to a node that there is not"),
+    "edge": (lambda s: s["scenes"]["world1"]["edges"].append([0, 999]), "has an edge to a node that does not exist"),
     "length": (lambda s: s["scenes"]["world1"]["lengths"].pop(), "edges and"),
     "negative": (lambda s: s["scenes"]["world1"]["lengths"].__setitem__(0, -1), "negative or not finite"),
 }
@@ -320,9 +323,9 @@ ONE_BY_ONE = [[0], [1], [2], [3], [4]]
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (answer([[0, 1, 2, 3]]), "line 2: an order names each of the queries 0 to 4 once, got [[0, 1, 2, 3]]"),
-        (answer([[0], [1], [2], [3], [5]]), "names each of the queries 0 to 4 once"),
-        (answer([[0], [], [1], [2], [3], [4]]), "has no empty ranks"),
+        (answer([[0, 1, 2, 3]]), "line 2: an order must name each of the queries 0 to 4 once, not [[0, 1, 2, 3]]"),
+        (answer([[0], [1], [2], [3], [5]]), "must name each of the queries 0 to 4 once"),
+        (answer([[0], [], [1], [2], [3], [4]]), "must not have empty ranks"),
         (answer([[0, 1], [2], [3], [4]]), "queries 0 and 1 are tied, which the study does not allow"),
         (answer(ONE_BY_ONE, name="uc-99"), "the study has no set 'uc-99'"),
         (answer(ONE_BY_ONE, rater=""), "the rater has no name"),
@@ -391,7 +394,7 @@ def test_runs_become_sets_with_their_sources(course: Path, tmp_path: Path) -> No
     assert study_bytes(from_course(course, checks=1, repeats=1)) == study_bytes(made)
     assert {*made.how["runs"]} == {*AGENTS}
     assert str(course) not in study_bytes(made).decode()
-    with pytest.raises(OptionError, match="was made from runs"):
+    with pytest.raises(OptionError, match="was created from runs"):
         rebuild(made)
 
 
@@ -409,11 +412,11 @@ def test_success_constrained_sets_of_runs(course: Path) -> None:
 
 
 def test_too_few_runs_or_sets_are_told(course: Path) -> None:
-    with pytest.raises(OptionError, match="4 runs are too few"):
+    with pytest.raises(OptionError, match="give 5 runs or more, not 4"):
         from_course(course, runs_of(course)[:4])
-    with pytest.raises(OptionError, match="90 sets are wanted, and only"):
+    with pytest.raises(OptionError, match="cannot find 90 sets: in only"):
         from_course(course, sets=90)
-    with pytest.raises(OptionError, match="8 checks are wanted, and only"):
+    with pytest.raises(OptionError, match="cannot make 8 checks: only"):
         from_course(course, checks=8)
 
 

@@ -230,8 +230,8 @@ def test_a_pilot_can_take_the_place_of_simulated_raters(study: Study) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sizes": ()}, "sizes are numbers of sets"),
-        ({"sizes": (0,)}, "sizes are numbers of sets"),
+        ({"sizes": ()}, "numbers of sets must be 1 or more"),
+        ({"sizes": (0,)}, "numbers of sets must be 1 or more"),
         ({"target": 2.0}, "target must be a number"),
         ({"alpha": -1.0}, "alpha must be a number"),
         ({"simulations": 0}, "simulations must be a whole number"),
@@ -299,9 +299,9 @@ def test_create_from_runs_takes_them_one_after_another(data: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("create", "stray.json"), "stray.json is not expected here; runs follow --from-runs"),
-        (("create", "--from-runs", "a.json"), "needs --references FILE and --graphs"),
-        (("create", "--references", "r.json"), "go with --from-runs"),
+        (("create", "stray.json"), "stray.json is not expected here; give runs after --from-runs"),
+        (("create", "--from-runs", "a.json"), "--from-runs also needs --references FILE and --graphs"),
+        (("create", "--references", "r.json"), "can only be used with --from-runs"),
         (("create", "--kind", "XC"), "--kind must be UC or SC, not 'XC'"),
         (("create", "--again", "none.json"), "no such file"),
         (("simulate", "none.json"), "no such file"),

@@ -297,7 +297,7 @@ def test_a_matrix_too_large_is_refused() -> None:
 @pytest.mark.parametrize("name", ["dtw", "ndtw", "sdtw", "align", "fast_dtw"])
 def test_paths_go_by_name(name: str) -> None:
     function = getattr(ws, name)
-    match = f"{name} takes reference= and query= by name, since the literature swaps their order"
+    match = f"{name} takes reference= and query= by name, because their order differs in the literature"
     for args, paths in (
         (([[0.0]], [[1.0]]), {}),
         (([[0.0]],), {"query": [[0.0]]}),

@@ -134,7 +134,7 @@ def test_bad_batches() -> None:
         batch.step(["a", "b"], [True] * 3)
     with pytest.raises(ws.UnknownNodeError, match="the node of environment 1: node 'q'"):
         batch.step(["a", "q"])
-    with pytest.raises(ws.OptionError, match="environment 2 is not one of the 2"):
+    with pytest.raises(ws.OptionError, match="there is no environment 2; environments are 0 to 1"):
         batch.reset(2)
     on_points = ws.RunningBatch(references=[np.zeros((1, 2))])
     for wrong in ([[0.0]], [[math.inf, 0.0]], [["a", "b"]], [[1e200, 0.0]]):

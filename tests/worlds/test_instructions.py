@@ -287,7 +287,7 @@ def test_paths_that_make_no_sense():
     graph = street((0, 0), (0, 1), (0, 2))
     with pytest.raises(PathError, match="the path is empty"):
         instruct(graph, [])
-    with pytest.raises(PathError, match="step 0 of the path, from 0 to 2, is no edge of the graph"):
+    with pytest.raises(PathError, match="step 0 of the path, from 0 to 2, is not an edge of the graph"):
         instruct(graph, [0, 2])
     with pytest.raises(UnknownNodeError):
         instruct(graph, [0, 7])
@@ -297,5 +297,5 @@ def test_paths_that_make_no_sense():
         instruct(graph, [0, 1], seed=-1)
     one_way = street((0, 0), (0, 1), directed=True)
     assert "north" in instruct(one_way, [0, 1])
-    with pytest.raises(PathError, match="from 1 to 0, is no edge of the graph"):
+    with pytest.raises(PathError, match="from 1 to 0, is not an edge of the graph"):
         instruct(one_way, [1, 0])

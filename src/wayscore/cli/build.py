@@ -1,4 +1,4 @@
-"""`wayscore build`: datasets made from others."""
+"""`wayscore build`: datasets that are built from other datasets."""
 
 from __future__ import annotations
 
@@ -14,17 +14,21 @@ from wayscore.cli.verb import argument, option, verb
 
 @verb("wayscore build r4r R2R_val_unseen.json --graphs connectivity/ -o R4R_val_unseen.json")
 @argument("dataset", type=OneOf(["r4r"]), metavar="r4r", help="Dataset to build.")
-@argument("annotations", help="R2R annotations, any split with paths.")
+@argument("annotations", help="R2R annotations: any split that contains paths.")
 @option("-g", "--graphs", required=True, metavar="DIR|TAR", help="Connectivity graphs: a folder or a tar.")
 @option(
-    "--distance", type=float, default=3.0, help="How far the second path may start from the end of the first, metres."
+    "--distance",
+    type=float,
+    default=3.0,
+    help="Largest distance from the end of the first path to the start of the second, metres.",
 )
 @option(
     "--heading",
     type=float,
-    help="How much the second path's first heading may differ from the first's last, radians; any by default.",
+    help="Largest change of heading from the end of the first path to the start of the second, radians; no limit by "
+    "default.",
 )
-@options.out("File to write, in the format of the released R4R; .gz is gzipped.", required=True)
+@options.out("File to write, in the format of the released R4R; a name that ends in .gz is gzipped.", required=True)
 def build(
     dataset: str,  # noqa: ARG001 - there is one
     annotations: str,
@@ -33,7 +37,7 @@ def build(
     heading: float | None,
     out: Path,
 ) -> None:
-    """Build R4R from R2R: paths are joined wherever one ends near the start of another."""
+    """Build R4R from R2R: two paths are joined if the second starts near the end of the first."""
     import gzip
 
     import msgspec

@@ -1,4 +1,4 @@
-"""`wayscore convert`: any run or reference file to Parquet, once, for work with many episodes."""
+"""`wayscore convert`: any run or reference file to Parquet, which is faster to read."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB")
     "wayscore convert rollouts.jsonl -o rollouts.parquet -r R2R_train.json --check",
 )
 @argument("file", help="Result file or references, in any format.")
-@options.references(required=False, note=", so that rows of a run have their scene")
+@options.references(required=False, note="; for a run, they add the scene of each row.")
 @options.reader
 @option(
     "--as",
     "kind",
     type=OneOf(["run", "references"]),
     section="Data",
-    help="What the file is, where a table with a scene could be both.",
+    help="Whether FILE is a run or references, if it is a table that could be both.",
 )
-@option("--check", is_flag=True, help="Compare a converted file with its checksums.")
-@options.out("File to write; by default the name of FILE with .parquet, in this folder.")
+@option("--check", is_flag=True, help="Check a converted file against its checksums.")
+@options.out("File to write; by default FILE's name with the ending .parquet, in the current folder.")
 def convert(
     file: str, references: str | None, reader: dict[str, str], kind: Any, check: bool, out: Path | None
 ) -> None:
-    """Convert a result file or references to Parquet, once, for work with many episodes.
+    """Convert a result file or references to Parquet, so that large files are read faster and in little memory.
 
-    The new file holds the same rows, can be read piece by piece, and can be used wherever the original can. JSON lines
-    and Parquet may be larger than memory. --check without --out only checks a file that was converted before.
+    The new file holds the same rows and can be used wherever the original can. If FILE is JSON lines or Parquet, it may
+    be larger than memory. --check without --out only checks a file that was converted earlier.
     """
     from wayscore.formats.convert import check as check_file, convert as convert_file
 
@@ -46,7 +46,9 @@ def convert(
         _print_checked(check_file(file))
         return
     if wrong := reader.keys() & {"references", "kind", "progress"}:
-        raise OptionError(f"no reader has a setting {min(wrong)!r}; some are path_type, language, objects and dense")
+        raise OptionError(
+            f"--reader: there is no setting {min(wrong)!r}; known ones are path_type, language, objects and dense"
+        )
     target = out or f"{_stem(file)}.parquet"
     with progress() as tell:
         made = convert_file(

@@ -1,4 +1,4 @@
-"""`wayscore demo`: the whole job on generated worlds, with no data at all."""
+"""`wayscore demo`: scores and compares runs in generated worlds, without any data."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ RIVALS = "noisy", "shortest"
 
 
 @verb("wayscore demo", "wayscore demo --seed 7 --out elsewhere")
-@option("--seed", type=int, default=0, help="Random seed of the worlds, the paths, the instructions and every mistake.")
-@option("--episodes", type=int, default=200, help="Instructions that every walker is given; two describe one path.")
-@options.out("Folder to write to; files in it that a demo did not make are kept.", default=Path("wayscore-demo"))
+@option("--seed", type=int, default=0, help="Random seed of the worlds, paths, instructions and mistakes.")
+@option("--episodes", type=int, default=200, help="Number of instructions that each walker follows, two per path.")
+@options.out("Folder to write to; only files of an earlier demo are overwritten.", default=Path("wayscore-demo"))
 def demo(out: Path, seed: int, episodes: int) -> None:
-    """Do the whole job on generated worlds: no data, nothing to download, two seconds.
+    """Generate worlds and runs, score them, compare them and write a report: needs no data and takes two seconds.
 
-    Eight scripted walkers, each with a known fault, walk instructed paths through four of the paper's worlds. Worlds,
-    references and runs are written in the formats of Matterport3D and R2R, then scored and compared. You see which
-    metrics notice which fault, and get report.html to browse and commands to try on the files.
+    Eight scripted walkers with known faults follow instructions through four worlds, generated as in the paper. The
+    worlds, references and runs are written in the formats of Matterport3D and R2R, then scored and compared. The output
+    shows which metrics notice which fault, and commands to try next. report.html shows every episode in a browser.
     """
     run_demo(out, seed, episodes)
 
@@ -53,7 +53,7 @@ def score_walkers(out: Path, course: Course) -> tuple[list[Result], Comparison, 
     from wayscore.worlds import WALKERS
 
     references, graphs = load(str(out / "references.json"), str(out / "connectivity"), {})
-    # A reversed walk does not start where its reference does. That is kept, and its signature says so.
+    # A reversed walk does not start where its reference starts. It is scored all the same; its signature says so.
     results = {
         name: evaluate(
             out / "runs" / f"{name}.json", references, graphs, threshold=course.threshold, start="keep", name=name

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 FAULTS = {
     "perfect": "follows the instruction",
-    "noisy": "strays at one step in five",
-    "detour": "visits a node three edges off",
-    "overshoot": "wanders on for four edges",
+    "noisy": "takes one step in five at random",
+    "detour": "visits a node three edges away",
+    "overshoot": "walks four edges too far",
     "early_stop": "stops halfway",
     "shortest": "takes the shortest path",
     "reversed_walk": "walks from goal to start",
-    "random_walk": "walks as far, but anywhere",
+    "random_walk": "walks at random",
 }
 SIGNIFICANT = 0.05
 
@@ -67,7 +67,7 @@ def report(
 
 def _add_course(page: TextPage, course: Course, walkers: int) -> None:
     page.add(
-        f"{walkers} walkers in {len(course.worlds)} of the paper's worlds: "
+        f"{walkers} walkers in {len(course.worlds)} generated worlds: "
         f"{counted(course.episodes, 'instruction')} for {counted(len(course.tasks), 'path')}, seed {course.seed}\n",
         style="bold",
     )
@@ -135,7 +135,9 @@ def _add_faults(page: TextPage, comparison: Comparison) -> None:
         fooled |= blind.keys()
         names = [f"{symbol} (prefers it)" if verdict else symbol for symbol, verdict in blind.items()]
         table.rows.append([run, FAULTS[run], fill(" ".join(names) or "-", max(page.width - room, 20))])
-    page.add(f"Which metrics notice that a walker is not {comparison.baseline} (p < {SIGNIFICANT:g} after Holm)?\n")
+    page.add(
+        f"Which metrics show that a walker is not {comparison.baseline} (p < {SIGNIFICANT:g}, Holm's correction)?\n"
+    )
     page.add(table)
     if sharp := [symbol for symbol in judges if symbol not in fooled]:
         page.add(f"\n{_listed(sharp)} notice{'s' if len(sharp) == 1 else ''} every fault.", style="bold")
@@ -160,7 +162,7 @@ def _add_rivals(page: TextPage, rivals: Comparison) -> None:
     for name, sign in ((run, 1), (base, -1)):
         if symbols := [symbol for symbol, test in tests.items() if test.outcomes and _verdict(test) == sign]:
             verdicts.append(f"{_listed(symbols)} prefer{'s' if len(symbols) == 1 else ''} {name}")
-    page.add(f"{run} or {base}? {'; '.join(verdicts) or 'No metric can tell'}.")
+    page.add(f"{run} or {base}? {'; '.join(verdicts) or 'No metric shows a difference'}.")
     figures = []
     for metric in (METRICS["SR"], METRICS["nDTW"]):
         found = tests[metric.symbol].difference
@@ -175,23 +177,23 @@ def _add_signature(page: TextPage, results: Sequence[Result]) -> None:
     page.lines.append(str(first) if len(str(first)) <= page.width else first.short())
     for result, signature in zip(results[1:], others, strict=True):
         for key, (_, there) in first.differences(signature).items():
-            page.add(f"{result.name}: {key}:{there}, because it starts elsewhere than its reference", style="dim")
+            page.add(f"{result.name}: {key}:{there}, because it does not start where its references start", style="dim")
     page.add("")
 
 
 def _add_files(page: TextPage, out: Path, course: Course, walkers: int) -> None:
     files = {
-        "report.html": "to open in a browser",
-        "references.json": f"{counted(len(course.tasks), 'path')} and their instructions, like R2R's",
-        "connectivity": f"{len(course.worlds)} worlds, like Matterport3D's scans",
-        "runs": f"{walkers} runs, like results for R2R's server",
+        "report.html": "the report: open it in a browser",
+        "references.json": f"{counted(len(course.tasks), 'path')} with instructions, in the format of R2R",
+        "connectivity": f"graphs of {len(course.worlds)} worlds, in the format of Matterport3D",
+        "runs": f"result files of {walkers} walkers, in the format of R2R",
     }
     room = len(str(out)) + 1 + max(map(len, files))
     page.lines.extend(f"{out / name!s:{room}}  {what}" for name, what in files.items())
 
 
 def _add_commands(page: TextPage, out: Path, course: Course) -> None:
-    page.add("\nTry next, and then with files of your own:")
+    page.add("\nCommands to try next, and then with your own files:")
     for comment, words in commands(out, course):
         page.add(f"\n# {comment}", style="dim")
         page.lines.append(_shell([program(), *words], page.width))
@@ -208,9 +210,12 @@ def commands(out: Path, course: Course) -> list[tuple[str, list[str]]]:
     ]
     threshold = f"--threshold {course.threshold:g}"
     return [
-        ("one run, world by world", ["score", noisy, *files, threshold, "--split-by scan"]),
-        ("two runs: tests, and where they differ most", ["compare", noisy, shortest, *files, threshold]),
-        ("what a server would refuse", ["validate", backwards, *files]),
+        ("score one run, and print means for each world", ["score", noisy, *files, threshold, "--split-by scan"]),
+        (
+            "compare two runs: paired tests, and the episodes that differ most",
+            ["compare", noisy, shortest, *files, threshold],
+        ),
+        ("list the problems for which a test server would refuse a run", ["validate", backwards, *files]),
     ]
 
 

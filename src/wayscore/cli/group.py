@@ -31,17 +31,17 @@ SECTIONS = {
     },
     "Agents and experiments": {
         "baseline": "Score random walks.",
-        "train": "Train an agent by imitation and then by a reward.",
-        "rollout": "Let a trained agent walk, and write a result file.",
+        "train": "Train an agent by imitation, then with a reward.",
+        "rollout": "Run a trained agent and write a result file.",
         "reproduce": "Train and test the agents of the paper's Table 2.",
-        "study": "Ask people which paths they prefer, and which metric agrees with them.",
+        "study": "Ask people which paths they prefer, and find the metric that agrees with them.",
     },
 }
 """Every verb with one line of help; each is the command of that name in `wayscore.cli.<name>`."""
 VERBS = {verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()}
 DEBUG = "--debug"
 DATA, CALL, FAULT, INTERRUPTED = 1, 2, 3, 130
-"""Exit statuses: the data have problems, the call is wrong, a fault of wayscore's own, Ctrl-C."""
+"""Exit statuses: the data have problems, the call is wrong, wayscore has a bug, Ctrl-C."""
 
 
 class Root(Verbs):
@@ -109,7 +109,7 @@ def _explained(error: Exception) -> tuple[int, str]:
     if isinstance(error, OSError) and error.filename is not None:
         return DATA, f"{error.filename}: {error.strerror or type(error).__name__}"
     what = f"{type(error).__name__}: {first_line(error)}"
-    return FAULT, f"internal error: {what}\nThis is a fault of wayscore: please report it; {DEBUG} shows the traceback."
+    return FAULT, f"internal error: {what}\nThis is a bug in wayscore: please report it; {DEBUG} shows the traceback."
 
 
 def _line(message: str) -> str:
@@ -133,12 +133,14 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
-@click.option(DEBUG, is_flag=True, expose_value=False, help="Show tracebacks of errors; may stand anywhere.")
+@click.option(
+    DEBUG, is_flag=True, expose_value=False, help="Show the traceback of an error; can be put anywhere in the command."
+)
 @click.pass_context
 def app(context: click.Context) -> None:
     """Scores the way, not just the goal: nDTW, SDTW and more for agents that follow instructions.
 
-    `wayscore VERB --help` explains a verb. To begin: wayscore demo
+    `wayscore VERB --help` explains one verb. To start, run: wayscore demo
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -17,35 +17,35 @@ if TYPE_CHECKING:
     from wayscore.navigation.table2 import Plan
 
 note = partial(click.echo, err=True)
-"""How trainings report, also from processes of their own."""
+"""Prints the progress of trainings, also from other processes."""
 
 
 @verb(
     "wayscore reproduce table2 --r2r data/r2r --graphs connectivity/ --views views.tar.gz -o table2",
     "wayscore reproduce table2 --worlds -o table2-worlds",
 )
-@argument("what", type=OneOf(["table2", "ablations"]), metavar="table2|ablations", help="Experiment.")
+@argument("what", type=OneOf(["table2", "ablations"]), metavar="table2|ablations", help="Experiment to run.")
 @option(
     "--r2r",
     type=FILE,
     metavar="DIR",
     section="Data",
-    help="Folder of R2R_train.json and R2R_val_unseen.json, gzipped or not.",
+    help="Folder with R2R_train.json and R2R_val_unseen.json, gzipped or not.",
 )
 @options.graphs
 @options.views
 @options.worlds
-@option("--seeds", type=int, section="Training", help="Agents of each kind; by default 3 on R2R, 5 in worlds.")
-@option("--workers", type=int, default=2, section="Training", help="Trainings at a time, one core each.")
+@option("--seeds", type=int, section="Training", help="Random seeds per agent; by default 3 on R2R, 5 in worlds.")
+@option("--workers", type=int, default=2, section="Training", help="Trainings that run at once, one core each.")
 @option(
     "--scale",
     type=float,
     default=1.0,
     section="Training",
-    help="Multiplies all numbers of updates; less for a quick look.",
+    help="Factor for all numbers of updates; below 1 for a quick look.",
 )
 @options.form("text", "latex")
-@options.out("Folder of all files; by default the name of the experiment.")
+@options.out("Folder for all files; by default the name of the experiment.")
 def reproduce(
     what: str,
     r2r: Path | None,
@@ -60,7 +60,7 @@ def reproduce(
 ) -> None:
     """Train and test the random, goal-oriented and fidelity-oriented agents of the paper's Table 2.
 
-    `ablations` trains by imitation with one ingredient left out at a time, and evaluates in held-out houses. To
+    `ablations` trains agents by imitation, each without one ingredient, and evaluates them in held-out houses. To
     continue interrupted work, run the same command again.
     """
     from wayscore.navigation.need import need_torch
@@ -89,7 +89,7 @@ def reproduce(
 
 
 def work_off(plan: Plan, workers: int) -> None:
-    """Do all jobs, several at a time, each when the one it begins with is done."""
+    """Run all jobs, several at a time; each starts when the job that it continues is finished."""
     from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
     from multiprocessing import get_context
 

@@ -1,4 +1,4 @@
-"""`wayscore rollout`: a trained agent walks, and its walks become a result file."""
+"""`wayscore rollout`: the trajectories of a trained agent, as a result file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from wayscore.errors import OptionError
 
 
 @verb("wayscore rollout runs/fidelity --references R2R_val_unseen.json --graphs connectivity/ -o run.json")
-@argument("agent", type=FILE, help="Folder of an agent that `wayscore train` wrote.")
+@argument("agent", type=FILE, help="Folder of a trained agent, written by `wayscore train`.")
 @options.references()
 @options.data
 @options.views
 @options.instruction_words
-@option("--max-episode-steps", type=int, help="Moves of an episode at most; as in training by default.")
+@option("--max-episode-steps", type=int, help="Largest number of moves per episode; that of the training by default.")
 @options.out("Result file to write.", required=True)
 def rollout(
     agent: Path,
@@ -32,7 +32,7 @@ def rollout(
     max_episode_steps: int | None,
     out: Path,
 ) -> None:
-    """Let a trained agent walk every episode, and write its walks in the R2R result format."""
+    """Run a trained agent on every episode and write its trajectories as a result file, in the format of R2R."""
     from dataclasses import replace
 
     import msgspec
@@ -57,4 +57,4 @@ def rollout(
         for name, path in zip(tasks.names, paths, strict=True)
     ]
     write(out, msgspec.json.encode(run))
-    click.echo(f"{out}: {len(run)} walks")
+    click.echo(f"{out}: {len(run)} trajectories")

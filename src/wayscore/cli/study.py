@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 @click.group(cls=Verbs, invoke_without_command=True)
 @click.pass_context
 def study(context: click.Context) -> None:
-    """Ask people which paths they prefer, and which metric agrees with them.
+    """Ask people which paths they prefer, and find the metric that agrees with them.
 
-    A study is created, served as web pages, exported and analyzed; simulated raters help to plan and test it.
+    First create a study and serve its web pages, then export and analyze the answers. Simulated raters help to plan
+    and test a study. A query is the trajectory of an agent, a reference is the ground-truth path.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -34,25 +35,28 @@ def study(context: click.Context) -> None:
     "wayscore study create --kind UC --sets 265 --raters 9 -o uc.json",
     "wayscore study create --from-runs a.json b.json c.json d.json e.json -r R2R_val_unseen.json -g connectivity/",
 )
-@argument("more", nargs=-1, type=FILE, metavar="[RUN]...", help="Further runs, after --from-runs.")
+@argument("more", nargs=-1, type=FILE, metavar="[RUN]...", help="More runs, after --from-runs.")
 @kind_option
-@option("--sets", type=int, default=60, help="Sets of one reference and five queries.")
-@option("--raters", type=int, default=9, help="Raters who share the sets.")
-@option("--each", type=int, default=1, help="Raters who see each set.")
-@option("--repeats", type=int, default=0, help="Sets that each rater sees twice, to measure consistency.")
+@option("--sets", type=int, default=60, help="Number of sets, each with one reference and five queries.")
+@option("--raters", type=int, default=9, help="Number of raters, who share the sets.")
+@option("--each", type=int, default=1, help="Number of raters who see each set.")
+@option("--repeats", type=int, default=0, help="Number of sets that each rater sees twice, to measure consistency.")
 @option(
-    "--checks", type=int, default=0, help="Sets with an obvious answer that every rater sees, to measure attention."
+    "--checks",
+    type=int,
+    default=0,
+    help="Number of sets with an obvious answer that every rater sees, to measure attention.",
 )
 @option(
     "--success",
     type=OneOf(["all", "mixed"]),
     default="all",
-    help="In SC, all five queries succeed, or two to four (mixed).",
+    help="In SC: all five queries of a set succeed, or two to four of them (mixed).",
 )
-@option("--ties", is_flag=True, help="Let raters give several queries one rank.")
+@option("--ties", is_flag=True, help="Allow raters to give several queries the same rank.")
 @seed_option
-@option("--name", default="", help="Name of the study on pages and in tables.")
-@option("--question", help="Question to the raters; the paper's by default.")
+@option("--name", default="", show_default=False, help="Name of the study on pages and in tables.")
+@option("--question", help="Question to the raters; that of the paper by default.")
 @option("--worlds", type=int, default=10, section="Generated paths", help="Number of generated worlds.")
 @sampler_option
 @option(
@@ -66,10 +70,13 @@ def study(context: click.Context) -> None:
 @options.references(required=False)
 @options.graphs
 @option(
-    "--threshold", type=float, section="Paths of agents", help="Success threshold d_th of runs, metres; 3 by default."
+    "--threshold",
+    type=float,
+    section="Paths of agents",
+    help="Success threshold d_th for --from-runs, metres; 3 by default.",
 )
 @option("--again", type=FILE, metavar="STUDY", help="Recreate this study from its saved design.")
-@options.out("File to write; .gz is gzipped.", default=Path("study.json"))
+@options.out("File to write; a name that ends in .gz is gzipped.", default=Path("study.json"))
 def create(
     more: tuple[Path, ...],
     from_runs: tuple[Path, ...],
@@ -83,27 +90,27 @@ def create(
     out: Path,
     **settings: Any,
 ) -> None:
-    """Create a study: sets of one reference and five queries, and who sees them in which order.
+    """Create a study: sets of one reference and five queries, and the order in which each rater sees them.
 
-    The same options give the same file, byte for byte, and the file contains them.
+    The same options always give the same file, byte for byte. The file also stores its options.
     """
     from wayscore.study.design import QUESTION, create as create_study, read_study, rebuild, write_study
 
     settings["question"] = QUESTION if question is None else question
     if more and not from_runs:
-        raise OptionError(f"{more[0]} is not expected here; runs follow --from-runs")
+        raise OptionError(f"{more[0]} is not expected here; give runs after --from-runs")
     if again is not None:
         made = rebuild(read_study(again))
     elif from_runs:
         if references is None or graphs is None:
-            raise OptionError("a study from runs needs --references FILE and --graphs FOLDER or TAR")
+            raise OptionError("--from-runs also needs --references FILE and --graphs FOLDER or TAR")
         from wayscore.study.from_runs import create_from_runs
 
         runs = [*from_runs, *more]
         made = create_from_runs(runs, references=Path(references), graphs=Path(graphs), threshold=threshold, **settings)
     else:
         if references is not None or graphs is not None or threshold is not None:
-            raise OptionError("--references, --graphs and --threshold go with --from-runs")
+            raise OptionError("--references, --graphs and --threshold can only be used with --from-runs")
         made = create_study(worlds=worlds, sampler=sampler, **settings)
     write_study(out, made)
     click.echo(f"{out}: {_described(made)}")
@@ -111,30 +118,41 @@ def create(
 
 @verb("wayscore study analyze uc.json uc.jsonl sc.json sc.jsonl --html analysis.html", "wayscore study analyze --paper")
 @argument(
-    "files", nargs=-1, type=FILE, metavar="[STUDY ANSWERS]...", help="A study and its answers, or two of each in turn."
+    "files",
+    nargs=-1,
+    type=FILE,
+    metavar="[STUDY ANSWERS]...",
+    help="A study and its answers; for two studies, STUDY ANSWERS STUDY ANSWERS.",
 )
-@option("--paper", is_flag=True, help="Table 1 from the counts that the paper prints.")
+@option("--paper", is_flag=True, help="Print Table 1 of the paper, from the counts in the paper.")
 @option(
     "--method",
     type=OneOf(["spearman", "kendall", "pearson"]),
     default="spearman",
     section="Statistics",
-    help="Correlation; kendall is tau-b, pearson is of values with ranks.",
+    help="Correlation of a metric with a rater; kendall is tau-b, pearson uses the metric's values.",
 )
-@option("--undirected", is_flag=True, section="Statistics", help="Take NE, ONE, AD, MD and PL as if more were better.")
+@option(
+    "--undirected",
+    is_flag=True,
+    section="Statistics",
+    help="Use NE, ONE, AD, MD and PL as if higher were better, without a change of sign.",
+)
 @option(
     "--pass-share",
     type=float,
     default=2 / 3,
     section="Statistics",
     show_default="2/3",
-    help="Raters who pass less of their checks are inattentive, and left out of a second table.",
+    help="Raters who pass a smaller share of their checks are left out of a second table.",
 )
 @options.resamples
 @options.seed
 @options.form("text", "json", "latex")
 @options.html
-@option("--figure", type=FILE, metavar="FILE", section="Output", help="Also draw it: .pdf, .svg or .png.")
+@option(
+    "--figure", type=FILE, metavar="FILE", section="Output", help="Also draw the results: a .pdf, .svg or .png file."
+)
 def analyze(
     files: tuple[Path, ...],
     paper: bool,
@@ -144,14 +162,14 @@ def analyze(
     figure: Path | None,
     **settings: Any,
 ) -> None:
-    """Print Table 1 of a study's answers, with effect sizes, agreement, consistency, attention and a mixed model."""
+    """Analyze the answers to a study: Table 1, effect sizes, agreement, consistency, attention and a mixed model."""
     from wayscore.study.report import render
 
     if paper:
         _show_paper(form)
         return
     if not files or len(files) % 2:
-        raise OptionError(f"give a study and its answers, or two of each in turn, not {len(files)} files")
+        raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs, not {len(files)} files")
     from wayscore.study.analysis import analyze as analyze_answers
     from wayscore.study.design import read_study
     from wayscore.study.rankings import read_rankings
@@ -211,5 +229,5 @@ def _described(made: Study) -> str:
     kinds = ((made.of_kind("plain"), "set"), (made.of_kind("repeat"), "repeat"), (made.of_kind("check"), "check"))
     parts = ", ".join(counted(len(found), what) for found, what in kinds if found)
     pages = f"{loads[0]}" if len(loads) == 1 else f"{loads[0]} to {loads[-1]}"
-    people = f"{counted(len(made.assignments), 'rater')} with {pages} each"
+    people = f"{counted(len(made.assignments), 'rater')} with {pages} page{'' if loads == [1] else 's'} each"
     return f"{made.kind}, {parts} in {counted(len(made.scenes), 'scene')}, {people}"

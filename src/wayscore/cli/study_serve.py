@@ -10,12 +10,13 @@ from wayscore.cli import options
 from wayscore.cli.options import FILE
 from wayscore.cli.verb import argument, option, verb
 
-study_file = argument("file", type=FILE, metavar="STUDY", help="File of a study.")
+study_file = argument("file", type=FILE, metavar="STUDY", help="Study file, written by `wayscore study create`.")
 database_option = option(
     "--database",
     default="",
     metavar="FILE|URL",
-    help="File of SQLite, or postgresql://...; <study>.sqlite beside the study by default.",
+    show_default=False,
+    help="SQLite file, or postgresql://...; <study>.sqlite in the folder of the study by default.",
 )
 
 
@@ -26,18 +27,22 @@ database_option = option(
 )
 @study_file
 @database_option
-@option("--port", type=int, default=8000, help="Port to listen at; 0 for any that is free.")
-@option("--host", default="127.0.0.1", help="Address to listen at; by default only this machine can reach it.")
-@option("--url", default="", help="The https:// address of a proxy in front of the server, for links.")
-@option("--links", type=FILE, metavar="FILE", help="New CSV file for the raters' links; printed by default.")
+@option("--port", type=int, default=8000, help="Port to listen on; 0 chooses a free one.")
+@option("--host", default="127.0.0.1", help="Address to listen on; by default only this machine can reach it.")
+@option("--url", default="", show_default=False, help="Public https:// address, if a proxy is in front; used in links.")
+@option("--links", type=FILE, metavar="FILE", help="New CSV file for the raters' links; by default they are printed.")
 @option(
-    "--consent", type=FILE, metavar="FILE", help="Text file of what raters agree to; empty lines separate paragraphs."
+    "--consent",
+    type=FILE,
+    metavar="FILE",
+    help="Text file with the text that raters agree to; empty lines separate paragraphs.",
 )
 def serve(file: Path, database: str, port: int, host: str, url: str, links: Path | None, consent: Path | None) -> None:
-    """Serve the questionnaire of a study; the raters' links are shown once, when they are created.
+    """Serve the questionnaire of a study as web pages.
 
-    Answers are stored before a page says so. The administrator's page shows the progress of the raters; its secret is
-    printed at the start, or is the value of WAYSCORE_STUDY_SECRET.
+    The raters' links are shown only once, when they are created. An answer is saved before a page says that it is. The
+    administrator's page shows the progress of the raters; its secret is printed at the start, or taken from the
+    environment variable WAYSCORE_STUDY_SECRET.
     """
     from wayscore.study.serve import serve as serve_study
 
@@ -47,10 +52,10 @@ def serve(file: Path, database: str, port: int, host: str, url: str, links: Path
 @verb("wayscore study export uc.json -o answers.jsonl")
 @study_file
 @database_option
-@option("--history", is_flag=True, help="Also answers that were changed later; not for analysis.")
+@option("--history", is_flag=True, help="Also write answers that were changed later; such a file cannot be analyzed.")
 @options.out("File to write; <study>-answers.jsonl by default.")
 def export(file: Path, database: str, history: bool, out: Path | None) -> None:
-    """Write the answers to a study as JSON lines, which `wayscore study analyze` reads; the server may be running."""
+    """Write the answers to a study as JSON lines, for `wayscore study analyze`; the server may keep running."""
     from wayscore.errors import OptionError
     from wayscore.study.files import read_study
     from wayscore.study.rankings import write_rankings

@@ -19,27 +19,31 @@ if TYPE_CHECKING:
 kind_option = option(
     "--kind", type=OneOf(["UC", "SC"]), default="UC", help="Unconstrained (UC) or success-constrained (SC)."
 )
-seed_option = option("--seed", type=int, default=0, help="Random seed of the study.")
+seed_option = option("--seed", type=int, default=0, help="Random seed.")
 sampler_option = option(
     "--sampler",
     type=OneOf(["near", "start", "independent"]),
     default="near",
-    help="Queries: near the reference, the paper's from its start, or independent.",
+    help="How queries are drawn: near the reference, from its start, or independent of it.",
 )
 temper_options = together(
     option(
-        "--noise", type=float, default=0.5, section="Simulated raters", help="Noise of their judgement; 0 never errs."
+        "--noise",
+        type=float,
+        default=0.5,
+        section="Simulated raters",
+        help="Noise of their judgement; with 0 they make no errors.",
     ),
-    option("--spread", type=float, default=0.4, section="Simulated raters", help="How much their tastes differ."),
+    option("--spread", type=float, default=0.4, section="Simulated raters", help="How much their preferences differ."),
     option(
-        "--lapse", type=float, default=0.02, section="Simulated raters", help="Share of sets that they rank by chance."
+        "--lapse", type=float, default=0.02, section="Simulated raters", help="Share of sets that they rank at random."
     ),
 )
 through_web_option = option(
     "--through-web",
     is_flag=True,
     section="Simulated raters",
-    help="Let them answer the web pages of a server, over HTTP.",
+    help="Let them answer through the web pages of a server, over HTTP.",
 )
 
 
@@ -52,12 +56,12 @@ through_web_option = option(
     type=float,
     default=0.0,
     section="Simulated raters",
-    help="Share of raters who rank everything by chance.",
+    help="Share of raters who rank everything at random.",
 )
 @through_web_option
 @options.out("File to write; <study>-simulated.jsonl by default.")
 def simulate(file: Path, seed: int, through_web: bool, out: Path | None, **temper: float) -> None:
-    """Let simulated raters rank a study, to test and to plan it; each ranking says that no person gave it."""
+    """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
     from wayscore.study.design import read_study
     from wayscore.study.protocol import ask
     from wayscore.study.rankings import write_rankings
@@ -70,17 +74,17 @@ def simulate(file: Path, seed: int, through_web: bool, out: Path | None, **tempe
 
 @verb("wayscore study power --kind SC --target 0.9", "wayscore study power --pilot pilot.json pilot.jsonl")
 @kind_option
-@option("--sets", type=int, multiple=True, help="Numbers of sets to try; may be repeated.")
-@option("--each", type=int, default=1, help="Raters who see each set.")
-@option("--per-rater", type=int, default=30, help="Sets that one rater ranks.")
-@option("--target", type=float, default=0.8, help="Share of studies that should find a difference.")
-@option("--alpha", type=float, default=0.05, help="Level of the two-sided sign test.")
-@option("--simulations", type=int, default=1000, help="Studies of each size.")
+@option("--sets", type=int, multiple=True, help="Number of sets to try; may be repeated.")
+@option("--each", type=int, default=1, help="Number of raters who see each set.")
+@option("--per-rater", type=int, default=30, help="Number of sets that one rater ranks.")
+@option("--target", type=float, default=0.8, help="Power to reach: the share of studies that find a difference.")
+@option("--alpha", type=float, default=0.05, help="Significance level of the two-sided sign test.")
+@option("--simulations", type=int, default=1000, help="Number of simulated studies of each size.")
 @option(
     "--pilot",
     type=(FILE, FILE),
     metavar="STUDY ANSWERS",
-    help="Answers of people to resample, instead of simulated raters.",
+    help="A pilot study whose answers are resampled, instead of simulated raters.",
 )
 @seed_option
 @temper_options
@@ -88,7 +92,7 @@ def simulate(file: Path, seed: int, through_web: bool, out: Path | None, **tempe
 def power(
     kind: Any, sets: tuple[int, ...], pilot: tuple[Path, Path] | None, seed: int, form: str, **settings: Any
 ) -> None:
-    """Print how many sets and raters a study needs, from many studies with simulated raters or from a pilot study."""
+    """Estimate how many sets and raters a study needs, with simulated raters or from a pilot study."""
     from wayscore.study import power as powers
     from wayscore.study.design import check_options
 
@@ -132,7 +136,7 @@ def power(
 @through_web_option
 @options.out("Folder to write to.", default=Path("study-simulated"))
 def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: float) -> None:
-    """Carry out the paper's protocol with simulated raters: 505 sets, 2,525 samples, nine raters, Table 1."""
+    """Repeat the paper's study with simulated raters: 505 sets, 2,525 samples, nine raters, Table 1."""
     from wayscore.study.protocol import KINDS, reproduce as carry_out
 
     with progress(3 * len(KINDS) + 1) as tell:
@@ -142,8 +146,8 @@ def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: f
     show(lambda width, _: made.text(width))
     if through_web:
         given = sum(one.rankings for one in made.analyses)
-        click.echo(f"All {given:,} answers were sent by the web pages' own forms, and exported by the server.")
-    click.echo(f"Everything is in {out}.")
+        click.echo(f"All {given:,} answers were sent through the forms of the web pages and exported by the server.")
+    click.echo(f"All files are in {out}.")
 
 
 def _temper(noise: float, spread: float, lapse: float, careless: float = 0.0) -> Temper:

@@ -18,8 +18,8 @@ from wayscore.errors import MissingPackageError, OptionError
     "wayscore train runs/fidelity --references R2R_train.json --graphs connectivity/ --reward fidelity",
     "wayscore train runs/worlds --worlds --imitation 500 --reinforcement 500",
 )
-@argument("out", type=FILE, help="Folder to write checkpoint and learning curve to.")
-@options.references(required=False, note=" A training split.")
+@argument("out", type=FILE, help="Folder for the checkpoint and the learning curve.")
+@options.references(required=False, note="; a training split.")
 @options.graphs
 @options.views
 @options.worlds
@@ -27,27 +27,27 @@ from wayscore.errors import MissingPackageError, OptionError
     "--reward",
     default="fidelity",
     section="Training",
-    help="Reward of the second stage: goal, fidelity, or another by name.",
+    help="Reward of the second stage: goal, fidelity or the name of another.",
 )
 @option(
     "--teacher",
     type=OneOf(["faithful", "shortest"]),
     default="shortest",
     section="Training",
-    help="Paths that the first stage imitates.",
+    help="What the first stage imitates: the references (faithful) or shortest paths to their goals.",
 )
 @option("--imitation", type=int, default=4_000, section="Training", help="Updates of the first stage, imitation.")
 @option(
     "--reinforcement", type=int, default=4_000, section="Training", help="Updates of the second stage, with the reward."
 )
-@option("--start", type=FILE, metavar="DIR", section="Training", help="Folder whose policy to begin with.")
-@option("--held-out", type=int, default=8, section="Training", help="Houses that are kept for evaluation.")
-@option("--max-episode-steps", type=int, default=10, section="Training", help="Moves of an episode at most.")
+@option("--start", type=FILE, metavar="DIR", section="Training", help="Folder of a trained agent to start from.")
+@option("--held-out", type=int, default=8, section="Training", help="Houses that are only used for evaluation.")
+@option("--max-episode-steps", type=int, default=10, section="Training", help="Largest number of moves per episode.")
 @options.instruction_words
 @option("--every", type=int, default=250, section="Training", help="Updates between evaluations and checkpoints.")
 @option("--seed", type=int, default=0, section="Training", help="Random seed of the training.")
-@option("--resume", is_flag=True, help="Continue from the folder's checkpoint.")
-@option("--tensorboard", is_flag=True, help="Also write the curve for TensorBoard, to OUT/tensorboard.")
+@option("--resume", is_flag=True, help="Continue from the checkpoint in OUT.")
+@option("--tensorboard", is_flag=True, help="Also write the learning curve for TensorBoard, to OUT/tensorboard.")
 def train(
     out: Path,
     references: str | None,
@@ -67,7 +67,10 @@ def train(
     resume: bool,
     tensorboard: bool,
 ) -> None:
-    """Train an agent; the curve is written to OUT/curve.csv, and OUT/checkpoint.pt has all that --resume needs."""
+    """Train an agent by imitation of a teacher, then with a reward.
+
+    The learning curve is written to OUT/curve.csv. OUT/checkpoint.pt contains everything that --resume needs.
+    """
     from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
     from wayscore.navigation.need import need_torch
 
@@ -136,4 +139,4 @@ def _draw(out: Path) -> None:
     from wayscore.figures import save
     from wayscore.navigation.curves import figure_curves
 
-    click.echo(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the curve")
+    click.echo(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")

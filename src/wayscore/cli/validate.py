@@ -31,9 +31,9 @@ def validate(
 ) -> None:
     """Check a result file against its references and list every problem; the exit status is 1 if there is any.
 
-    Damaged records are named by line or number, episode and field. Then come predictions that are missing, unknown or
-    given twice, and queries (your agent's trajectories) that start elsewhere, jump or leave the graph. Test splits
-    without ground truth can be checked too.
+    The problems are damaged records (with their line, episode and field), predictions that are missing, unknown or
+    given twice, and queries (your agent's trajectories) that start at a wrong node, take a step that is not an edge, or
+    visit an unknown node. Test splits without ground truth can be checked too.
     """
     from wayscore.evaluation import validate as find_problems
 

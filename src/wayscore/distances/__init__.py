@@ -1,4 +1,4 @@
-"""Distances between nodes or points, which every score stands on."""
+"""Distances between nodes or points, which all metrics are computed from."""
 
 from wayscore.distances.base import Distance, as_distance
 from wayscore.distances.euclidean import Euclidean

@@ -1,4 +1,4 @@
-"""What a distance is: the base class that scoring, warping and reports rely on, and how other objects become one."""
+"""The base class of distances, which scoring, warping and reports use, and how other objects become one."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Floats = NDArray[np.float64]
 Places = NDArray[Any]
 """Encoded nodes, int32 codes of shape (n,), or points, float64 of shape (n, k)."""
 METHODS = ("encode", "between", "pairs")
-"""What an object must have to be taken as a distance, beside its `fingerprint`."""
+"""The methods that an object needs to be used as a distance, besides its `fingerprint`."""
 
 
 class Distance:
-    """The distance d between two nodes or points; the base class of all of them.
+    """The base class of all distances d between two nodes or points.
 
-    `encode` turns what users write (labels, coordinates) into arrays once; the other methods take those arrays.
-    Distances are not negative and never NaN; infinity means unreachable. A distance of your own defines
-    `fingerprint`, `encode`, `between` and `pairs`; the rest has defaults.
+    `encode` turns paths of labels or coordinates into arrays once; the other methods take these arrays.
+    Distances are not negative and never NaN; infinity means unreachable. Your own distance defines
+    `fingerprint`, `encode`, `between` and `pairs`; everything else has defaults.
 
     Attributes:
-        fingerprint: a short text for signatures: equal for equal distances, and free of machine details.
-        unit: what distances are measured in: "m", "hops".
-        name: what errors call it: "node 'x' is not among the 12 nodes of the {name}".
+        fingerprint: a short text for signatures: equal for equal distances, and the same on every machine.
+        unit: the unit of distances: "m", "hops".
+        name: its name in errors: "node 'x' is not among the 12 nodes of the {name}".
         table: all pairs as a square float64 array, or None. With it the fastest kernels are used.
-        index: label -> code, where all nodes are known in advance; else None.
-        is_straight: encoded paths are points, and d is the straight line between two of them.
+        index: label -> code, if all nodes are known in advance; else None.
+        is_straight: True if encoded paths are points and d is the straight line between two of them.
     """
 
     fingerprint: str
@@ -60,7 +60,7 @@ class Distance:
 
 
 class _Adapted(Distance):
-    """An object that is no `Distance` but has the methods of one; what else it has is taken over."""
+    """An object that is not a `Distance` but has its methods; its other attributes are copied."""
 
     def __init__(self, given: Any) -> None:
         self.given = given
@@ -81,12 +81,12 @@ class _Adapted(Distance):
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
-        """That of the object, when it is used: a large table is slow to hash."""
+        """The fingerprint of the object, computed when it is needed: hashing a large table is slow."""
         return str(self.given.fingerprint)
 
 
 def as_distance(given: Any) -> Distance:
-    """Return a distance: as it is, or made of an object that has the methods of one.
+    """Return a distance unchanged, or make one from an object that has the methods of a distance.
 
     >>> class Floors:
     ...     fingerprint = "floors"
@@ -103,7 +103,7 @@ def as_distance(given: Any) -> Distance:
             "distance must be a Graph, Euclidean, Grid, Table or Function, or an object with their methods; got a "
             f"{type(given).__name__}"
         )
-    # Looked for, not looked at: it may be slow to compute.
+    # Only check that it exists: computing it may be slow.
     if not hasattr(type(given), "fingerprint") and "fingerprint" not in getattr(given, "__dict__", {}):
         raise OptionError(
             f"distance: the {type(given).__name__} has no fingerprint; give it a short text that names it in "

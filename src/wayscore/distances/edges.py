@@ -1,4 +1,4 @@
-"""Edges as users give them, checked."""
+"""Checks of edges and their lengths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wayscore.errors import DistanceError, shortened
 
 
 def checked_edge(edge: Any, number: int, name: str) -> tuple[Hashable, Hashable]:
-    """Return an edge if it is a pair of labels; `name` is what errors call the graph."""
+    """Return an edge if it is a pair of labels; `name` is the name of the graph in errors."""
     try:
         a, b = edge
         hash((a, b))
@@ -24,7 +24,7 @@ def checked_edge(edge: Any, number: int, name: str) -> tuple[Hashable, Hashable]
 
 
 def checked_lengths(weights: Iterable[float] | None, pairs: list[tuple[Hashable, Hashable]], name: str) -> Floats:
-    """Return one length per edge, 1 where none are given; they are finite and not negative."""
+    """Return one length per edge, or 1 for all if none are given; lengths must be finite and not negative."""
     if weights is None:
         return np.ones(len(pairs))
     try:
@@ -37,7 +37,7 @@ def checked_lengths(weights: Iterable[float] | None, pairs: list[tuple[Hashable,
     if wrong.size:
         a, b = pairs[wrong[0]]
         raise DistanceError(
-            f"edge {shortened(a)} - {shortened(b)} of the {name} has length {lengths[wrong[0]]}; lengths are finite "
-            "and not negative"
+            f"edge {shortened(a)} - {shortened(b)} of the {name} has length {lengths[wrong[0]]}; lengths must be "
+            "finite and not negative"
         )
     return lengths

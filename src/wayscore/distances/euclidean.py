@@ -1,4 +1,4 @@
-"""Euclidean distance between points of any dimension: a world without obstacles."""
+"""Euclidean distance between points of any dimension, without obstacles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wayscore.paths import PathBatch, Paths, Role
 
 @dataclass(frozen=True)
 class Euclidean(Distance):
-    """The straight line, d(a, b) = sqrt(sum_c (a_c - b_c)^2), in the units of the coordinates.
+    """The straight line, d(a, b) = sqrt(sum_c (a_c - b_c)^2), in the unit of the coordinates.
 
     >>> Euclidean().between(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([[5., 1.]])
@@ -26,7 +26,7 @@ class Euclidean(Distance):
     is_straight: ClassVar[bool] = True  # type: ignore[misc]
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
-        """Check coordinates and lay them end to end."""
+        """Check coordinates and return them as one batch."""
         if isinstance(paths, PathBatch):
             if not isinstance(paths.places, np.ndarray) or paths.places.ndim != 2:
                 raise PathError("paths hold labels, but Euclidean distance needs coordinates; give a Graph or a Table")
@@ -42,7 +42,7 @@ class Euclidean(Distance):
     def pairs(self, a: Places, b: Places) -> Floats:
         """Return the distance of each point of `a` to its partner in `b`."""
         squares = np.zeros(len(a))
-        with np.errstate(over="ignore"):  # squares that overflow are infinite, and found out by that
+        with np.errstate(over="ignore"):  # squares that overflow are infinite, which is checked later
             for axis in range(a.shape[1]):
                 difference = a[:, axis] - b[:, axis]
                 squares += difference * difference
@@ -50,4 +50,4 @@ class Euclidean(Distance):
 
 
 EUCLIDEAN = Euclidean()
-"""What `distance=None` means."""
+"""The default, `distance=None`."""

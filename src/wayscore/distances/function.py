@@ -1,4 +1,4 @@
-"""Any callable as a distance, called once for each distinct pair of nodes or points."""
+"""Any function as a distance, called once for each distinct pair of nodes or points."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Function(Distance):
     """A distance given as a function of two nodes (labels) or two points (coordinates as tuples).
 
     The function must return a number >= 0 (infinity for "unreachable"). It is called once for each distinct pair;
-    d(b, a) is taken to be d(a, b) unless `symmetric=False`.
+    d(b, a) is assumed to be equal to d(a, b) unless `symmetric=False`.
 
     >>> taxi = Function(lambda a, b: abs(a[0] - b[0]) + abs(a[1] - b[1]))
     >>> codes = taxi.encode([[(0, 0), (2, 3)]]).places
@@ -29,11 +29,11 @@ class Function(Distance):
         self, function: Callable[[Any, Any], float], *, symmetric: bool = True, name: str | None = None
     ) -> None:
         if not callable(function):
-            raise DistanceError(f"Function needs a callable of two nodes, got {shortened(function)}")
+            raise DistanceError(f"Function needs a function of two nodes, got {shortened(function)}")
         self.function = function
         self.symmetric = symmetric
         self.name = name or str(getattr(function, "__qualname__", type(function).__name__))
-        self.fingerprint = f"function:{self.name}"  # what it computes cannot be seen from outside
+        self.fingerprint = f"function:{self.name}"  # what it computes is unknown
         self._labels: list[Any] = []
         self._codes: dict[Any, int] = {}
         self._known: dict[tuple[int, int], float] = {}
@@ -43,14 +43,14 @@ class Function(Distance):
         return f"<Function {self.name}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        # A lock cannot be pickled; codes go along, since paths that were encoded before may go along too.
+        # A lock cannot be pickled. Codes are kept, because encoded paths may be pickled together with this object.
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.RLock())
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
-        """Number nodes and points as they are first met; arrays and lists of coordinates become tuples."""
+        """Number nodes and points in the order in which they first occur; coordinates become tuples."""
         paths = list(paths)
         offsets = offsets_of(paths, role=role)
         codes = []
@@ -96,7 +96,7 @@ class Function(Distance):
             if not known >= 0.0:
                 raise DistanceError(
                     f"{self.name}({shortened(self._labels[a])}, {shortened(self._labels[b])}) returned "
-                    f"{shortened(value)}; a distance is a number that is not negative"
+                    f"{shortened(value)}; a distance must be a number that is not negative"
                 )
             self._known[a, b] = known
             if self.symmetric:

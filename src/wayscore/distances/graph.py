@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from wayscore.distances.matterport import Connectivity
 
 TABLE_NODES = 4096
-"""Up to this many nodes all pairs are kept (128 MiB); above, shortest paths are searched for one by one."""
+"""Up to this many nodes all pairs are stored (128 MiB); above, shortest paths are searched one by one."""
 DENSE_NODES = 1024
-"""Up to this many nodes all pairs come from Floyd and Warshall, whose loop is the fastest; above, from Dijkstra."""
+"""Up to this many nodes all pairs are computed by Floyd-Warshall, which is faster; above, by Dijkstra."""
 
 HOPS = "hops"
 """The unit of distances that count edges."""
 
 
 class Graph(Distance):
-    """Nodes (any hashable labels) and weighted edges; d(a, b) is the shortest path, infinite where there is none.
+    """Nodes (any hashable labels) and weighted edges; d(a, b) is the length of the shortest path, or infinity.
 
     Build one with `from_edges`, `from_networkx` or `from_matterport`.
 
@@ -54,7 +54,7 @@ class Graph(Distance):
         name: str = "graph",
         unit: str = "m",
     ) -> None:
-        """Take edges as node numbers; users call `from_edges`."""
+        """Create a graph from edges as node numbers; usually `from_edges` is called instead."""
         self.nodes = tuple(nodes)
         self.index: dict[Any, int] = {node: code for code, node in enumerate(self.nodes)}
         self.name = name
@@ -86,12 +86,12 @@ class Graph(Distance):
         """Build a graph from pairs of labels.
 
         Args:
-            edges: pairs of labels; each joins both ways unless `directed`.
+            edges: pairs of labels; each edge can be used in both directions unless `directed`.
             weights: one length >= 0 per edge; without them every edge has length 1.
-            nodes: labels in the order wanted, and those that no edge names.
-            directed: edges lead from the first label to the second only.
+            nodes: labels in the order that you want, including nodes without edges.
+            directed: edges lead only from the first label to the second.
             positions: coordinates of every node, for drawing.
-            name: what errors call the graph.
+            name: the name of the graph in errors.
         """
         if not isinstance(edges, Iterable):
             raise DistanceError(f"the edges of the {name} must be pairs of node labels, got {shortened(edges)}")
@@ -112,9 +112,9 @@ class Graph(Distance):
 
     @classmethod
     def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
-        """Take a networkx graph whose edges carry lengths >= 0 as the attribute `weight`.
+        """Convert a networkx graph whose edges have lengths >= 0 in the attribute `weight`.
 
-        A graph none of whose edges carries it is counted in hops, as networkx does; one where only some do is refused.
+        If no edge has this attribute, distances are hops, as in networkx. If only some have it, an error is raised.
 
         >>> import networkx as nx
         >>> Graph.from_networkx(nx.path_graph(3)).distance(0, 2)
@@ -125,22 +125,22 @@ class Graph(Distance):
         if missing and len(missing) < len(weights):
             a, b = missing[0]
             raise DistanceError(
-                f"edge {shortened(a)} - {shortened(b)} has no attribute {weight!r}, which others have; give every edge "
-                "a length, or say weight=None to count hops"
+                f"edge {shortened(a)} - {shortened(b)} has no attribute {weight!r}, but other edges have; give every "
+                "edge a length, or pass weight=None to count hops"
             )
         lengths = None if missing else weights
         return cls.from_edges(graph.edges(), lengths, nodes=graph.nodes(), directed=graph.is_directed())
 
     @classmethod
     def from_matterport(cls, path: str | Path, scan: str | None = None) -> Graph:
-        """Read one scan's connectivity: a JSON file, or `scan` out of a directory or tar of them."""
+        """Read the connectivity of one scan: from its JSON file, or of `scan` from a folder or tar of such files."""
         from wayscore.distances.matterport import read_scan  # few graphs come from files, and msgspec takes time
 
         return cls.from_connectivity(read_scan(path, scan))
 
     @classmethod
     def from_connectivity(cls, scan: Connectivity) -> Graph:
-        """Build the graph of one scan that was read."""
+        """Build the graph of one scan from its connectivity."""
         return cls(
             scan.nodes, scan.sources, scan.targets, scan.lengths, positions=scan.positions, name=f"scan {scan.scan}"
         )
@@ -153,14 +153,14 @@ class Graph(Distance):
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """Pairs of node numbers; each edge of an undirected graph once."""
+        """Pairs of node numbers; an undirected graph has each edge once."""
         sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
         keep = slice(None) if self.directed else sources <= self._targets
         return list(zip(sources[keep].tolist(), self._targets[keep].tolist(), strict=True))
 
     @property
     def adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where each node's neighbours begin (one more than there are nodes), and the numbers of all neighbours."""
+        """The offsets of each node's neighbours (one more than nodes), and the numbers of all neighbours."""
         return self._starts, self._targets
 
     def neighbors(self, node: Hashable) -> list[Hashable]:
@@ -177,7 +177,7 @@ class Graph(Distance):
         """
         sources = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self._starts))
         ones = np.ones(len(sources))
-        # Edges are kept in both directions, so that they may go in as directed ones.
+        # Edges are stored in both directions, so they can be passed as directed ones.
         counted = Graph(
             self.nodes, sources, self._targets, ones, directed=True, positions=self.positions, name=self.name, unit=HOPS
         )
@@ -186,7 +186,7 @@ class Graph(Distance):
 
     @cached_property
     def both_ways(self) -> Graph:
-        """The same graph with every edge leading both ways.
+        """The same graph with every edge in both directions.
 
         >>> Graph.from_edges([("gate", "exit")], [2.0], directed=True).both_ways.distance("exit", "gate")
         2.0
@@ -199,11 +199,11 @@ class Graph(Distance):
         )
 
     def has_edge(self, a: Hashable, b: Hashable) -> bool:
-        """Say whether an edge leads from `a` to `b`; False where either is unknown."""
+        """Return whether an edge leads from `a` to `b`; False if one of them is unknown."""
         return (a, b) in self._pairs
 
     def has_edges(self, a: Places, b: Places) -> NDArray[np.bool_]:
-        """Say of each pair of node numbers whether an edge leads from the first to the second; negative ones have none.
+        """Return for each pair of node numbers whether an edge leads from the first to the second; False if negative.
 
         >>> graph = Graph.from_edges([("hall", "stairs"), ("stairs", "attic")])
         >>> graph.has_edges(np.array([0, 1, 0]), np.array([1, 2, 2])).tolist()
@@ -216,7 +216,7 @@ class Graph(Distance):
         return edges[places] == wanted if len(edges) else np.zeros(len(wanted), dtype=np.bool_)
 
     def edge_lengths(self, a: Places, b: Places) -> Floats:
-        """Return the length of the edge between each pair of node numbers: infinite where there is none.
+        """Return the length of the edge between each pair of node numbers, infinity if there is no edge.
 
         >>> graph = Graph.from_edges([("a", "b"), ("b", "c"), ("a", "c")], [1.0, 1.0, 5.0])
         >>> graph.edge_lengths(np.array([0, 0]), np.array([2, 0])).tolist(), graph.distance("a", "c")
@@ -240,12 +240,12 @@ class Graph(Distance):
         """
         here, goal = self._code(a), self._code(b)
         if not np.isfinite(self.distance(a, b)):
-            raise PathError(f"{shortened(b)} cannot be reached from {shortened(a)} in the {self.name}")
+            raise PathError(f"there is no path from {shortened(a)} to {shortened(b)} in the {self.name}")
         path = [here]
         while here != goal:
             edges = slice(self._starts[here], self._starts[here + 1])
             ways = self._weights[edges] + self.between(self._targets[edges], np.array([goal]))[:, 0]
-            ways[np.isin(self._targets[edges], path)] = np.inf  # edges of no length could lead round in circles
+            ways[np.isin(self._targets[edges], path)] = np.inf  # edges of length 0 could lead in circles
             here = int(self._targets[edges][np.argmin(ways)])
             path.append(here)
         return [self.nodes[code] for code in path]
@@ -257,7 +257,7 @@ class Graph(Distance):
 
     @cached_property
     def table(self) -> Floats | None:  # type: ignore[override]
-        """All pairs, or None in a graph too large to keep them."""
+        """The distances of all pairs, or None if the graph is too large to store them."""
         if len(self) > TABLE_NODES:
             return None
         matrix = np.full((len(self), len(self)), np.inf)
@@ -274,7 +274,7 @@ class Graph(Distance):
 
     @cached_property
     def fingerprint(self) -> str:  # type: ignore[override]
-        """`graph#` and eight digits that change with any node, edge or length."""
+        """`graph#` and eight digits, a hash of all nodes, edges and lengths."""
         digest = hashlib.sha256(repr(self.nodes).encode())
         for part in (self._starts, self._targets, self._weights):
             digest.update(part.tobytes())
@@ -297,7 +297,7 @@ class Graph(Distance):
         for code in a.tolist():
             if code not in found:
                 found[code] = self._search(code, b, far)
-                far = int(b[np.argmax(found[code])])  # farthest from here, and so probably from the next node too
+                far = int(b[np.argmax(found[code])])  # farthest from here, so probably also from the next node
         return np.array([found[code] for code in a.tolist()])
 
     def pairs(self, a: Places, b: Places) -> Floats:
@@ -307,7 +307,7 @@ class Graph(Distance):
         return np.array([self._search(x, np.array([y]), y)[0] for x, y in zip(a.tolist(), b.tolist(), strict=True)])
 
     def _search(self, source: int, wanted: Places, far: int) -> Floats:
-        """Return the distances from one node to those wanted; the search stops at `far`, if that is far enough."""
+        """Return the distances from one node to the wanted ones; the search stops at `far` if it has found them all."""
         row = np.empty(len(self))
         kernels.dijkstra(self._starts, self._targets, self._weights, source, far, row)
         if not np.isfinite(row[wanted]).all():

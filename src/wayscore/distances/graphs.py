@@ -40,7 +40,7 @@ class Graphs(Mapping[str, Graph]):
 
 
 def load_graphs(path: str | Path) -> Graphs:
-    """Find every `<scan>_connectivity.json` in a directory or a tar (compressed or not).
+    """Find every `<scan>_connectivity.json` in a folder or a tar (compressed or not).
 
     Returns:
         A mapping from scan to `Graph`, each built when it is first used; lengths in metres.

@@ -26,29 +26,29 @@ _STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
 
 class Grid(Distance):
-    """The shortest path over the free cells of a grid, in metres; infinite where there is none.
+    """The shortest path through the free cells of a grid, in metres; infinity if there is none.
 
     Axis 0 of the array is the first coordinate: the centre of cell [i, j] is at
-    (origin[0] + i * cell, origin[1] + j * cell). An image, whose rows are y and columns x, is passed
-    transposed: `Grid(image.T)`. Points snap to the nearest free cell; `encode` reports how far they moved.
+    (origin[0] + i * cell, origin[1] + j * cell). Transpose an image, whose rows are y and columns x:
+    `Grid(image.T)`. Points are moved to the nearest free cell; `encode` reports how far.
 
-    Two metrics, neither of which squeezes between two obstacles that touch at a corner:
+    There are two metrics. Neither passes between two obstacles that touch at a corner:
 
     - `octile`: the exact shortest path of steps to the 8 neighbours, of length 1 and sqrt 2 cells; a diagonal
-      step needs both cells beside it free. Up to 8 % longer than a straight line in the open.
-    - `eikonal`: the arrival time of a front of unit speed, |grad T| = 1, by fast marching. Within 0.2 % of
-      the straight line in the open, never shorter than it, never longer than `octile`. Not quite symmetric:
-      between rooms the way back may differ by 5 %, over a few cells of dense clutter by more.
+      step needs both cells next to it free. Without obstacles, up to 8 % longer than a straight line.
+    - `eikonal`: the arrival time of a front of unit speed, |grad T| = 1, by fast marching. Without obstacles,
+      within 0.2 % of the straight line and never shorter; never longer than `octile`. Not quite symmetric:
+      between rooms the distance back may differ by 5 %, over a few cells of dense clutter by more.
 
-    Distances are measured from the first argument of `between` and `pairs`, one field per distinct source;
-    the fields used last are kept. With few references and many queries, give the references first.
+    Distances are measured from the first argument of `between` and `pairs`, with one search for each distinct source;
+    the last results are cached. With few references and many queries, give the references first.
 
     Args:
-        free: (h, w) array; nonzero (or True) where one can walk.
+        free: (h, w) array; nonzero (or True) for free cells.
         cell: side of a cell, metres.
         origin: coordinates of the centre of cell [0, 0], metres.
         metric: `octile` or `eikonal`.
-        cache_bytes: the most memory that kept fields may take; 0 keeps none.
+        cache_bytes: the most memory for cached results; 0 caches nothing.
 
     >>> wall = np.array([[1, 1, 1], [1, 0, 1], [1, 0, 1]])
     >>> grid = Grid(wall, cell=0.5)
@@ -80,7 +80,7 @@ class Grid(Distance):
             raise OptionError(f"cache_bytes must be a whole number of bytes, 0 or more, got {shortened(cache_bytes)}")
         self.metric = metric
         self.cache_bytes = int(cache_bytes)
-        # Fields hold free cells only; a node is a free cell's number among them.
+        # Fields (distances from one cell) hold free cells only; a node is a free cell's number among them.
         self._cells = np.flatnonzero(self.free)
         self._nodes = np.full(self.free.size, -1, dtype=np.int32)
         self._nodes[self._cells] = np.arange(len(self._cells))
@@ -92,7 +92,7 @@ class Grid(Distance):
         return f"<Grid {height} x {width}, {self.cell:g} m cells, {self.metric}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A lock cannot be pickled, and fields are cheaper to find again than to send.
+        # A lock cannot be pickled, and computing fields again is cheaper than sending them.
         return Grid, (self.free, self.cell, self.origin, self.metric, self.cache_bytes)
 
     @cached_property
@@ -117,14 +117,14 @@ class Grid(Distance):
             dimension = paths.places.shape[1] if paths.places.ndim == 2 else 1
             raise PathError(
                 f"a Grid needs 2-dimensional points, but those of {path_name(role, 0)} have dimension {dimension}; "
-                "leave out the height, for example points[:, [0, 2]] where y is up"
+                "leave out the height, for example points[:, [0, 2]] if y points up"
             )
         paths.check_finite(role=role)
         codes, moved = self._snap(paths.places)
         return PathBatch(codes, paths.offsets, moved)
 
     def snap(self, points: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        """Find the free cell with the nearest centre; of equally near ones, that of the lowest code.
+        """Find the free cell with the nearest centre; of equally near ones, the one with the lowest code.
 
         Args:
             points: (n, 2), metres.
@@ -249,7 +249,7 @@ class Grid(Distance):
         return nodes
 
     def _field(self, source: int) -> Floats:
-        """Return the distances from a node to every node, kept for the next time."""
+        """Return the distances from a node to every node, cached."""
         with self._lock:
             if source in self._fields:
                 self._fields.move_to_end(source)
@@ -262,7 +262,7 @@ class Grid(Distance):
         return field
 
     def _search(self, source: int, target: int) -> Floats:
-        """Return the distances from a node to those settled before the target (-1: to all), metres."""
+        """Return the distances from a node to all nodes that are found before the target (-1: to all nodes), metres."""
         if self.metric == "octile":
             found = np.empty(len(self._cells))
             kernels.dijkstra(*self._graph, source, target, found)

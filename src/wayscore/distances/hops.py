@@ -1,4 +1,4 @@
-"""A distance measured the other way round, for evaluators that count directed hops from the query."""
+"""A distance measured in the other direction, for evaluators that count directed hops from the query."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Reversed(Distance):
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
-        """That of the distance, marked."""
+        """The fingerprint of the distance, with a prefix."""
         return f"reversed-{self.distance.fingerprint}"
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:

@@ -1,4 +1,4 @@
-"""Labels of nodes become int32 codes, once for each scene."""
+"""Turns labels of nodes into int32 codes."""
 
 from __future__ import annotations
 

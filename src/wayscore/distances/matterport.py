@@ -1,6 +1,6 @@
-"""Matterport3D connectivity files, read into plain arrays: one JSON file per scan, in a directory or a tar.
+"""Matterport3D connectivity files, read into plain arrays: one JSON file per scan, in a folder or a tar.
 
-Nothing is unpacked to disk, and nothing that swells past `SIZE_LIMIT` while it is decompressed is read.
+Nothing is unpacked to disk, and a file that is larger than `SIZE_LIMIT` after decompression is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIZE_LIMIT = 2**30
 
 
 class Viewpoint(msgspec.Struct):
-    """One panorama: its name, camera pose (4 x 4, row by row, metres), and which others can be walked to."""
+    """One panorama: its name, camera pose (4 x 4, row by row, metres), and which others can be reached from it."""
 
     image_id: str
     pose: list[float]
@@ -35,7 +35,7 @@ class Viewpoint(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connectivity:
-    """The included viewpoints of one scan, and which are joined.
+    """The included viewpoints of one scan, and the edges between them.
 
     Attributes:
         scan: the scan's name.
@@ -56,10 +56,10 @@ class Connectivity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScanFiles:
-    """Where the scans of a directory or tar are.
+    """Where the scans of a folder or tar are.
 
     Attributes:
-        source: the directory or tar.
+        source: the folder or tar.
         files: scan -> its file, or the part of the tar's content that is its file.
         content: the tar's content.
     """
@@ -77,7 +77,7 @@ class ScanFiles:
 
 
 def find_scans(path: str | Path) -> ScanFiles:
-    """Find every `<scan>_connectivity.json` in a directory or a tar (compressed or not)."""
+    """Find every `<scan>_connectivity.json` in a folder or a tar (compressed or not)."""
     source = Path(path)
     found: Iterator[tuple[str, Path | slice]]
     content = b""
@@ -87,12 +87,12 @@ def find_scans(path: str | Path) -> ScanFiles:
         content = _read(source)
         found = _members(source, content)
     else:
-        raise FormatError(f"{source}: no such file or directory; expected connectivity files or a tar of them")
+        raise FormatError(f"{source}: no such file or directory; expected a folder or a tar of connectivity files")
     files: dict[str, Path | slice] = {}
     for name, file in found:
         scan = _scan(name)
         if scan in files:
-            raise FormatError(f"{source}: holds the scan {shortened(scan)} twice; keep one of its files")
+            raise FormatError(f"{source}: has two files of scan {shortened(scan)}; keep one of them")
         files[scan] = file
     if not files:
         raise FormatError(f"{source}: holds no file named <scan>_connectivity.json")
@@ -100,7 +100,7 @@ def find_scans(path: str | Path) -> ScanFiles:
 
 
 def read_scan(path: str | Path, scan: str | None = None) -> Connectivity:
-    """Read one scan from its JSON file, or from a directory or tar that holds `scan`."""
+    """Read one scan from its JSON file, or from a folder or tar that contains `scan`."""
     source = Path(path)
     if source.is_file() and source.name.endswith((".json", ".json.gz")):
         return parse(_read(source), scan or _scan(source.name), str(source))
@@ -108,7 +108,7 @@ def read_scan(path: str | Path, scan: str | None = None) -> Connectivity:
     if scan is None:
         first = next(iter(scans.files))
         raise FormatError(
-            f"{source}: holds {len(scans.files)} scans; say which with scan=, for example {shortened(first)}"
+            f"{source}: has {len(scans.files)} scans; choose one with scan=, for example scan={shortened(first)}"
         )
     if scan not in scans.files:
         raise FormatError(f"{source}: has no scan {shortened(scan)}{did_you_mean(scan, scans.files)}")
@@ -116,9 +116,9 @@ def read_scan(path: str | Path, scan: str | None = None) -> Connectivity:
 
 
 def parse(content: bytes, scan: str, where: str) -> Connectivity:
-    """Read the content of one file: included viewpoints, joined where either sees an unobstructed way to the other.
+    """Read the content of one file: included viewpoints, joined if one of the two is unobstructed from the other.
 
-    An edge is as long as the straight line between the two cameras (pose entries 3, 7 and 11).
+    The length of an edge is the straight line between the two cameras (pose entries 3, 7 and 11).
     """
     try:
         viewpoints = msgspec.json.decode(content, type=list[Viewpoint])
@@ -135,7 +135,7 @@ def parse(content: bytes, scan: str, where: str) -> Connectivity:
     if not included.any():
         raise DistanceError(f"{where}: no viewpoint is included, so there is no graph")
     positions = np.array([[v.pose[3], v.pose[7], v.pose[11]] for v in viewpoints])[included]
-    flags = b"".join(bytes(viewpoint.unobstructed) for viewpoint in viewpoints)  # lists would take thrice as long
+    flags = b"".join(bytes(viewpoint.unobstructed) for viewpoint in viewpoints)  # lists would take three times as long
     walkable = np.frombuffer(flags, dtype=bool).reshape(count, count)[included][:, included]
     if not np.isfinite(positions).all():
         raise FormatError(f"{where}: a camera position is not finite")
@@ -146,7 +146,7 @@ def parse(content: bytes, scan: str, where: str) -> Connectivity:
 
 
 def _members(source: Path, content: bytes) -> Iterator[tuple[str, slice]]:
-    """Find the scans in a tar; those that nobody asks for are not copied out of it."""
+    """Find the scans in a tar; scans that are not used are never copied."""
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
             for member in archive:
@@ -181,11 +181,11 @@ UNPACKERS: Mapping[bytes, tuple[str, Callable[[], Any]]] = {
     b"BZh": ("bz2", _bz2),
     b"\xfd7zXZ": ("lzma", _lzma),
 }
-"""How a compressed file begins -> what it is, and what decompresses one stream of it."""
+"""The first bytes of a compressed file -> the name of its format, and a decompressor of one stream."""
 
 
 def _unpacked(content: bytes, where: str) -> bytes:
-    """Decompress what is compressed, in one call per stream: a file object would take longer."""
+    """Decompress the content if it is compressed, with one call per stream: a file object would be slower."""
     kind, start = next((found for magic, found in UNPACKERS.items() if content.startswith(magic)), ("", None))
     if start is None:
         return content
@@ -202,7 +202,9 @@ def _unpacked(content: bytes, where: str) -> bytes:
     except Exception as error:  # each library has its own
         raise FormatError(f"{where}: is damaged {kind} ({error}); copy or download it again") from None
     if room <= 0:
-        raise FormatError(f"{where}: has more than {SIZE_LIMIT >> 20} MiB when decompressed, which no real file has")
+        raise FormatError(
+            f"{where}: has more than {SIZE_LIMIT >> 20} MiB after decompression; no real connectivity file is so large"
+        )
     return b"".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""What a grid is made of, as users give it, checked."""
+"""Checks of the arguments of a grid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def checked_occupancy(free: ArrayLike) -> NDArray[np.bool_]:
     if array.ndim != 2:
         raise DistanceError(f"free must be a 2-dimensional array, got shape {array.shape}")
     if (array.shape[0] + 2) * (array.shape[1] + 2) >= 2**31:
-        raise DistanceError(f"free must have less than 2**31 cells, got shape {array.shape}; use larger ones")
+        raise DistanceError(f"free must have fewer than 2**31 cells, got shape {array.shape}; use larger cells")
     if np.isnan(array).any():
         raise DistanceError("free must not hold NaN; mark every cell as free or not, for example with free == 1")
     cells = np.array(array != 0, order="C")
@@ -50,7 +50,7 @@ def checked_origin(origin: Sequence[float]) -> tuple[float, float]:
 
 
 def _numbers(values: Sequence[float]) -> list[float]:
-    """Return finite numbers (one zero for both signs), or nothing where a value is none."""
+    """Return finite numbers (-0.0 becomes 0.0), or an empty list if a value is not a finite number."""
     try:
         numbers = [float(value) + 0.0 for value in values]
     except (TypeError, ValueError):

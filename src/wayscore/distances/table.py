@@ -1,4 +1,4 @@
-"""Distances that someone else computed, as a matrix."""
+"""Precomputed distances, as a matrix."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from wayscore.paths import PathBatch, Paths, Role
 class Table(Distance):
     """A square matrix of distances between named nodes.
 
-    Entries are not negative, infinity for "unreachable", 0 on the diagonal; the matrix is symmetric unless
-    `symmetric=False` says that it need not be.
+    Entries are not negative, infinity for "unreachable", 0 on the diagonal. The matrix must be symmetric unless
+    `symmetric=False`.
 
     >>> table = Table([[0, 1], [1, 0]], ["a", "b"])
     >>> table.between(np.array([0]), np.array([0, 1]))
@@ -34,7 +34,7 @@ class Table(Distance):
             self.nodes = tuple(nodes)
             self.index: dict[Any, int] = {node: code for code, node in enumerate(self.nodes)}
         except TypeError:
-            raise DistanceError("a table needs a list of names, hashable ones such as strings or tuples") from None
+            raise DistanceError("a table needs a list of names that are hashable, such as strings or tuples") from None
         try:
             table = np.array(matrix, dtype=np.float64, order="C")
         except (TypeError, ValueError):
@@ -45,10 +45,12 @@ class Table(Distance):
         if table.shape != (count, count) or not count:
             raise DistanceError(f"a table of {count} nodes must be a {count} x {count} matrix, got shape {table.shape}")
         self._refuse(table, np.isnan(table), "is not a number; use infinity for unreachable nodes")
-        self._refuse(table, table < 0, "is negative; distances are not")
-        self._refuse(table, np.eye(count, dtype=bool) & (table != 0), "should be 0, from a node to itself")
+        self._refuse(table, table < 0, "is negative; distances must be 0 or more")
+        self._refuse(table, np.eye(count, dtype=bool) & (table != 0), "must be 0, because it is from a node to itself")
         if symmetric:
-            self._refuse(table, table != table.T, "differs from the way back; pass symmetric=False if that is meant")
+            self._refuse(
+                table, table != table.T, "differs from the distance back; pass symmetric=False if that is intended"
+            )
         table.flags.writeable = False
         self.table = table
 
@@ -63,7 +65,7 @@ class Table(Distance):
 
     @cached_property
     def fingerprint(self) -> str:  # type: ignore[override]
-        """`table#` and eight digits that change with any name or entry."""
+        """`table#` and eight digits, a hash of all names and entries."""
         digest = hashlib.sha256(repr(self.nodes).encode() + self.table.tobytes())
         return f"table#{digest.hexdigest()[:8]}"
 

@@ -1,7 +1,7 @@
 """Figures for papers, with matplotlib (the extra `plot`): maps of paths, cost matrices, metrics, learning curves.
 
-Functions named `draw_...` take axes, draw on them and return them; those named `figure_...` return a whole figure
-whose label is its caption. None touches pyplot or matplotlib's settings.
+Functions named `draw_...` draw on Axes and return them; functions named `figure_...` return a whole figure, whose label
+is its caption. None of them uses pyplot or changes matplotlib's settings.
 
     with style():
         figure = new_figure(COLUMN, 3.0)

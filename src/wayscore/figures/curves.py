@@ -1,4 +1,4 @@
-"""Learning curves: the mean over seeds as a line, their spread as a band."""
+"""Learning curves: the mean over seeds as a line, their range as a band."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ def draw_learning_curves(
     x: str = "step",
     y: str = "nDTW",
 ) -> Axes:
-    """Draw how agents learn.
+    """Draw learning curves.
 
     Args:
         ax: where to draw.
         curves: name -> (steps, values), where steps are (n,) and values (seeds, n), or (n,) for one seed.
-        band: what lies between its edges: "range", all seeds; "deviation", a standard deviation either way.
+        band: what the band shows: "range", from the lowest seed to the highest; "deviation", one standard deviation on
+            both sides of the mean.
         x: the label of the horizontal axis.
-        y: of the vertical one.
+        y: the label of the vertical axis.
 
     Returns:
-        The axes it was given.
+        The same axes.
     """
     if band not in ("range", "deviation"):
         raise OptionError(f"band must be 'range' or 'deviation', got {band!r}")

@@ -1,9 +1,9 @@
-"""One episode, warped as a convention says: what `wayscore align` prints and figures of runs draw."""
+"""One episode and its warping, as a convention computes it; `wayscore align` prints it, and figures draw it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Query, Reference, References, Run
+from wayscore.episodes.problems import alike
 from wayscore.errors import FormatError, OptionError, PathError, UnknownSceneError, did_you_mean
 from wayscore.figures.paths import Up
 from wayscore.paths import without_repeats
@@ -25,6 +26,8 @@ from wayscore.warping.alignment import Alignment, check_threshold
 
 EARTH = 6_371_000.0
 """Radius, metres."""
+OFFERED = 4
+"""Episodes that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +36,16 @@ class WarpedEpisode:
 
     Attributes:
         episode: its name.
-        scene: where it takes place.
-        instruction: the words, where there are any.
-        reference: the path that was warped to: labels, or coordinates.
-        query: the agent's, as the convention takes it.
+        scene: the name of its scene.
+        instruction: its instruction, or an empty text.
+        reference: the reference that was warped: labels, or coordinates.
+        query: the query (the agent's trajectory) that was warped.
         alignment: the warping.
-        graph: what labels belong to; None for coordinates.
-        ndtw: as the convention computes it.
+        graph: the graph of the labels; None for coordinates.
+        ndtw: nDTW, as the convention computes it.
         threshold: d_th.
-        convention: the choices, as signatures name them.
-        unit: what distances are counted in.
+        convention: the convention, as signatures name it.
+        unit: the unit of distances.
     """
 
     episode: str
@@ -58,7 +61,7 @@ class WarpedEpisode:
     unit: str
 
     def steps(self) -> list[tuple[int, int, float, float]]:
-        """Return a row for each pair of the warping: nodes i and j from 1 on, their distance, the cost so far."""
+        """Return one row per pair of the warping: nodes i and j (counted from 1), their distance, the cost so far."""
         i, j = self.alignment.pairs.T
         R, Q = self.alignment.reference[i], self.alignment.query[j]
         rows, total = [], 0.0
@@ -84,10 +87,10 @@ def warp_episode(
     Args:
         reference: the ground-truth path.
         query: the agent's trajectory.
-        graphs: scene -> graph; None where paths are coordinates.
-        convention: says which reference, which distance and which warping; "paper" by default.
+        graphs: scene -> graph; None if paths are coordinates.
+        convention: decides which reference, distance and warping are used; "paper" by default.
         threshold: d_th; the convention's by default.
-        unit: what the graphs' lengths are in, for the reader; hops where the convention counts those.
+        unit: the unit of the graphs' lengths, for the output; it becomes hops if the convention counts hops.
         up_axis: which coordinate points up.
     """
     rules = find_convention(convention)
@@ -99,8 +102,8 @@ def warp_episode(
     if rules.reference == "dense":
         if reference.dense is None:
             raise FormatError(
-                f"episode {reference.episode} has no dense walk, which the convention {rules.name} warps to; put the "
-                "dataset's _gt file beside the references"
+                f"episode {reference.episode} has no dense path, which the convention {rules.name} uses as reference; "
+                "put the dataset's _gt file into the folder of the references"
             )
         R = reference.dense
     try:
@@ -144,23 +147,38 @@ def find_episode(name: str, run: Run, references: References) -> tuple[Reference
     """Return the reference and the query of an episode, or raise an error that helps with its name."""
     if name not in references.episodes:
         known = [episode for episode in references.episodes if episode in run.queries] or list(references.episodes)
-        raise OptionError(
-            f"{references.name} has no episode {name!r}{did_you_mean(name, known) or f'; the first is {known[0]!r}'}"
-        )
+        raise OptionError(f"{references.name} has no episode {name!r}; {_offered(name, known)}")
     if name not in run.queries:
         answered = [episode for episode in run.queries if episode in references.episodes]
-        hint = did_you_mean(name, answered) or (f"; the first it answers is {answered[0]!r}" if answered else "")
-        raise OptionError(f"{run.name} does not answer episode {name!r} of {references.name}{hint}")
+        if not answered:
+            raise FormatError(
+                f"{run.name}: no episode of this run is in {references.name}: wrong split? Its first is "
+                f"{next(iter(run.queries), None)!r}; give the references that it answers with <<references=FILE>>"
+            )
+        raise OptionError(
+            f"{run.name} does not answer episode {name!r} of {references.name}; {_offered(name, answered)}"
+        )
     return references.episodes[name], run.queries[name]
 
 
+def _offered(name: str, known: Sequence[str]) -> str:
+    """Offer the episodes that a name may stand for, or the first there is."""
+    near = alike(name, known)
+    if not near:
+        return f"the first is {known[0]!r}"
+    more = f" and {len(near) - OFFERED} more" if len(near) > OFFERED else ""
+    *others, last = [repr(one) for one in near[:OFFERED]]
+    listed = f"{', '.join(others)}{'' if not others else ', ' if more else ' or '}{last}"
+    return f"did you mean {listed}{more}?"
+
+
 def unit_in(references: References) -> str:
-    """Return what lengths are counted in along graphs of this kind: links of streets have none."""
+    """Return the unit of lengths along graphs of this format: links of streets have no length, so hops are counted."""
     return "hops" if references.format == "street" else "m"
 
 
 def drawable(graphs: Mapping[str, Graph] | None, references: References) -> Mapping[str, Graph] | None:
-    """Return scene -> graph with positions in metres, also where files give longitude and latitude (streets)."""
+    """Return scene -> graph with positions in metres, also if files give longitude and latitude (streets)."""
     if graphs is None or references.format != "street":
         return graphs
     return {scene: _in_metres(graph) for scene, graph in graphs.items()}
@@ -186,5 +204,5 @@ def _graph_of(reference: Reference, graphs: Mapping[str, Graph]) -> Graph:
 
 
 def up_in(references: References) -> Up:
-    """Return which axis of coordinates leads up."""
+    """Return which coordinate axis points up."""
     return "y" if references.up_axis == 1 else "z"

@@ -1,4 +1,4 @@
-"""Many pairs of paths as small maps in rows: the frame of the comparison set and of both galleries."""
+"""Many pairs of paths as small maps in rows, for the comparison set and both galleries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wayscore.worlds import World
 
 TITLE = 0.15
-"""Room above a panel for a line of text, inches."""
+"""Space above a panel for a line of text, inches."""
 LEGEND = 0.2
 GAP = 0.06
 
@@ -28,12 +28,12 @@ class Panel:
     """A pair of paths to draw, and what to write above it.
 
     Attributes:
-        title: a few letters.
+        title: a short text.
         reference: labels, or coordinates.
-        query: the same of the agent.
-        graph: the ground, where paths are labels.
+        query: labels, or coordinates.
+        graph: the graph, if paths are labels.
         alignment: the warping to show, if any.
-        note: a further line, small.
+        note: a second line in small type.
     """
 
     title: str
@@ -55,12 +55,12 @@ def figure_panels(
     """Return a figure as wide as a page with a map for each pair.
 
     Args:
-        panels: the pairs, in reading order.
-        columns: how many in a row.
-        up: the axis of three-dimensional positions that is looked along.
-        scale: "own": each pair fills its panel and has a bar of its own; "one": all are drawn to one scale, given
-            once; "same": all panels show the same part of the map.
-        caption: becomes the figure's label.
+        panels: the pairs, row by row.
+        columns: the number of panels in a row.
+        up: the axis that points up, for three-dimensional positions.
+        scale: "own": each pair fills its panel and has its own scale bar; "one": all have the same scale, with one
+            scale bar; "same": all panels show the same part of the map.
+        caption: the figure's label.
     """
     flat = [[flatten(coordinates(path, p.graph), up) for path in (p.reference, p.query)] for p in panels]
     windows = [window_of(paths) for paths in flat]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from wayscore.warping.alignment import Alignment
 
 NUMBERS = 14
-"""Up to so many rows and columns each cell shows its cost."""
+"""Up to this many rows and columns, each cell shows its cost."""
 TICKS = 20
-"""Up to so many nodes each has a tick."""
+"""Up to this many nodes, each has a tick."""
 
 
 def draw_cost_matrix(
@@ -35,14 +35,14 @@ def draw_cost_matrix(
 
     Args:
         ax: where to draw.
-        alignment: what `wayscore.align` or `fast_dtw` returned.
+        alignment: the result of `wayscore.align` or `wayscore.fast_dtw`.
         costs: "cumulative" for C of the paper's Algorithm 1, whose last cell is DTW; "local" for the distances.
-        numbers: write each cell's cost into it; by default where there are few.
-        bar: add a colour bar; by default where no numbers are.
-        unit: of the distance.
+        numbers: write its cost into each cell; by default if there are few cells.
+        bar: add a colour bar; by default if there are no numbers.
+        unit: the unit of the distance.
 
     Returns:
-        The axes it was given.
+        The same axes.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import MaxNLocator
@@ -54,7 +54,7 @@ def draw_cost_matrix(
     small = max(rows, columns) <= NUMBERS
     if numbers is None:
         numbers = small
-    ramp = COSTS[:3] if numbers else COSTS  # numbers are read on light colours only
+    ramp = COSTS[:3] if numbers else COSTS  # numbers are readable on light colours only
     shades = LinearSegmentedColormap.from_list("costs", ramp).with_extremes(bad=UNREACHABLE)
     mesh = ax.pcolormesh(
         np.arange(1, columns + 1),

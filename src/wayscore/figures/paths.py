@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = NDArray[np.float64]
 Up: TypeAlias = Literal["z", "y"]
-"""Which axis of three leads up: z in Matterport3D, y in Habitat."""
+"""Which of three axes points up: z in Matterport3D, y in Habitat."""
 Window: TypeAlias = tuple[float, float, float]
-"""A square part of a map: the middle's x and y, and half a side."""
+"""A square part of a map: x and y of its centre, and half of its side."""
 STOREY = 1.5
 """How far above and below the paths a graph is drawn, metres: other storeys would hide this one."""
 DOTS = 25
-"""Paths of more points than this are finely sampled, and drawn without a dot for each."""
+"""Paths with more points than this are dense, and are drawn without dots."""
 HEADS = 14
 """The most arrowheads on a path."""
 
@@ -35,14 +35,14 @@ HEADS = 14
 def draw_graph(
     ax: Axes, graph: Graph | World, *, up: Up = "z", near: Floats | None = None, window: Window | None = None
 ) -> Axes:
-    """Draw a graph's edges and nodes, faintly, as the ground that paths lie on.
+    """Draw the edges and nodes of a graph in light colours, as the background of paths.
 
     Args:
         ax: where to draw.
         graph: a graph whose nodes have positions, or a world.
-        up: the axis of three-dimensional positions that is looked along.
-        near: points (n, 3); only the storey that they lie in is drawn.
-        window: the part of the map that will be seen, if not all of it: files stay small.
+        up: the axis that points up, for three-dimensional positions; the map shows them from above.
+        near: points (n, 3); only the storey of these points is drawn.
+        window: the part of the map that will be visible; by default all of it. A smaller part keeps files small.
     """
     from matplotlib.collections import LineCollection
 
@@ -76,23 +76,23 @@ def draw_pair(
     size: float = 1.0,
     window: Window | None = None,
 ) -> Axes:
-    """Draw a reference (blue) and a query (orange) with their directions, and the warping between them (grey).
+    """Draw a reference (blue) and a query (orange) with their directions, and the warping between them (dashed).
 
-    A ring marks where each path starts and a star where it ends. The query lies on the reference and is thinner, so
-    that both are seen where they go the same way.
+    A ring marks where each path starts and a star where it ends. The query is drawn over the reference and is thinner,
+    so that both are visible where they are the same.
 
     Args:
         ax: where to draw.
-        graph: the ground: a graph with positions, or a world; None where paths are coordinates.
-        reference: labels of the graph, or an (n, 2) or (n, 3) array of coordinates.
-        query: the same of the agent.
-        alignment: the warping to show, of these two paths; without it no links are drawn.
-        up: the axis of three-dimensional positions that is looked along.
-        size: of lines and marks, 1 for a panel about 2.5 inches wide.
+        graph: the background: a graph with positions, or a world; None if paths are coordinates.
+        reference: the ground-truth path: labels of the graph, or an (n, 2) or (n, 3) array of coordinates.
+        query: the agent's trajectory, in the same form.
+        alignment: the warping of these two paths; without it no links are drawn.
+        up: the axis that points up, for three-dimensional positions; the map shows them from above.
+        size: the size of lines and marks; 1 is for a panel about 2.5 inches wide.
         window: the part to show; by default a square around both paths.
 
     Returns:
-        The axes it was given.
+        The same axes.
     """
     from matplotlib.collections import LineCollection
 
@@ -100,7 +100,7 @@ def draw_pair(
     if alignment is not None and tuple(alignment.pairs[-1] + 1) != (len(R), len(Q)):
         i, j = alignment.pairs[-1] + 1
         raise OptionError(
-            f"the alignment is of {i} and {j} nodes, but the paths have {len(R)} and {len(Q)}; align what is drawn"
+            f"the alignment is of {i} and {j} nodes, but the paths have {len(R)} and {len(Q)}; align the same paths"
         )
     near = np.concatenate((R, Q))
     R, Q = flatten(R, up), flatten(Q, up)
@@ -128,12 +128,12 @@ def draw_pair(
 
 
 def draw_scale(ax: Axes, avoid: Sequence[Floats] = (), unit: str = "m") -> Axes:
-    """Draw a bar of a round length into a corner of a map whose limits are set: the one with least to hide.
+    """Draw a scale bar of a round length into the corner of a map where it hides least; the map's limits must be set.
 
     Args:
         ax: a map.
         avoid: flat paths that should not be hidden.
-        unit: what lengths are counted in.
+        unit: the unit of lengths.
     """
     from matplotlib.patheffects import withStroke
 
@@ -158,7 +158,7 @@ def draw_scale(ax: Axes, avoid: Sequence[Floats] = (), unit: str = "m") -> Axes:
 
 
 def legend_handles(*, links: bool = True) -> list[Artist]:
-    """Return what a legend of `draw_pair` needs, so that one serves many panels."""
+    """Return the handles of a legend for `draw_pair`, so that many panels can share one legend."""
     from matplotlib.lines import Line2D
 
     handles: list[Artist] = [
@@ -183,7 +183,7 @@ def window_of(paths: Sequence[Floats], margin: float = 0.08) -> Window:
     points = np.concatenate(paths)
     low, high = points.min(axis=0), points.max(axis=0)
     x, y = ((low + high) / 2).tolist()
-    side = float((high - low).max()) or 2.0  # an agent that never moved has surroundings too
+    side = float((high - low).max()) or 2.0  # an agent that never moved also gets a map
     return x, y, side / 2 / (1 - 2 * margin)
 
 
@@ -210,7 +210,7 @@ def flatten(points: Floats, up: Up = "z") -> Floats:
         raise OptionError(f"up must be 'z' (Matterport3D) or 'y' (Habitat), got {up!r}")
     if points.shape[1] == 2:
         return points
-    # Looking down along y, x leads right and z towards the reader.
+    # Seen from above along y, x points right and z points down on the page.
     return points[:, :2] if up == "z" else np.column_stack((points[:, 0], -points[:, 2]))
 
 
@@ -263,7 +263,7 @@ def _positions(graph: Graph | World) -> Floats:
     positions = _graph(graph).positions
     if positions is None or positions.shape[1] not in (2, 3):
         raise OptionError(
-            f"the {_graph(graph).name} has no positions in two or three dimensions, so that it cannot be drawn; "
-            "build it with positions="
+            f"the {_graph(graph).name} has no positions in two or three dimensions, so it cannot be drawn; build it "
+            "with positions="
         )
     return positions

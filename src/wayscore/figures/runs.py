@@ -1,4 +1,4 @@
-"""Figures of real runs: a gallery of their episodes, and one episode's warping beside its map."""
+"""Figures of runs: a gallery of their episodes, and one episode's warping next to its map."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ if TYPE_CHECKING:
 
 
 def figure_run_gallery(result: Result, *, count: int = 24, up: Up | None = None) -> Figure:
-    """Draw episodes of a run, evenly from the highest nDTW to the lowest, with their names.
+    """Draw episodes of a run, evenly spaced from the highest nDTW to the lowest, with their names.
 
     Args:
-        result: what `wayscore.evaluate` returned for the run, with nDTW among its metrics.
-        count: how many episodes.
-        up: the axis of three-dimensional positions that is looked along; that of the references' format by default.
+        result: the result of `wayscore.evaluate` for the run, with nDTW among its metrics.
+        count: the number of episodes.
+        up: the axis that points up, for three-dimensional positions; by default that of the references' format.
     """
     inputs = result.inputs
     if inputs is None or inputs.references is None:
-        raise OptionError(f"{result.name}: a gallery draws paths; evaluate the run and its references again")
+        raise OptionError(
+            f"{result.name}: this result has no paths to draw; evaluate the run with its references first"
+        )
     references, queries = inputs.references, inputs.queries()
     values = dict(zip(result.episodes, result["nDTW"].tolist(), strict=True))
     ranked = sorted((name for name in values if name in queries), key=lambda name: -values[name])
     if not ranked:
         raise OptionError(f"{result.name} answers no episode of {references.name}, so there is none to draw")
     ranks = np.linspace(0, len(ranked) - 1, min(count, len(ranked))).round().astype(int)
-    graphs = drawable(cast(Any, inputs.distances), references)  # those of paths along nodes are graphs
+    graphs = drawable(cast(Any, inputs.distances), references)  # paths of nodes have graphs
     options: dict[str, Any] = {"convention": inputs.convention, "threshold": result.settings["threshold"]}
     panels = []
     for rank in ranks.tolist():
@@ -52,9 +54,9 @@ def figure_run_gallery(result: Result, *, count: int = 24, up: Up | None = None)
             Panel(f"{one.ndtw:.2f}", one.reference, one.query, one.graph, one.alignment, note=_short(one.episode))
         )
     caption = (
-        f"{counted(len(panels))} of {result.name}'s {len(ranked):,} on {references.name}, evenly from the highest nDTW "
-        "to the lowest: reference (blue), query (orange) and the warping between them (dashed), with nDTW and the "
-        "episode's name above. Seen from above; each map has its own scale."
+        f"{counted(len(panels))} of {len(ranked):,} of {result.name} on {references.name}, evenly spaced from the "
+        "highest nDTW to the lowest: reference (blue), query (the agent's trajectory, orange) and the warping between "
+        "them (dashed), with nDTW and the episode's name above. Maps show paths from above, each at its own scale."
     )
     return figure_panels(panels, up=up or up_in(references), caption=caption)
 
@@ -64,7 +66,7 @@ def figure_run_metrics(result: Result, *, x: Sequence[str] = ("SR", "NE", "CLS")
     references = result.settings.get("references") or {"name": "its own references"}
     caption = (
         f"{y} against {', '.join(x)} of {result.name} on {references['name']}, one dot for each of "
-        f"{counted(len(result))}. Where a metric is 0 or 1, boxes show quartiles and whiskers 5 to 95 %."
+        f"{counted(len(result))}. If a metric is either 0 or 1, boxes show quartiles and whiskers 5 to 95 %."
     )
     if "NE" in x:
         caption += f" Dashed: the success threshold, {result.settings['threshold']:g}."
@@ -72,10 +74,11 @@ def figure_run_metrics(result: Result, *, x: Sequence[str] = ("SR", "NE", "CLS")
 
 
 def figure_alignment(one: WarpedEpisode, *, up: Up = "z") -> Figure:
-    """Draw an episode's matrix of accumulated costs with the warping through it, beside its map."""
+    """Draw an episode's matrix of accumulated costs with the warping, next to a map of both paths."""
     caption = (
-        f"Episode {one.episode} in {one.scene}: accumulated costs with the warping through them (left), and both paths "
-        f"with the same warping, seen from above (right). DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}."
+        f"Episode {one.episode} in {one.scene}: accumulated costs with the warping (left); reference (blue) and query "
+        "(the agent's trajectory, orange) with the same warping, seen from above (right). "
+        f"DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}."
     )
     title = f"episode {_short(one.episode, 40)}: DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}"
     return draw_beside(

@@ -24,7 +24,7 @@ class Scores(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What they were scored with."""
+        """The settings of the scoring."""
 
     def __getitem__(self, symbol: str, /) -> NDArray[np.float64]: ...
 
@@ -32,23 +32,23 @@ class Scores(Protocol):
 
 
 GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it fill an interval evenly: dots of one value are spread without chance."""
+"""Its multiples fill an interval evenly: dots of one value are spread without random numbers."""
 
 
 def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: str = "NE", y: str = "nDTW") -> Axes:
-    """Draw an episode's scores by two metrics as a dot, for one table or several in colours of their own.
+    """Draw each episode as a dot, with one metric on each axis; each table has its own colour.
 
-    Where `x` is either 0 or 1 (SR, OSR), dots are spread sideways and boxes show quartiles. Episodes where a metric
+    If `x` is either 0 or 1 (SR, OSR), dots are spread horizontally and boxes show quartiles. Episodes in which a metric
     is undefined are left out and counted.
 
     Args:
         ax: where to draw.
         table: scores of one run, or name -> scores.
-        x: the symbol of the metric along the horizontal axis.
-        y: of the vertical one.
+        x: the symbol of the metric on the horizontal axis.
+        y: the symbol of the metric on the vertical axis.
 
     Returns:
-        The axes it was given.
+        The same axes.
     """
     tables = table if isinstance(table, Mapping) else {"": table}
     left_out = 0

@@ -1,7 +1,7 @@
-"""The paper's figures, made in wayscore's own worlds; each has its caption as its label.
+"""The paper's figures, in generated worlds; the label of each figure is its caption.
 
-Queries are drawn as the paper draws paths, a few stages joined by shortest ways, but with stages near the reference:
-within no edge of it, and the query hardly leaves it; within many, and the two have little to do with each other.
+Queries are drawn as the paper draws paths, as a few stages joined by shortest paths, but the stages are near the
+reference: the farther from it they may be, the less the query has in common with the reference.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Path: TypeAlias = list[Node]
 Rng: TypeAlias = np.random.Generator
 
 STRIDE = 3
-"""Every third node of a reference is a stage that a query passes near; the paper's lie two or three edges apart."""
+"""Every third node of a reference is a stage that a query passes near; the paper's stages are 2 or 3 edges apart."""
 CANDIDATES = 1000
 REACH = 3.6
-"""Half the side of a gallery's maps, metres: wider pairs are left out, for all are drawn to one scale."""
+"""Half the side of a gallery's maps, metres; wider pairs are left out, because all maps have the same scale."""
 
 
 def figure_warping(seed: int = 0) -> Figure:
@@ -47,10 +47,10 @@ def figure_warping(seed: int = 0) -> Figure:
     with style():
         figure = new_figure(PAGE, 3.5)
         figure.set_label(
-            "Two pairs of a reference (blue) and a query (orange) in a simulated world, and the optimal warping "
-            "between them (dashed): the sum of the links' lengths along the graph is DTW. On the left the query keeps "
-            f"beside the reference (nDTW {scores[0]:.2f}), on the right it takes its own path ({scores[1]:.2f}), so "
-            "that single nodes correspond to many."
+            "Two pairs of a reference (blue) and a query (an agent's trajectory, orange) in a generated world, and the "
+            "optimal warping between them (dashed). DTW is the sum of the links' lengths, measured along the graph. On "
+            f"the left the query stays near the reference (nDTW {scores[0]:.2f}); on the right it takes its own path "
+            f"({scores[1]:.2f}), so that single nodes are paired with many."
         )
         for ax, (reference, query) in zip(figure.subplots(1, 2), pairs, strict=True):
             warping = align(reference=reference, query=query, distance=world.graph)
@@ -72,8 +72,9 @@ def figure_comparison_set(seed: int = 0) -> Figure:
     panels = [Panel(letter, reference, found[n], world) for letter, n in zip("ABCDE", chosen, strict=True)]
     values = ", ".join(f"{panel.title} {scores[n]:.2f}" for panel, n in zip(panels, chosen, strict=True))
     caption = (
-        "A comparison set: one reference (blue) and five queries (orange), which a rater puts in order of how well "
-        f"they follow it. Of {len(found)} drawn, the five differ evenly in nDTW, which raters do not see: {values}."
+        "A comparison set: one reference (blue) and five queries (trajectories of agents, orange). A rater puts the "
+        f"queries in order. The five were chosen from {len(found)} so that their nDTW is evenly spaced; raters do not "
+        f"see it: {values}."
     )
     return figure_panels(panels, columns=5, scale="same", caption=caption)
 
@@ -94,21 +95,23 @@ def figure_gallery(seed: int = 0, count: int = 24) -> Figure:
     chosen = _spread(scores, count, low=float(scores.min()))
     panels = [Panel(f"{scores[n]:.2f}", *pairs[n], world) for n in chosen]
     caption = (
-        f"{count} random pairs of a reference (blue) and a query (orange), with the nDTW of each above it, from the "
-        f"highest to the lowest; of {len(pairs)} drawn, those whose nDTW is spread most evenly. All have one scale."
+        f"{count} random pairs of a reference (blue) and a query (an agent's trajectory, orange), from the highest "
+        f"nDTW (above each map) to the lowest. They were chosen from {len(pairs)} so that their nDTW is evenly spaced. "
+        "All maps have the same scale."
     )
     return figure_panels(panels, scale="one", caption=caption)
 
 
 def figure_matrix(seed: int = 0) -> Figure:
-    """Draw the matrix that Algorithm 1 fills, with the warping through it, beside the paths."""
+    """Draw the matrix that Algorithm 1 fills, with the warping, next to the paths."""
     world, rng = World.paper(seed), np.random.default_rng(seed)
     reference, query = _clearest(world, rng, 2, 0.4)
     warping = align(reference=reference, query=query, distance=world.graph)
     caption = (
-        "How DTW is found. Left: the accumulated costs C of a reference (rows) and a query (columns); each cell is the "
-        "distance of its two nodes plus the least of its neighbours above, before and both, and the last cell is DTW "
-        f"({warping.cost:.1f}). The line is the optimal warping. Right: the same warping on the map "
+        "How DTW is computed. Left: the accumulated costs C of a reference (rows) and a query (an agent's trajectory, "
+        "columns). Each cell is the distance of its two nodes plus the smallest of its neighbours above, to the left "
+        f"and diagonal; the last cell is DTW ({warping.cost:.1f}). The line is the optimal warping. Right: the same "
+        "warping on the map "
         f"(nDTW {_ndtw(world, reference, query):.2f})."
     )
     return draw_beside(warping, reference, query, world, caption=caption)
@@ -117,7 +120,7 @@ def figure_matrix(seed: int = 0) -> Figure:
 def figure_walkers(
     seed: int = 0, episodes: int = 60, *, x: Sequence[str] = ("SR", "NE", "CLS"), y: str = "nDTW"
 ) -> Figure:
-    """Draw nDTW against other metrics for scripted walkers, whose faults are known."""
+    """Draw nDTW against other metrics for scripted walkers with known faults."""
     world = World.paper(seed)
     chance, *others = np.random.default_rng(seed).spawn(1 + len(WALKERS))
     references = [world.sample_path(chance) for _ in range(episodes)]
@@ -132,20 +135,19 @@ def figure_walkers(
         for (name, walk), rng in zip(WALKERS.items(), others, strict=True)
     }
     caption = (
-        f"{y} against {', '.join(x)} for scripted walkers whose faults are known, {episodes} references each. Boxes: "
-        "quartiles, whiskers 5 to 95 %; dashed: the success threshold."
+        f"{y} against {', '.join(x)} for scripted walkers with known faults, {episodes} references each. Boxes show "
+        "quartiles, whiskers 5 to 95 %; the dashed line is the success threshold."
     )
     if (tuple(x), y) == (("SR", "NE", "CLS"), "nDTW"):
         caption += (
-            " Success and the navigation error do not separate agents that follow the reference from those that take "
-            "the shortest path; CLS does not "
-            "see that a path is walked backwards."
+            " Success and navigation error do not separate agents that follow the reference from agents that take the "
+            "shortest path. CLS does not notice that a path is walked backwards."
         )
     return figure_metrics(tables, x=x, y=y, caption=caption)
 
 
 def near(world: World, reference: Path, rng: Rng, hops: int, *, start: bool = True) -> Path:
-    """Draw a query whose stages lie within `hops` edges of the reference's; it starts where that does, if `start`."""
+    """Draw a query whose stages are within `hops` edges of the reference's; with `start`, both have the same start."""
     stages = [*reference[:-1:STRIDE], reference[-1]]
     aims = [_draw(list(world.within(stage, hops)), rng) for stage in stages]
     path = [stages[0] if start else aims[0]]
@@ -155,7 +157,7 @@ def near(world: World, reference: Path, rng: Rng, hops: int, *, start: bool = Tr
 
 
 def _clearest(world: World, rng: Rng, hops: int, wanted: float) -> tuple[Path, Path]:
-    """Of many pairs, the one easiest to see: paths that seldom meet, and have about the nDTW wanted."""
+    """Return the clearest of many pairs: paths that rarely meet, and whose nDTW is about as wanted."""
 
     def clutter(pair: tuple[Path, Path]) -> float:
         reference, query = map(set, pair)
@@ -172,7 +174,7 @@ def _clearest(world: World, rng: Rng, hops: int, wanted: float) -> tuple[Path, P
 
 
 def _plain_path(world: World, rng: Rng) -> Path:
-    """Of many paths, one that never returns to a node, and of middling length."""
+    """Return one of many paths that does not visit a node twice, of medium length."""
     paths = [world.sample_path(rng) for _ in range(CANDIDATES)]
     return min(paths, key=lambda path: (len(path) - len(set(path)), abs(len(path) - 11)))
 
@@ -189,7 +191,7 @@ def _spread(scores: Floats, count: int, *, low: float = 0.0, high: float = 1.0) 
 
 
 def _name_ends(ax: Axes, world: World, reference: Path, query: Path, pairs: NDArray[np.int64]) -> None:
-    """Write r_1, r_|R|, q_1 and q_|Q| beside the ends, each where there is most room."""
+    """Write r_1, r_|R|, q_1 and q_|Q| next to the ends, each where there is most space."""
     from matplotlib.patheffects import withStroke
 
     R, Q = coordinates(reference, world), coordinates(query, world)

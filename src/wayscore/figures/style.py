@@ -1,7 +1,6 @@
-"""How all figures look and are saved: colours, widths, fonts, and files that are the same byte for byte.
+"""The style of all figures and how they are saved: colours, widths, fonts, and files that are equal byte for byte.
 
-Nothing here touches pyplot or leaves a mark on matplotlib's settings, so that figures can be made in a server, a
-notebook or a test alike.
+Nothing here uses pyplot or changes matplotlib's settings, so figures can be made in a server, a notebook or a test.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ PAGE = 6.75
 FORMATS = ("pdf", "svg", "png")
 SETTINGS: dict[str, Any] = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],  # the first comes with matplotlib: same bytes everywhere
+    "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],  # the first is part of matplotlib: same bytes everywhere
     "mathtext.fontset": "dejavusans",
     "font.size": 7.0,
     "axes.titlesize": 7.5,
@@ -61,7 +60,7 @@ SETTINGS: dict[str, Any] = {
     "legend.columnspacing": 1.4,
     "figure.constrained_layout.h_pad": 0.02,
     "figure.constrained_layout.w_pad": 0.02,
-    "svg.fonttype": "none",  # letters stay letters, so that editors can change and search them
+    "svg.fonttype": "none",  # letters stay text, so that editors can change and search them
     "svg.hashsalt": "wayscore",
     "pdf.fonttype": 42,
 }
@@ -69,7 +68,7 @@ SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in wayscore's style within the block; matplotlib's settings are as before after it.
+    """Use wayscore's style inside a `with` block; afterwards matplotlib's settings are unchanged.
 
     >>> import matplotlib
     >>> before = matplotlib.rcParams["font.size"]
@@ -87,7 +86,7 @@ def style() -> Iterator[None]:
 
 
 def need_matplotlib() -> None:
-    """Say how to get matplotlib, where it is not installed."""
+    """Raise an error that says how to install matplotlib, if it is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -97,7 +96,7 @@ def need_matplotlib() -> None:
 
 
 def new_figure(width: float = COLUMN, height: float = 2.4, *, layout: Any = "constrained") -> Figure:
-    """Return an empty figure of a size in inches, independent of pyplot; call it within `style`."""
+    """Return an empty figure, independent of pyplot; width and height are in inches. Call it inside `with style():`."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -107,9 +106,9 @@ def new_figure(width: float = COLUMN, height: float = 2.4, *, layout: Any = "con
 
 
 def save(figure: Figure, path: str | Path, *, dpi: int = 300) -> Path:
-    """Write a figure in the form that the file's ending names, with its caption (the figure's label) inside.
+    """Write a figure to a .pdf, .svg or .png file, with its caption (the figure's label) in the metadata.
 
-    The same figure always gives the same bytes: no date is written, and names inside are not drawn by chance.
+    The same figure always gives the same bytes: the file contains no date and no random names.
     """
     path = Path(path)
     form = check_format(path.suffix.removeprefix("."))
@@ -123,14 +122,14 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 300) -> Path:
 
 
 def check_format(form: str) -> str:
-    """Return the name of a file format in small letters, if figures can be written in it."""
+    """Return the name of a file format in lower case, or raise an error if figures cannot be written in it."""
     if form.lower() not in FORMATS:
-        raise OptionError(f"figures cannot be written as {form!r}{did_you_mean(form, FORMATS)} Known: pdf, svg, png")
+        raise OptionError(f"figures can be written as pdf, svg or png, not as {form!r}{did_you_mean(form, FORMATS)}")
     return form.lower()
 
 
 def bare(ax: Axes) -> Axes:
-    """Take ticks away and leave a faint frame, as for a map."""
+    """Remove ticks and leave a thin frame, for a map."""
     ax.set_xticks([])
     ax.set_yticks([])
     for spine in ax.spines.values():

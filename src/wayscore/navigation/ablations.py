@@ -1,4 +1,4 @@
-"""Ablations: imitation with one ingredient of the agent left out, evaluated in held-out houses."""
+"""Ablations: agents trained by imitation, each without one ingredient, evaluated in held-out houses."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ablate(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Train one variant by imitation and save its scores in held-out houses, unless they are there already."""
+    """Train one variant by imitation and save its scores in held-out houses, unless they are already saved."""
     from wayscore.navigation.houses import lessons_from_files
     from wayscore.navigation.recipe import Recipe
     from wayscore.navigation.rollout import evaluate

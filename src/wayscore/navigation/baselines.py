@@ -1,4 +1,4 @@
-"""The random agent of the paper's Table 2: uniform moves, as many as some reference has."""
+"""The random agent of the paper's Table 2: uniformly random moves, as many as a randomly drawn reference has."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ TABLE_2 = {
     "r2r": {"SR": 5.1, "SPL": 3.3, "SED": 5.8, "CLS": 29.0, "nDTW": 27.9, "SDTW": 3.6},
     "r4r": {"SR": 13.7, "SPL": 2.2, "SED": 16.5, "CLS": 22.3, "nDTW": 18.5, "SDTW": 4.1},
 }
-"""The paper's rows for the random agent, in percent, by the format of the references. Its SED exceeds its SR, which
-SED = SR (...) cannot."""
+"""The paper's rows for the random agent, in percent, by the format of the references. Its SED is above its SR, which
+is impossible by its own definition, SED = SR (...)."""
 
 
 def random_walks(graph: Graph, starts: Codes, counts: NDArray[np.int64], rng: np.random.Generator) -> PathBatch:
@@ -43,7 +43,9 @@ def random_walks(graph: Graph, starts: Codes, counts: NDArray[np.int64], rng: np
     first, neighbors = graph.adjacency
     degrees = np.diff(first)
     if len(stuck := np.flatnonzero(degrees[starts] == 0)):
-        raise PathError(f"no edge leads away from {graph.nodes[starts[stuck[0]]]!r} in the {graph.name}")
+        raise PathError(
+            f"no edge leaves {graph.nodes[starts[stuck[0]]]!r} in the {graph.name}, so a walk cannot start there"
+        )
     steps = np.empty((len(starts), int(counts.max(initial=1))), dtype=np.int32)
     steps[:, 0] = here = starts
     for step in range(1, steps.shape[1]):
@@ -64,17 +66,17 @@ def score_random(
     metrics: Iterable[str | Metric] | str | None = None,
     threads: int | None = None,
 ) -> ScoreTable:
-    """Score random walks against references, each reference in turn.
+    """Score random walks against references; every reference gets equally many, or one more.
 
-    A walk starts where its reference starts. Its number of nodes is drawn from those of all references, whatever its
-    own reference has; each move goes to one of the neighbours, all equally likely.
+    A walk starts where its reference starts. Its number of nodes is that of a randomly drawn reference, not of its own;
+    each move goes to one of the neighbours, all equally likely.
 
     Args:
         references: the ground-truth paths; episodes of one path share its walks.
         graphs: scene -> graph.
-        walks: how many, spread evenly over the episodes.
+        walks: how many walks, spread evenly over the episodes.
         seed: random seed of the walks.
-        convention: the set of choices to score by.
+        convention: the convention to score by.
         threshold: d_th; the convention's by default.
         metrics: which metrics; the convention's by default.
         threads: how many cores to use; all by default.
@@ -109,7 +111,7 @@ def score_random(
 def evaluate_random(
     references: References, graphs: Mapping[str, Graph], *, walks: int = 1_000_000, seed: int = 0, **options: Any
 ) -> Result:
-    """Return the random agent's result: `score_random`, with intervals of the normal distribution for so many walks.
+    """Return the random agent's result: `score_random`, with intervals from the normal approximation.
 
     Args:
         references: the ground-truth paths.
@@ -139,7 +141,7 @@ def evaluate_random(
 def write_random_run(
     path: str | os.PathLike[str], references: References, graphs: Mapping[str, Graph], *, seed: int = 0
 ) -> None:
-    """Write one random walk for each reference in the R2R result format, as an agent's run."""
+    """Write one random walk per reference as a result file, in the format of R2R."""
     lengths = np.array([len(reference.path) for reference in references.episodes.values()])
     rng = np.random.default_rng(seed)
     run = []

@@ -1,4 +1,4 @@
-"""Learning curves of trainings, drawn from the curve.csv that each leaves."""
+"""Learning curves of trainings, drawn from the file curve.csv of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
     """Return the columns of a training's curve, numbers only.
 
     Raises:
-        FormatError: there is none, or it has no row.
+        FormatError: the file is missing, or has no rows yet.
     """
     try:
         with (folder / "curve.csv").open(newline="") as stream:
@@ -24,7 +24,7 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
     except OSError as error:
         raise FormatError(f"{folder / 'curve.csv'}: cannot be read: {error.strerror}") from None
     if not rows:
-        raise FormatError(f"{folder / 'curve.csv'}: has no row yet")
+        raise FormatError(f"{folder / 'curve.csv'}: has no rows yet; wait for the first evaluation")
     return {name: [float(row[name] or "nan") for row in rows] for name in rows[0] if name != "stage"}
 
 
@@ -43,8 +43,8 @@ def figure_curves(agents: Mapping[str, Sequence[Path]]) -> Any:
         for ax, metric in zip(axes, SHOWN, strict=True):
             lines = {}
             for name, seeds in curves.items():
-                length = min(len(seed["update"]) for seed in seeds)  # some may have come further than others
+                length = min(len(seed["update"]) for seed in seeds)  # some trainings may be further than others
                 lines[name] = (seeds[0]["update"][:length], [seed[metric][:length] for seed in seeds])
             draw_learning_curves(ax, lines, x="update", y=metric)
-    figure.set_label("Learning curves in held-out houses: mean over seeds, and the range of them.")
+    figure.set_label("Learning curves in held-out houses: the lines are means over seeds, the bands their ranges.")
     return figure

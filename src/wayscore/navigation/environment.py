@@ -19,14 +19,14 @@ try:
     from gymnasium.vector.utils import batch_space
 except ImportError:
     raise MissingPackageError(
-        "the environment needs Gymnasium, which is not installed; install wayscore[navigation]"
+        "the environment needs Gymnasium, which is not installed: pip install 'wayscore[navigation]'"
     ) from None
 
 Observation = dict[str, Any]
 
 
 def load_tasks(references: str | None, graphs: str | None, *, episodes: int = 2_000, worlds: int = 8) -> Tasks:
-    """Read tasks from files, or generate them where no files are named."""
+    """Read tasks from files, or generate them if no files are given."""
     if references is None:
         return from_worlds(episodes, worlds=worlds)
     from wayscore.formats import load_references
@@ -51,7 +51,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
     A `Dict`:
     - `instruction`: word numbers, 0 is padding; `env.unwrapped.tasks.vocabulary` has the words.
     - `position`: x, y, z in metres.
-    - `heading`: radians, clockwise from +y; where the agent looks is where it last went.
+    - `heading`: radians, clockwise from +y; after a move, the direction of that move.
     - `candidates`: a row of features for stopping and for each neighbour (`wayscore.navigation.walking.FEATURES`).
     - `mask`: 1 for the actions that are possible.
 
@@ -63,7 +63,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
     A random episode; `reset(options={"episode": name})` selects one by name.
 
     ## Episode End
-    Terminated when the agent stops; truncated after `max_episode_steps` moves, which gets the reward of stopping there.
+    Terminated when the agent stops. Truncated after `max_episode_steps` moves, with the reward of stopping there.
 
     ## Information
     `name` of the episode, and at the end `path` (node labels), `ndtw` and `success`.
@@ -72,8 +72,8 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
     - `tasks`: a `Tasks` value; or `references` and `graphs`, files to read; or neither, for generated worlds.
     - `reward`: the reward function, "fidelity" by default.
     - `threshold`: d_th, metres; 3 for files, 1.4 for generated worlds.
-    - `max_episode_steps`: 20 by default. `gymnasium.make` keeps an argument of this name for its own TimeLimit, which
-      truncates without the final reward; construct the environment directly to set it.
+    - `max_episode_steps`: 20 by default. `gymnasium.make` uses an argument of this name for its own TimeLimit, which
+      truncates without the final reward; to set it, construct the environment directly.
 
     ## Version History
     - v0: first.
@@ -105,7 +105,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode: a random one, or the one that `options["episode"]` names."""
+        """Start an episode: a random one, or the one that `options["episode"]` names."""
         super().reset(seed=seed)
         wanted = (options or {}).get("episode")
         row = int(self.np_random.integers(len(self.tasks))) if wanted is None else self.tasks.names.index(wanted)
@@ -123,7 +123,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         return self._observation(), float(outcome.rewards[0]), stopped, cut_off, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return which actions are possible, as libraries with masked policies ask for."""
+        """Return which actions are possible, for libraries with masked policies."""
         possible: NDArray[np.bool_] = self._walkers.mask()[0]
         return possible
 
@@ -136,7 +136,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
 
 
 class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.float64]]):
-    """The same for many agents at once; an environment whose episode has ended begins another at the next step.
+    """The same for many agents at once; an environment whose episode has ended starts a new one at the next step.
 
     Args:
         num_envs: how many agents.
@@ -178,13 +178,13 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,  # noqa: ARG002
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin a random episode in every environment."""
+        """Start a random episode in every environment."""
         super().reset(seed=seed)  # type: ignore[arg-type]
         self._walkers.begin(self.np_random.integers(len(self.tasks), size=self.num_envs))
         return _observe(self._walkers), {}
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Observation, Any, Any, Any, dict[str, Any]]:
-        """Take every agent's action; environments whose episode has ended begin another instead."""
+        """Take every agent's action; environments whose episode has ended start a new one instead."""
         fresh = np.flatnonzero(self._walkers.over)
         outcome = self._walkers.act(np.asarray(actions, dtype=np.int64))
         if len(fresh):
@@ -202,7 +202,7 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
 
 
 def _observations(walkers: Walkers) -> spaces.Dict:
-    """Return the space of observations; positions and features have bounds, with room for rounding."""
+    """Return the space of observations; the bounds of positions and features allow for rounding."""
     tasks, candidates, positions = walkers.tasks, walkers.candidates, walkers.nodes.positions
     most = np.abs(walkers.edge_features).max() + 1.0
     return spaces.Dict(

@@ -1,4 +1,4 @@
-"""Data for training: episodes of a file or of generated worlds, some houses held out, and what is seen there."""
+"""Data for training: episodes of a file or of generated worlds, with some houses held out, and the views there."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from wayscore.navigation.words import Vocabulary
 
 WORLD_EPISODES = 4_000
 WORLD_STAGES = 2
-"""How many shortest paths are joined to one in generated lessons: two give about five edges, with a turn."""
+"""How many shortest paths are joined in generated episodes: two give about five edges, with a turn."""
 HELD_OUT_EPISODES = 2_000
-"""Episodes of held-out houses at most: enough for a stable score, few enough to evaluate often."""
+"""The most episodes of held-out houses: enough for a stable score, few enough to evaluate often."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What an agent is trained on.
+    """The data of a training.
 
     Attributes:
         train: episodes to learn from.
         dev: episodes in held-out houses, to evaluate on.
-        sight: what is seen in all of the houses, if that is known.
+        sight: the words that are seen in the views of all houses, if views are given.
     """
 
     train: Tasks
@@ -56,7 +56,7 @@ def lessons_from_files(
         references: R2R or R4R, the training split.
         graphs: connectivity files.
         views: captions and detections of the views, a tar.
-        held_out: how many houses are only evaluated on.
+        held_out: how many houses are only used for evaluation.
         words: how many words of an instruction are kept.
         known: the words that an agent knows already; those of the instructions by default.
         most: how many episodes are drawn to learn from; all by default.
@@ -66,7 +66,10 @@ def lessons_from_files(
     episodes = list(loaded.episodes.values())
     houses = sorted({reference.scene for reference in episodes})
     if not 0 < held_out < len(houses):
-        raise OptionError(f"{loaded.name} has {len(houses)} houses; hold out at least one and not all, got {held_out}")
+        raise OptionError(
+            f"<<held_out>> must be at least 1 and less than {len(houses)}, the number of houses in {loaded.name}, not "
+            f"{held_out}"
+        )
     rng = np.random.default_rng(seed)
     away = set(rng.permutation(houses)[:held_out].tolist())
     learned = _drawn([reference for reference in episodes if reference.scene not in away], most, rng)
@@ -110,6 +113,6 @@ def tasks_for(
     words: int = 80,
     views: str | Path | None = None,
 ) -> tuple[Tasks, Sight | None]:
-    """Return episodes to walk, and what is seen there, in the words that an agent knows."""
+    """Return the tasks of episodes and the words that are seen there, in the vocabulary of an agent."""
     tasks = from_references(references, graphs, vocabulary=vocabulary, words=words)  # type: ignore[arg-type]
     return tasks, None if views is None else read_views(views, tasks.nodes, vocabulary)

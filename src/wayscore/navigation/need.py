@@ -1,4 +1,4 @@
-"""What only the extra `navigation` installs."""
+"""A check for packages that only the extra `navigation` installs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from wayscore.errors import MissingPackageError
 
 
 def need_torch() -> None:
-    """Say in a sentence that PyTorch is missing, where it is."""
+    """Raise an error that says how to install PyTorch, if it is missing."""
     try:
         import torch  # noqa: F401
     except ImportError:
         raise MissingPackageError(
-            "training needs PyTorch, which is not installed; install wayscore[navigation]"
+            "training needs PyTorch, which is not installed: pip install 'wayscore[navigation]'"
         ) from None

@@ -1,6 +1,6 @@
-"""The nodes of many scenes as one set of arrays: their neighbours, distances and what an agent observes of them.
+"""The nodes of many scenes as one set of arrays: their neighbours, distances, and what an agent observes there.
 
-Headings are in radians clockwise from +y, as R2R has them; z is up.
+Headings are in radians clockwise from +y, as in R2R; z points up.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from wayscore.errors import OptionError
 
 Codes = NDArray[np.int64]
 STAIRS = 0.5
-"""Metres of height from which an edge counts as going up or down."""
+"""An edge that rises or falls by more than this, metres, counts as going up or down."""
 LOOK_AHEAD = ("degree", "ahead", "right", "back", "left", "up", "down")
-"""What is known of the nodes beyond a neighbour, relative to the edge that leads there."""
+"""What an agent knows about the nodes behind a neighbour, relative to the edge that leads to it."""
 
 
 class Nodes:
@@ -28,12 +28,12 @@ class Nodes:
         names: label of each node.
         scene: number of each node's scene.
         positions: (n, 3), metres.
-        neighbors: (n, k) node numbers, -1 where a node has fewer.
+        neighbors: (n, k) node numbers, filled up with -1.
         degree: how many neighbours each node has.
         headings: (n, k) of the edge to each neighbour.
         climbs: (n, k) sine of its slope.
-        lengths: (n, k) of the edge, infinite where a node has fewer.
-        beyond: (n, k, 7) what lies beyond each neighbour (see `LOOK_AHEAD`), in tens of metres or eighths.
+        lengths: (n, k) length of the edge, filled up with infinity.
+        beyond: (n, k, 7) what is behind each neighbour (see `LOOK_AHEAD`), in tens of metres or eighths.
     """
 
     def __init__(self, graphs: Mapping[str, Graph]) -> None:
@@ -44,7 +44,9 @@ class Nodes:
         sizes, tables, positions, edges = [], [], [], []
         for scene, graph in graphs.items():
             if graph.positions is None or graph.table is None:
-                raise OptionError(f"scene {scene!r} needs a graph with positions and at most 4,096 nodes")
+                raise OptionError(
+                    f"scene {scene!r}: an environment needs a graph with positions and at most 4,096 nodes"
+                )
             starts, targets = graph.adjacency
             sources = np.repeat(np.arange(len(graph)), np.diff(starts))
             edges.append(np.column_stack((sources, targets)) + len(self.names))
@@ -74,14 +76,14 @@ class Nodes:
         return found
 
     def distance(self, a: Codes, b: Codes) -> Floats:
-        """Return d(a, b) of nodes in the same scene, whatever their shapes; they broadcast."""
+        """Return d(a, b) of nodes in the same scene; the two arrays broadcast."""
         scene = self.scene[a]
         first = self._first[scene]
         found: Floats = self._table[self._table_first[scene] + (a - first) * self._size[scene] + (b - first)]
         return found
 
     def next_hop(self, here: Codes, goal: Codes) -> Codes:
-        """Return which neighbour of each node is next on a shortest path to a goal, as its index."""
+        """Return the index of the neighbour that is next on a shortest path from each node to a goal."""
         near = self.neighbors[here]
         rest = self.distance(np.where(near < 0, here[:, None], near), goal[:, None])
         hop: Codes = np.argmin(self.lengths[here] + rest, axis=1)
@@ -106,7 +108,7 @@ class Nodes:
         self.beyond[sources, column] = self._look_ahead(sources, targets, heading)
 
     def _look_ahead(self, sources: Codes, targets: Codes, heading: Floats) -> Floats:
-        """Describe the edges that lead on from the end of each edge, except the one back."""
+        """Describe the edges that leave the end of each edge, except the one that leads back."""
         near = self.neighbors[targets]
         onward = (near >= 0) & (near != sources[:, None])
         turn = (self.headings[targets] - heading[:, None] + np.pi / 4) % (2 * np.pi)

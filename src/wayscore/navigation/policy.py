@@ -1,4 +1,4 @@
-"""The policy: it reads an instruction and scores the candidates: stopping, and each neighbour.
+"""The policy: it reads an instruction and scores the candidates (stopping, and each neighbour).
 
 Words are read by a bidirectional LSTM. At every step a second LSTM, fed with the last candidate taken, attends to the
 words and to the candidates; a candidate's logit is a bilinear form of its features and the words attended to.
@@ -25,8 +25,8 @@ class Shape:
         words: size of the vocabulary.
         embedding: size of a word's embedding.
         hidden: size of a state.
-        dropout: share of numbers that are left out in training, the same ones throughout an episode.
-        seen: whether words that are seen on the way to candidates are matched with the instruction's.
+        dropout: share of values that are dropped in training, the same ones in all steps of an episode.
+        seen: whether words that are seen in the direction of a candidate are matched with the instruction.
     """
 
     words: int
@@ -41,7 +41,7 @@ class Shape:
 
 
 class Memory(NamedTuple):
-    """What an agent keeps between steps, one row per environment."""
+    """The state of an agent between steps, one row per environment."""
 
     words: Tensor
     """(num_envs, words, hidden): the instruction as read."""
@@ -52,7 +52,7 @@ class Memory(NamedTuple):
     taken: Tensor
     """(num_envs, hidden): the candidate that was taken last."""
     keep: Tensor
-    """(num_envs, hidden): which numbers of a state are left in."""
+    """(num_envs, hidden): the dropout mask of a state."""
     telling: Tensor
     """(num_envs, words): how informative it is that a word is seen."""
 
@@ -82,13 +82,13 @@ class Policy(nn.Module):
         nn.init.zeros_(self.match.weight)
 
     def read(self, tokens: Tensor) -> Memory:
-        """Read instructions, (num_envs, words), and return what is kept of them."""
+        """Read instructions, (num_envs, words), and return the first state."""
         lengths = (tokens > 0).sum(dim=1).clamp(min=1)
         tokens = tokens[:, : int(lengths.max())]
         padding = torch.arange(tokens.shape[1]) >= lengths[:, None]
         keep = self._kept(len(tokens), self.shape.embedding)
         embedded = self.embed(tokens) * keep[:, None, :]
-        # Reversed within each instruction's own length, so that plain LSTMs do: they have a fast backward pass.
+        # Reversed within each instruction's own length, so that plain LSTMs suffice: their backward pass is fast.
         order = (lengths[:, None] - 1 - torch.arange(tokens.shape[1])).clamp(min=0)
         forth, _ = self.forth(embedded)
         turned = embedded.gather(1, order[..., None].expand_as(embedded))
@@ -110,8 +110,8 @@ class Policy(nn.Module):
         Args:
             memory: of the step before.
             features: (num_envs, candidates, features).
-            mask: (num_envs, candidates), which are possible.
-            seen: (num_envs, candidates, words), whether a word of the instruction is seen on the way to a candidate.
+            mask: (num_envs, candidates), which candidates are possible.
+            seen: (num_envs, candidates, words), whether a word of the instruction is seen in a candidate's direction.
         """
         candidates = self.look(features)
         weights = self._attend(self.ask_candidates(memory.hidden * memory.keep), candidates, ~mask)

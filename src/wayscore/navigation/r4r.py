@@ -1,4 +1,4 @@
-"""R4R from R2R: paths joined wherever one ends near the start of another, and their instructions with them."""
+"""R4R from R2R: two paths are joined if the second starts near the end of the first; so are their instructions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wayscore.formats.files import read
 
 
 class Annotation(msgspec.Struct):
-    """One path of R2R, as its file has it."""
+    """One path of R2R, as in its file."""
 
     path_id: int
     scan: str
@@ -33,8 +33,8 @@ class Build:
 
     Attributes:
         paths: in R4R's format, ready to be written as JSON.
-        too_far: pairs left out because the second starts beyond the greatest distance.
-        turned: pairs left out because the second heads elsewhere.
+        too_far: pairs that were left out because the second path starts too far away.
+        turned: pairs that were left out because the second path has a different heading.
     """
 
     paths: list[dict[str, Any]]
@@ -74,19 +74,19 @@ def build(
     distance: float = 3.0,
     heading: float | None = None,
 ) -> Build:
-    """Join every two paths of a scan of which the second starts near the end of the first.
+    """Join all pairs of paths of a scan whose second path starts near the end of the first.
 
     Args:
-        annotations: paths of R2R; each may come first and second.
+        annotations: paths of R2R; each can be the first and the second of a pair.
         graphs: scan -> graph, with positions.
-        distance: how far apart the end and the start may be, metres along the graph.
-        heading: how much the second path's first heading may differ from the first's last, radians; None for any.
+        distance: the largest distance between the end and the start, metres along the graph.
+        heading: the largest change of heading from the first path to the second, radians; None for no limit.
 
     Returns:
         Paths in the order of the released files.
     """
     if not distance >= 0:
-        raise OptionError(f"the greatest distance must be 0 or more, in metres, got {distance!r}")
+        raise OptionError(f"<<distance>> must be 0 or more, in metres, not {distance!r}")
     by_scan: dict[str, list[Annotation]] = {}
     for annotation in annotations:
         by_scan.setdefault(annotation.scan, []).append(annotation)
@@ -126,17 +126,17 @@ def _ends_to_starts(some: Sequence[Annotation], graph: Graph) -> Any:
     for annotation in some:
         if len(annotation.path) < 2:
             raise PathError(
-                f"path {annotation.path_id}: has {len(annotation.path)} nodes; R4R joins whole paths, and test splits "
-                "hold starts only"
+                f"path {annotation.path_id}: has fewer than two nodes ({len(annotation.path)}); R4R needs whole paths, "
+                "and test splits contain only their starts"
             )
     ends = graph.encode([path.path for path in some], role=lambda number: f"path {some[number].path_id}")
     return graph.between(ends.places[ends.offsets[1:] - 1], ends.places[ends.offsets[:-1]])
 
 
 def _turns(some: Sequence[Annotation], graph: Graph) -> Any:
-    """How far each second's first heading is from each first's last move, as the public generator measures it."""
+    """The change of heading from each first path to each second path, as the public generator measures it."""
     if graph.positions is None:
-        raise OptionError(f"the {graph.name} has no positions, which headings are measured by")
+        raise OptionError(f"the {graph.name} has no positions, which <<heading>> needs")
     last = np.array([[graph.index[path.path[-2]], graph.index[path.path[-1]]] for path in some])
     x, y = (graph.positions[last[:, 1]] - graph.positions[last[:, 0]])[:, :2].T
     return np.abs(np.array([path.heading for path in some])[None, :] - (np.arctan2(y, x) % (2 * pi))[:, None])
@@ -145,8 +145,8 @@ def _turns(some: Sequence[Annotation], graph: Graph) -> Any:
 def _order_of_release(scans: Sequence[str]) -> list[str]:
     """Return scans in the order of the released files, which is that of a hash table.
 
-    They were written by a Python of before 2020, whose dictionaries forgot the order in which keys came. The order
-    follows from its hash of text, from the number of keys and from the order in which those were put in.
+    They were written by an old Python whose dictionaries did not keep the order of their keys. The order follows from
+    its hash of texts, the number of keys and the order in which they were inserted.
     """
     slots: list[str | None] = [None] * 8
     for count, scan in enumerate(scans, start=1):
@@ -163,7 +163,7 @@ def _order_of_release(scans: Sequence[str]) -> list[str]:
 
 
 def _put(slots: list[str | None], name: str) -> None:
-    """Put a name into the first free slot of those that its hash leads to."""
+    """Put a name into the first free slot in the probe order of its hash."""
     mask = len(slots) - 1
     code = _old_hash(name)
     place, rest = code & mask, code

@@ -1,4 +1,4 @@
-"""A recipe: how an agent is trained."""
+"""A recipe: all settings of a training."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Recipe:
-    """How an agent is trained; the defaults are those for R2R.
+    """The settings of a training; the defaults are those for R2R.
 
     Attributes:
         reward: the reward function of the second stage, by name.
@@ -16,22 +16,22 @@ class Recipe:
         imitation: updates of the first stage.
         reinforcement: updates of the second stage.
         batch: episodes per update.
-        student: share of batches of the first stage in which the agent walks by itself, corrected by the teacher.
-        rate: the first stage's learning rate, which decreases linearly to 0.
-        reinforcement_rate: the second stage's.
-        guidance: weight of imitation in the second stage, in `guided` of its updates.
-        guided: share of the second stage's updates that imitate too.
-        discount: of later rewards.
+        student: share of batches of the first stage in which the agent takes its own actions, corrected by the teacher.
+        rate: learning rate of the first stage, which decreases linearly to 0.
+        reinforcement_rate: learning rate of the second stage, which decreases linearly to 0.
+        guidance: weight of the imitation loss in the second stage.
+        guided: share of the second stage's updates that have an imitation loss.
+        discount: discount factor of later rewards.
         entropy: weight of the entropy bonus.
-        value: weight of the value's loss.
+        value: weight of the value loss.
         word_dropout: share of words that are replaced by the unknown word.
         mirror: whether half of the batches have left and right exchanged.
         without: features that are hidden from the agent (see `FEATURES`), or "words", for ablations.
         embedding: size of a word's embedding.
         hidden: size of a state.
-        dropout: share of a state that is left out.
+        dropout: share of a state that is dropped.
         threshold: d_th, metres.
-        max_episode_steps: moves that an episode has at most.
+        max_episode_steps: largest number of moves per episode.
         every: updates between evaluations and checkpoints.
         seed: random seed of the training.
     """

@@ -1,4 +1,4 @@
-"""Reward functions by name: the paper's two, and those of published agents; each is two formulas over `Progress`."""
+"""Reward functions by name: the paper's two, and those of published agents; each is two functions of `Progress`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENTRY_POINTS = "wayscore.rewards"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far agents have come, one number each.
+    """The progress of agents, one number each.
 
     Attributes:
         to_goal: d(q_t, goal), in the units of the distance.
@@ -49,10 +49,10 @@ class RewardFunction:
     """The reward of a transition and of the end of an episode.
 
     Attributes:
-        name: how trainers select it.
+        name: its name.
         about: who uses it, and its formula.
-        move: from the progress before and after a move to the reward of moving.
-        stop: from the progress at the end to the reward of stopping.
+        move: takes the progress before and after a move, returns the reward of the move.
+        stop: takes the progress at the end, returns the reward of stopping.
     """
 
     name: str
@@ -62,12 +62,12 @@ class RewardFunction:
 
 
 def _approach(before: Progress, after: Progress) -> Floats:
-    """How much nearer to the goal."""
+    """The decrease of the distance to the goal."""
     return before.to_goal - after.to_goal
 
 
 def _fidelity(before: Progress, after: Progress) -> Floats:
-    """How much more faithful."""
+    """The gain in nDTW."""
     return after.ndtw - before.ndtw
 
 
@@ -103,43 +103,44 @@ REWARDS: Mapping[str, RewardFunction] = MappingProxyType(
         for function in (
             RewardFunction(
                 "goal",
-                "the paper's goal-oriented agent: metres nearer; +1 for a success, -1 otherwise",
+                "the paper's goal-oriented agent: metres gained towards the goal; at the end +1 for a success, else -1",
                 _approach,
                 lambda at: np.where(_success(at), 1.0, -1.0),
             ),
             RewardFunction(
                 "fidelity",
-                "the paper's fidelity-oriented agent: gain in nDTW; 1 - d / d_th for a success",
+                "the paper's fidelity-oriented agent: gain in nDTW; at the end 1 - d / d_th for a success, else 0",
                 _fidelity,
                 lambda at: np.where(_success(at), 1 - np.minimum(at.to_goal, at.threshold) / at.threshold, 0.0),
             ),
             RewardFunction(
                 "envdrop",
-                "R2R-EnvDrop: the sign of the approach; +2 within the threshold, -2 beyond",
+                "R2R-EnvDrop: sign of the metres gained; at the end +2 within the threshold, else -2",
                 _signed_approach,
                 lambda at: np.where(at.to_goal < at.threshold, 2.0, -2.0),
             ),
             RewardFunction(
                 "hamt",
-                "Recurrent-VLN-BERT, HAMT, EnvEdit: that and the gain in nDTW; 2 + 2 nDTW within the threshold, or -2",
+                "Recurrent-VLN-BERT, HAMT, EnvEdit: sign of the metres gained plus gain in nDTW, with a penalty for "
+                "leaving the goal; at the end 2 + 2 nDTW within the threshold, else -2",
                 _signed_with_fidelity,
                 lambda at: np.where(at.to_goal < at.threshold, 2 + 2 * at.ndtw, -2.0),
             ),
             RewardFunction(
                 "valan",
-                "VALAN's default: metres nearer, cut to [-1, 1]; +4 at the very goal, -4 elsewhere",
+                "VALAN's default: metres gained, limited to [-1, 1]; at the end +4 exactly at the goal, else -4",
                 lambda before, after: np.clip(_approach(before, after), -1, 1),
                 lambda at: np.where(at.to_goal == 0, 4.0, -4.0),
             ),
             RewardFunction(
                 "valan-dtw",
-                "VALAN's dense_dtw: loss in DTW itself; nothing for stopping",
+                "VALAN's dense_dtw: decrease of DTW; nothing at the end",
                 lambda before, after: before.dtw - after.dtw,
                 _nothing,
             ),
             RewardFunction(
                 "etp-r1",
-                "ETP-R1: once, at the end: nDTW + SDTW + SPL + 1 - d / 6, success within half the threshold",
+                "ETP-R1: only at the end: nDTW + SDTW + SPL + 1 - d / 6, with success within half the threshold",
                 _nothing,
                 _group_relative,
             ),
@@ -150,7 +151,7 @@ REWARDS: Mapping[str, RewardFunction] = MappingProxyType(
 
 
 def find_reward(name: str | RewardFunction) -> RewardFunction:
-    """Return a reward function by name: wayscore's, or an installed package's.
+    """Return a reward function by name: one of wayscore, or of an installed package.
 
     >>> find_reward("fidelity").name
     'fidelity'
@@ -164,6 +165,6 @@ def find_reward(name: str | RewardFunction) -> RewardFunction:
     others = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
     if name not in others:
         known = [*REWARDS, *others]
-        raise OptionError(f"there is no reward {name!r}{did_you_mean(name, known)} Known: {', '.join(known)}")
+        raise OptionError(f"there is no reward {name!r}{did_you_mean(name, known)} (known are {', '.join(known)})")
     found: RewardFunction = others[name].load()
     return found

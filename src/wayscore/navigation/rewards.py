@@ -5,7 +5,7 @@
     rewards = reward.step(["b", "f"])     # for moving there
     rewards = reward.stop()               # for stopping here
 
-Every step costs O(|R|), whatever came before.
+Every step costs O(|R|), however long the query (the agent's trajectory) already is.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Reward:
     """A reward function for a batch of environments.
 
     Args:
-        function: by name (see `REWARDS`) or as a value.
-        references: one path per environment.
+        function: the reward function, by name (see `REWARDS`) or as a value.
+        references: one ground-truth path per environment.
         distance: one for all environments, or a sequence with one for each.
         threshold: d_th.
 
@@ -115,7 +115,7 @@ class Reward:
 
     @property
     def ndtw(self) -> Floats:
-        """NDTW of every environment so far."""
+        """The nDTW of every environment so far."""
         return self._now().ndtw
 
     def _now(self) -> Progress:
@@ -135,9 +135,9 @@ class Reward:
 
 
 def _between(distance: Any, a: Any, b: Any) -> float:
-    if getattr(distance, "table", None) is not None:  # the running batch has looked both up before
+    if getattr(distance, "table", None) is not None:  # both are known: the running batch has already looked them up
         return float(distance.table[distance.index[a], distance.index[b]])
-    codes = distance.encode([[a, b]], role=lambda _: "a move, or the way to the goal").places
+    codes = distance.encode([[a, b]], role=lambda _: "a move, or the distance to the goal").places
     return float(distance.pairs(codes[:1], codes[1:])[0])
 
 

@@ -1,4 +1,4 @@
-"""Rolling a policy out: single steps of a batch, whole episodes, and policies read from checkpoints."""
+"""Rollouts of a policy: single steps of a batch, whole episodes, and policies from checkpoints."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def take_step(
 
 
 def heard(tokens: NDArray[Any], recipe: Recipe) -> Tensor:
-    """Return the instructions that the agent reads: all words, or only as many unknown ones."""
+    """Return the instructions that the agent reads: the words, or as many unknown words."""
     return torch.from_numpy(np.where(tokens == PADDING, PADDING, UNKNOWN) if WORDS in recipe.without else tokens)
 
 
@@ -137,7 +137,7 @@ def load_checkpoint(folder: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = torch.load(file, weights_only=True)
     except FileNotFoundError:
-        raise FormatError(f"{file}: there is no checkpoint; train one first") from None
+        raise FormatError(f"{file}: there is no checkpoint; train an agent first (wayscore train)") from None
     except Exception as error:
         raise FormatError(f"{file}: is not a checkpoint of wayscore ({error})") from None
     if "most_steps" in state["recipe"]:  # as wayscore 0.1 called it
@@ -146,7 +146,7 @@ def load_checkpoint(folder: Path) -> dict[str, Any]:
 
 
 def load_policy(folder: Path) -> tuple[Policy, Recipe, Vocabulary]:
-    """Return the policy of a checkpoint, the recipe that it was trained by, and its vocabulary."""
+    """Return the policy of a checkpoint, the recipe of its training, and its vocabulary."""
     state = load_checkpoint(folder)
     policy = Policy(Shape(**state["shape"]))
     policy.load_state_dict(state["policy"])

@@ -1,4 +1,4 @@
-"""What is seen towards each neighbour, as words: generated captions and detections of the 36 views of a panorama.
+"""The words that are seen in the direction of each neighbour: captions and detections of a panorama's 36 views.
 
 Views are numbered by elevation (12 each: down, level, up) and by heading, 30 degrees apart clockwise from +y.
 """
@@ -21,15 +21,15 @@ from wayscore.navigation.words import Vocabulary, words
 
 HEADINGS = 12
 LEVEL = 1
-"""Of the three rows of views, the one that looks straight ahead."""
+"""The row of views that look straight ahead, of three rows."""
 STEEP = 0.26
-"""Sine of the slope from which an edge is seen in the views above or below: 15 degrees."""
+"""Edges steeper than this (sine of the slope; 15 degrees) are seen in the views above or below."""
 COMMON = 0.2
-"""Words seen in a greater share of all directions are left out: they are not informative."""
+"""Words that are seen in a larger share of all directions are left out: they are not informative."""
 
 
 class Sight:
-    """Which words are seen towards every neighbour of every node, and all around it.
+    """The words that are seen in the direction of every neighbour of every node, and all around the node.
 
     Args:
         seen: (nodes, candidates, columns) of 0 and 1; candidate 0 is the node itself; column 0 is never seen.
@@ -44,7 +44,7 @@ class Sight:
         self.weight = np.ones(seen.shape[2], dtype=np.float32) if weight is None else weight
 
     def matches(self, walkers: Walkers, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return how much of each word is seen towards each candidate, (num_envs, candidates, words)."""
+        """Return how informative each seen word is for each candidate, (num_envs, candidates, words); 0 if not seen."""
         columns = self.column[tokens]
         here, candidates = walkers.here[:, None, None], np.arange(walkers.candidates)[None, :, None]
         found = self.seen[here, candidates, columns[:, None, :]] * self.weight[columns][:, None, :]
@@ -54,8 +54,8 @@ class Sight:
 def read_views(path: str | Path, nodes: Nodes, vocabulary: Vocabulary, *, common: float = COMMON) -> Sight:
     """Read captions and detections, one file per scan in a tar: {viewpoint: {view: [caption, [[class, ...], ...]]}}.
 
-    A word of the vocabulary is seen where a caption or a detection has it, in singular or plural; words that are
-    seen in a greater share of directions than `common` are left out, and others weigh more the rarer they are.
+    A word of the vocabulary is seen if a caption or a detection contains it, in singular or plural. Words that are
+    seen in a larger share of directions than `common` are left out; rarer words have larger weights.
     """
     stems = sorted({_stem(word) for word in vocabulary.known if word.isalpha() and len(word) > 2})
     columns = {stem: number for number, stem in enumerate(stems, start=1)}
@@ -64,7 +64,7 @@ def read_views(path: str | Path, nodes: Nodes, vocabulary: Vocabulary, *, common
         names = {Path(member.name).stem: member for member in archive.getmembers() if member.isfile()}
         for number, scene in enumerate(nodes.scenes):
             if scene not in names:
-                raise FormatError(f"{path}: has no views of scene {scene!r}")
+                raise FormatError(f"{path}: has no views of scene {scene!r}; one file per scan is expected")
             stream = archive.extractfile(names[scene])
             assert stream is not None  # it is a file
             _enter(seen, json.load(stream), nodes, np.flatnonzero(nodes.scene == number), columns)

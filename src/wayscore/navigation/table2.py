@@ -1,6 +1,6 @@
 """The paper's Table 2 from data to LaTeX: random, goal-oriented and fidelity-oriented agents, over several seeds.
 
-Each training is a job that leaves its result in a folder of its own; a finished job is skipped, and an interrupted one
+Each training is a job that writes its result to its own folder. A finished job is skipped, and an interrupted one
 continues from its checkpoint.
 """
 
@@ -29,25 +29,25 @@ PAPER: dict[tuple[str, str], tuple[float, ...]] = {
     ("r4r", "goal"): (28.7, 15.0, 9.6, 33.4, 26.9, 11.4),
     ("r4r", "fidelity"): (28.5, 21.4, 9.4, 35.4, 30.4, 12.6),
 }
-"""Dataset and agent -> the paper's figures, percent, in the order of `METRICS`."""
+"""Dataset and agent -> the paper's numbers, percent, in the order of `METRICS`."""
 TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 80}
 """Dataset -> words of an instruction that are read."""
 FOLLOWING = ("goal", "fidelity", "continued")
-"""What comes after imitation: two rewards, and as many updates of imitation as a control."""
+"""What follows imitation: two rewards, and the same number of further imitation updates as a control."""
 R4R_EPISODES = 60_000
-"""Of R4R's training split so many instructions are drawn: more than training gets through."""
+"""The number of instructions drawn from R4R's training split: more than a training uses."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to train, and on what.
+    """The trainings and their data.
 
     Attributes:
         out: the output folder.
         r2r: the folder of R2R's files; None for generated worlds.
         graphs: connectivity files.
-        views: captions and detections, if they are to be used.
-        seeds: how many agents of each kind.
+        views: captions and detections; None to train without them.
+        seeds: how many random seeds per agent.
         scale: multiplies all numbers of updates.
     """
 
@@ -71,9 +71,9 @@ class Job:
     Attributes:
         name: of its folder.
         dataset: what it is trained and tested on.
-        agent: "imitation"; or what follows it: more of the same ("continued", the control), or a reward by name.
+        agent: "imitation"; or what follows it: more imitation ("continued", the control), or the name of a reward.
         seed: random seed.
-        after: the job whose policy it begins with.
+        after: the job whose policy it starts from.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Job:
 
 
 def jobs(plan: Plan) -> list[Job]:
-    """Return all trainings, each after the one it begins with.
+    """Return all trainings, each after the one that it starts from.
 
     >>> [job.name for job in jobs(Plan(Path("out"), seeds=1))]
     ['worlds-imitation-0', 'worlds-goal-0', 'worlds-fidelity-0', 'worlds-continued-0']
@@ -101,7 +101,7 @@ def jobs(plan: Plan) -> list[Job]:
 
 
 def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
-    """Return how a job is trained."""
+    """Return the recipe of a job."""
     from wayscore.navigation.recipe import Recipe
     from wayscore.navigation.tasks import WORLD_THRESHOLD
 
@@ -132,14 +132,14 @@ def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
 
 
 def prepare(plan: Plan) -> None:
-    """Build R4R where it is needed and not there yet."""
+    """Build R4R, if it is needed and does not exist yet."""
     if plan.r2r is None:
         return
     from wayscore.distances.graphs import load_graphs
     from wayscore.navigation.r4r import build, read_annotations
 
     if plan.graphs is None:
-        raise OptionError("R2R and R4R need their graphs; give the connectivity files with --graphs")
+        raise OptionError("R2R and R4R need their connectivity graphs; give them with --graphs FOLDER or TAR")
     for split in ("train", "val_unseen"):
         target = data_file(plan, "r4r", split)
         if not target.exists():
@@ -150,19 +150,21 @@ def prepare(plan: Plan) -> None:
 
 
 def data_file(plan: Plan, dataset: str, split: str) -> Path:
-    """Return the file of a split: R2R's wherever it is, R4R's among what is made."""
+    """Return the file of a split: of R2R in its folder, of R4R in the output folder."""
     if dataset == "r4r":
         return plan.out / "data" / f"R4R_{split}.json"
     assert plan.r2r is not None
     files = [plan.r2r / f"R2R_{split}.json{ending}" for ending in ("", ".gz")]
     found = next((file for file in files if file.is_file()), None)
     if found is None:
-        raise FormatError(f"{plan.r2r}: has neither {files[0].name} nor {files[1].name}")
+        raise FormatError(
+            f"{plan.r2r}: has neither {files[0].name} nor {files[1].name}; give the folder of R2R's files"
+        )
     return found
 
 
 def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
-    """Train one agent, roll it out on the validation split and score it, unless its scores are there already."""
+    """Train one agent, run it on the validation split and score it, unless its scores are already saved."""
     from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
     from wayscore.navigation.rollout import load_checkpoint
     from wayscore.navigation.training import Trainer
@@ -201,7 +203,7 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
 
 
 def _score(job: Job, plan: Plan, policy: Any, vocabulary: Any) -> dict[str, float]:
-    """Walk the validation split once and score the walks, which are kept as a result file."""
+    """Run the policy once on the validation split, save its trajectories as a result file, and score them."""
     from wayscore.evaluation import evaluate
     from wayscore.formats.graphs import distances_for
     from wayscore.navigation.houses import tasks_for, world_test
@@ -244,7 +246,7 @@ def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, fl
 
 @dataclass(frozen=True)
 class Cell:
-    """A mean over seeds, percent, and half the width of its 95 % interval (NaN-free: 0 with one seed)."""
+    """A mean over seeds, percent, and half the width of its 95 % interval (0 with one seed, never NaN)."""
 
     mean: float
     margin: float
@@ -270,7 +272,7 @@ Table2 = Mapping[tuple[str, str], Mapping[str, Cell]]
 
 
 def gather(plan: Plan) -> dict[tuple[str, str], dict[str, Cell]]:
-    """Return every agent's row over the seeds that are finished."""
+    """Return the row of every agent, over the finished seeds."""
     found: dict[tuple[str, str], dict[str, Cell]] = {}
     for dataset in plan.datasets:
         found[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}

@@ -1,4 +1,4 @@
-"""Table 2 as text and as LaTeX: ours above the paper's, with intervals over seeds."""
+"""Table 2 as text and as LaTeX: our rows above those of the paper, with intervals over seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TITLES = {"r2r": "R2R val_unseen", "r4r": "R4R val_unseen", "worlds": "generated
 AGENTS = {
     "random": "random",
     "imitation": "imitation",
-    "continued": "imitation, longer",
+    "continued": "longer imitation",
     "goal": "goal-oriented",
     "fidelity": "fidelity-oriented",
 }

@@ -1,4 +1,4 @@
-"""Tasks for agents: instructed paths in many scenes, from files or from generated worlds."""
+"""Tasks for agents: paths with instructions in many scenes, from files or from generated worlds."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from wayscore.navigation.nodes import Codes, Nodes
 from wayscore.navigation.words import Vocabulary
 
 IN_METRES = re.compile(r" \(\d+\.\d m\)")
-"""What generated instructions say in metres as well: nodes can be counted, and fewer words are read faster."""
+"""Lengths in metres, which are removed from generated instructions: they also count nodes, and shorter is faster."""
 WORLD_THRESHOLD = 1.4
 """d_th of generated worlds, metres: 1.33 mean edges."""
 LONGEST_GENERATED = 120
-"""Words of a generated instruction that are kept; few have more."""
+"""The number of words that are kept of a generated instruction; few have more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """Episodes ready to be walked.
+    """Episodes for agents, as arrays.
 
     Attributes:
         nodes: the scenes.
         names: of the episodes.
-        paths: (n, longest) node numbers, -1 where a path is shorter.
+        paths: (n, longest) node numbers, filled up with -1.
         lengths: how many nodes each path has.
         headings: where the agent looks at the start, radians.
         tokens: (n, words) of the instructions.
@@ -73,7 +73,7 @@ def from_references(
     vocabulary: Vocabulary | None = None,
     words: int = 80,
 ) -> Tasks:
-    """Take the episodes of a file.
+    """Return the tasks of the episodes of a file.
 
     Args:
         references: the ground-truth paths, as node labels.
@@ -111,14 +111,14 @@ def from_references(
 def from_worlds(
     episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4, vocabulary: Vocabulary | None = None
 ) -> Tasks:
-    """Generate winding paths in worlds of the paper's kind, with instructions in words.
+    """Generate winding paths with instructions, in worlds as the paper generates them.
 
     Args:
         episodes: how many, spread evenly over the worlds.
         worlds: how many different worlds.
         seed: random seed of the worlds, the paths and the words.
         stages: how many shortest paths are joined; four give about ten edges, as in R4R.
-        vocabulary: by which words are numbered; that of the instructions by default.
+        vocabulary: numbers the words; by default it has the words that occur twice or more.
 
     >>> tasks = from_worlds(3, worlds=2, seed=7)
     >>> len(tasks), tasks.nodes.scenes
@@ -131,7 +131,7 @@ def from_worlds(
 def generate(
     episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4
 ) -> tuple[list[Reference], dict[str, Graph]]:
-    """Generate winding paths with instructions, and the worlds that they lie in."""
+    """Generate winding paths with instructions, and the graphs of their worlds."""
     from wayscore.worlds import World, instruct
 
     made = {f"world{seed}-{number}": World.paper(seed * 1_000 + number) for number in range(worlds)}

@@ -1,4 +1,4 @@
-"""Training in two stages: imitation of a teacher, then A2C with a reward; with checkpoints, to the bit."""
+"""Training in two stages: imitation of a teacher, then A2C with a reward; resuming gives bit-identical results."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Trainer:
     """A policy in training.
 
     Args:
-        tasks: what it is trained on.
-        recipe: how.
-        dev: what it is evaluated on from time to time; nothing is learned from it.
-        sight: what is seen in the scenes, if anything is.
-        start: weights to begin with.
+        tasks: the training data.
+        recipe: the settings.
+        dev: the data for evaluation during training; nothing is learned from it.
+        sight: the words that are seen in the scenes, if views are given.
+        start: weights to start from.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Trainer:
 
         Args:
             folder: where `checkpoint.pt` and `curve.csv` are written.
-            progress: called with the number of every update, and the row of the curve where there is a new one.
+            progress: called after every update, with its number and the new row of the curve, or None.
         """
         torch.set_num_threads(1)
         while self.updates < self.total:
@@ -125,7 +125,7 @@ class Trainer:
         return losses
 
     def save(self, folder: Path) -> None:
-        """Write everything that training depends on, and the curve; a process that is killed leaves whole files."""
+        """Write the checkpoint and the curve; a process that is killed never leaves incomplete files."""
         folder.mkdir(parents=True, exist_ok=True)
         state = {
             "recipe": asdict(self.recipe),
@@ -151,12 +151,12 @@ class Trainer:
         os.replace(folder / "checkpoint.tmp", folder / "checkpoint.pt")
 
     def resume(self, folder: Path) -> None:
-        """Continue from a checkpoint of the same recipe."""
+        """Continue from a checkpoint that has the same recipe."""
         state = load_checkpoint(folder)
         if state["recipe"] != asdict(self.recipe):
             changed = [name for name, value in asdict(self.recipe).items() if state["recipe"].get(name) != value]
             raise OptionError(
-                f"{folder}: was trained by another recipe ({', '.join(changed)}); give the same options, or another "
+                f"{folder}: was trained with other settings ({', '.join(changed)}); give the same options, or another "
                 "folder"
             )
         self.policy.load_state_dict(state["policy"])
@@ -170,7 +170,7 @@ class Trainer:
         return "imitation" if update < self.recipe.imitation else "reinforcement"
 
     def _draw(self) -> NDArray[np.int64]:
-        """Return a batch of episodes: all once, in random order, before any comes again."""
+        """Return a batch of episodes: in random order, all of them once before any is repeated."""
         if len(self._left) < self.recipe.batch:
             rounds = -(-self.recipe.batch // len(self.tasks))
             self._left = np.concatenate([self.rng.permutation(len(self.tasks)) for _ in range(rounds)])

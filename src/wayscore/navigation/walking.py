@@ -1,4 +1,4 @@
-"""Many agents walking at once: the state of the environments and their transitions, as arrays, in NumPy alone."""
+"""Many agents at once: the state of the environments and their transitions as arrays, with NumPy only."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Outcome(NamedTuple):
 
     Attributes:
         rewards: for moving, and for stopping or being cut off.
-        stopped: the agent ended its episode.
-        cut_off: the episode ended because it was too long.
+        stopped: whether the agent stopped.
+        cut_off: whether the episode ended because it reached the largest number of moves.
     """
 
     rewards: Floats
@@ -54,7 +54,7 @@ class Walkers:
         num_envs: how many environments.
         reward: the reward function by name, or as a value.
         threshold: d_th, metres.
-        max_episode_steps: after so many moves an episode is cut off.
+        max_episode_steps: largest number of moves per episode.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Walkers:
         self.over = np.ones(num_envs, dtype=bool)
         self.trail = np.full((num_envs, max_episode_steps + 1), -1, dtype=np.int64)
         self.reached = np.zeros(num_envs, dtype=np.int64)
-        """How far along its reference each agent has come, in nodes."""
+        """How many nodes of its reference each agent has reached, in order."""
         self._reference = np.zeros((num_envs, longest), dtype=np.int64)
         self._counts = np.ones(num_envs, dtype=np.int64)
         self._rows = np.full((num_envs, longest + 1), np.inf)
@@ -137,7 +137,7 @@ class Walkers:
         return goals
 
     def progress(self) -> Progress:
-        """Return how far the agents have come."""
+        """Return the progress of the agents."""
         return Progress(
             self.nodes.distance(self.here, self.goal),
             self._rows[self._all, self._counts],
@@ -165,14 +165,14 @@ class Walkers:
         return features
 
     def _seen(self) -> Codes:
-        """Return the nodes of all trails so far, filled up with a number that no neighbour has."""
+        """Return the nodes of all trails so far, filled up with a number that is not a node."""
         walked: Codes = np.where(self.trail < 0, -2, self.trail)[:, : int(self.steps.max()) + 1]
         return walked
 
     def act(self, actions: Codes) -> Outcome:
-        """Take every running agent's action: 0 stops, k goes to the k-th neighbour; an impossible action stays.
+        """Take every running agent's action: 0 stops, k goes to the k-th neighbour, an impossible action does nothing.
 
-        The last move that is allowed ends the episode where it leads, and is worth what stopping there is.
+        The last allowed move ends the episode, with the reward of stopping there.
         """
         running = ~self.over
         possible = (actions >= 0) & (actions <= self.nodes.degree[self.here])
@@ -198,13 +198,13 @@ class Walkers:
         return Outcome(rewards, stopped, cut_off)
 
     def shortest(self) -> Codes:
-        """Return the action that a shortest way to the goal begins with; stopping at the goal."""
+        """Return the first action of a shortest path to the goal; at the goal, stopping."""
         return np.where(self.here == self.goal, STOP, self.nodes.next_hop(self.here, self.goal) + 1)
 
     def faithful(self) -> Codes:
-        """Return the action that leads to the next node of the reference by a shortest path; stop after the last.
+        """Return the first action of a shortest path to the next node of the reference; after the last node, stopping.
 
-        How far along the reference an agent has come is counted in nodes met in their order.
+        An agent's progress along the reference is the number of its nodes that the agent reached in order.
         """
         finished = self.reached >= self._counts
         target = self._reference[self._all, np.minimum(self.reached, self._counts - 1)]
@@ -212,7 +212,7 @@ class Walkers:
         return np.where(finished | lost, STOP, self.nodes.next_hop(self.here, target) + 1)
 
     def paths(self) -> list[list[str]]:
-        """Return the labels of the nodes each agent has been to, without those where it stayed."""
+        """Return the labels of the nodes that each agent visited, without repeats."""
         names = self.nodes.names
         found = []
         for trail, steps in zip(self.trail.tolist(), self.steps.tolist(), strict=True):

@@ -23,7 +23,7 @@ def words(text: str) -> list[str]:
 
 
 class Vocabulary:
-    """Words and their numbers; 0 is padding, 1 a word that is not known.
+    """Words and their numbers; 0 is padding, 1 is an unknown word.
 
     >>> vocabulary = Vocabulary.of(["turn left", "turn right"], least=2)
     >>> vocabulary.encode(["turn around"], 4).tolist()
@@ -36,7 +36,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, texts: Iterable[str], *, least: int = 1) -> Vocabulary:
-        """Gather the words that come at least so often, the most frequent first."""
+        """Collect the words that occur at least `least` times, the most frequent first."""
         counts = Counter(word for text in texts for word in words(text))
         return cls(sorted((word for word in counts if counts[word] >= least), key=lambda w: (-counts[w], w)))
 

@@ -1,4 +1,4 @@
-"""How far raters agree: with each other, with themselves on repeats, and with what is obvious."""
+"""How far raters agree: with each other, with themselves on repeats, and with the obvious answers of checks."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Label = TypeVar("Label", bound=Hashable)
 
 
 def kendall_w(ranks: Sequence[Sequence[float]]) -> float | None:
-    """Return Kendall's coefficient of concordance W of m raters' ranks of the same n things, ties at their mean rank.
+    """Return Kendall's coefficient of concordance W of m raters' ranks of the same n items; ties have their mean rank.
 
-    W = (12 sum_i R_i^2 - 3 m^2 n (n + 1)^2) / (m^2 n (n^2 - 1) - m sum_j T_j), with R_i the sum of the ranks of thing i
-    and T_j = sum (t^3 - t) over the groups of t tied things of rater j. 1 where all agree, 0 where sums are equal;
-    None where every rater ties everything.
+    W = (12 sum_i R_i^2 - 3 m^2 n (n + 1)^2) / (m^2 n (n^2 - 1) - m sum_j T_j), with R_i the sum of the ranks of item i
+    and T_j = sum (t^3 - t) over the groups of t tied items of rater j. It is 1 if all raters agree, 0 if all sums are
+    equal, and None if every rater ties all items.
 
     >>> kendall_w([[1, 2, 3], [1, 2, 3], [1, 3, 2]])
     0.7777777777777778
     """
     table = np.asarray(ranks, dtype=np.float64)
     if table.ndim != 2 or len(table) < 2:
-        raise OptionError("agreement needs the ranks of two raters or more, of the same things")
+        raise OptionError("agreement needs the ranks that two or more raters gave to the same items")
     m, n = table.shape
     ties = sum(int(t) ** 3 - int(t) for row in table for t in np.unique(row, return_counts=True)[1])
     most = m * m * n * (n * n - 1) - m * ties
@@ -39,16 +39,16 @@ def kendall_w(ranks: Sequence[Sequence[float]]) -> float | None:
 
 
 def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
-    """Return Krippendorff's alpha for ordinal data: 1 is perfect agreement, 0 is that of chance.
+    """Return Krippendorff's alpha for ordinal data: 1 is perfect agreement, 0 is agreement by chance.
 
-    alpha = 1 - D_o / D_e, the mean squared difference of two ratings of one unit over that of two ratings at all; the
-    difference of two values counts the ratings between them, half of those at either end.
+    alpha = 1 - D_o / D_e. D_o is the mean squared difference of two ratings of the same item, D_e that of any two
+    ratings. The difference of two values is the number of ratings between them, plus half of those equal to either.
 
     Args:
-        units: the ratings of each thing, in any number; things with fewer than two say nothing.
+        units: the ratings of each item, any number of them; items with fewer than two are ignored.
 
     Returns:
-        None where fewer than two ratings can be compared, or all are equal.
+        None if no two ratings can be compared, or if all are equal.
 
     >>> krippendorff_alpha([[1, 1], [2, 2], [3, 3]])
     1.0
@@ -69,14 +69,14 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement between raters on the plain sets that several ranked.
+    """Agreement between raters on the plain sets that more than one rater ranked.
 
     Attributes:
-        sets: how many those are.
-        raters: the mean number of raters of such a set.
-        w: the mean of Kendall's W over them; None where there are none.
+        sets: the number of these sets.
+        raters: the mean number of raters per set.
+        w: the mean of Kendall's W over the sets; None without such sets.
         spearman: the mean rank correlation of two raters of one set.
-        alpha: Krippendorff's alpha of the ranks, ordinal; None where there are none.
+        alpha: Krippendorff's alpha of the ranks, ordinal; None without such sets.
     """
 
     sets: int
@@ -117,7 +117,7 @@ class Care:
         passed: how many of these they got right.
         repeats: how many sets they ranked twice.
         consistency: the mean rank correlation of the two orders; None without repeats.
-        same_best: of those sets, how many times the best was the same.
+        same_best: in how many of these sets the best query was the same both times.
     """
 
     rankings: int
@@ -128,14 +128,14 @@ class Care:
     same_best: int
 
     def attentive(self, share: float) -> bool:
-        """Whether at least this share of the checks was passed; who saw none is taken to be."""
+        """Whether at least this share of the checks was passed; True for a rater who saw none."""
         return self.passed >= share * self.checks
 
 
 def care_of(study: Study, rankings: Sequence[Ranking]) -> dict[str, Care]:
     """Look at each rater's checks and repeats.
 
-    A check is passed where its obvious best is ranked first, its obvious worst last, and these differ.
+    A check is passed if its obviously best query is ranked first, its obviously worst last, and their ranks differ.
     """
     found = {}
     for rater, own in _grouped((ranking.rater, ranking) for ranking in rankings).items():

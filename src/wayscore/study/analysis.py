@@ -1,4 +1,4 @@
-"""From a study and its answers to what they say: Table 1, and how far it can be trusted."""
+"""The analysis of a study's answers: Table 1, and how reliable it is."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Effect:
     Attributes:
         rival: the other metric.
         mean: the mean difference of the two correlations.
-        by_rater: its 95 % interval, all rankings of a rater resampled together; None where there is one rater.
-        by_set: the same for all rankings of a set.
-        d_z: the mean in standard deviations of the differences; infinite where all are the same.
-        superiority: the chance to correlate better with a ranking, ties counted half.
-        p_swap: of a randomization test that swaps the two metrics in all rankings of a set at once.
+        by_rater: its 95 % interval, all rankings of a rater resampled together; None if there is only one rater.
+        by_set: its 95 % interval, all rankings of a set resampled together.
+        d_z: the mean in standard deviations of the differences; infinite if all differences are equal.
+        superiority: the probability of a better correlation with a ranking, ties counted half.
+        p_swap: p-value of a randomization test that swaps the two metrics in all rankings of a set at once.
         p_holm: the sign test's p-value, corrected for the number of rivals by Holm's method.
         mixed: the mixed-effects check.
     """
@@ -63,16 +63,16 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What a study's answers say.
+    """The results of a study.
 
     Attributes:
         study: its name.
         kind: "UC" or "SC".
         method: of the correlations.
-        directed: False where metrics of which less is better were taken as they are.
+        directed: False if the sign of metrics for which lower is better was not changed.
         rankings: how many rankings of plain sets there are.
-        raters: by how many raters.
-        sets: of how many sets.
+        raters: how many raters gave them.
+        sets: how many sets they rank.
         simulated: how many of the rankings are simulated.
         correlations: metric -> mean correlation with raters, with its 95 % interval resampled by set.
         contests: Table 1.
@@ -81,10 +81,10 @@ class Analysis:
         care: rater -> checks and repeats.
         consistency: of raters with themselves, on repeats; None without repeats.
         left_out: the inattentive raters.
-        attentive: Table 1 without them; None where there are none, or no others.
+        attentive: Table 1 without them; None if there are none, or if all raters are inattentive.
         threshold: d_th, metres.
-        seed: of all resampling.
-        resamples: how many.
+        seed: random seed of all resampling.
+        resamples: the number of resamples.
     """
 
     study: str
@@ -108,7 +108,7 @@ class Analysis:
     resamples: int
 
     def warning(self) -> str:
-        """Return what has to be said about simulated rankings, or nothing."""
+        """Return the warning about simulated rankings, or an empty text."""
         if not self.simulated:
             return ""
         if self.simulated == self.rankings:
@@ -116,7 +116,7 @@ class Analysis:
         return f"{self.simulated:,} of these {self.rankings:,} rankings are SIMULATED: no person gave them."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: full precision, null for what is infinite or has no meaning."""
+        """Return plain values for JSON: full precision, null for values that are infinite or undefined."""
         plain: dict[str, Any] = _plain(asdict(self))
         for one, contest in zip(plain["contests"], self.contests, strict=True):
             one["p"] = contest.p
@@ -141,10 +141,10 @@ def analyze(
         study: the study.
         rankings: the answers.
         method: "spearman", "kendall" (tau-b) or "pearson" (of a metric's values with the ranks).
-        directed: turn metrics round of which less is better; see `wayscore.study.correlations.correlate`.
+        directed: change the sign of metrics for which lower is better; see `wayscore.study.correlations.correlate`.
         pass_share: raters who pass a smaller share of their checks are left out of a second table.
-        seed: of all resampling.
-        resamples: of the bootstrap and of the randomization test.
+        seed: random seed of all resampling.
+        resamples: the number of resamples of the bootstrap and of the randomization test.
     """
     check_number("pass_share", pass_share, most=1)
     check_whole("seed", seed, least=0)
@@ -186,7 +186,7 @@ def analyze(
 def _effect(found: Correlations, rival: str, p_holm: float, rng: np.random.Generator, resamples: int) -> Effect:
     d = found.differences(rival)
     if len(d) < 2:
-        raise OptionError("an analysis needs two rankings or more")
+        raise OptionError("an analysis needs at least two rankings of plain sets; collect more answers")
     zero = np.zeros_like(d)
     several = len({*found.raters}) > 1
     return Effect(

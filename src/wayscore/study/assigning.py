@@ -1,4 +1,4 @@
-"""Who sees which sets, in which order: balanced, at random, the same for the same seed."""
+"""Which rater sees which sets, in which order: balanced and random, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Rng = np.random.Generator
 
 
 def deal(names: Sequence[str], raters: int, each: int, rng: Rng) -> list[list[str]]:
-    """Give every set to `each` different raters, so that no rater has two sets more than another.
+    """Give every set to `each` different raters; the loads of two raters differ by at most one set.
 
     >>> sorted(len(hand) for hand in deal(["a", "b", "c", "d"], 3, 2, np.random.default_rng(0)))
     [2, 3, 3]
     """
     if each > raters:
         raise OptionError(
-            f"each set goes to {each} raters, and there are {raters}; have more raters or give sets to fewer"
+            f"each set should go to {each} raters, but there are only {raters}; raise <<raters>> or lower <<each>>"
         )
     hands: list[list[str]] = [[] for _ in range(raters)]
     for number in rng.permutation(len(names)):
@@ -34,19 +34,19 @@ def deal(names: Sequence[str], raters: int, each: int, rng: Rng) -> list[list[st
 def assign(
     plain: Sequence[ComparisonSet], checks: Sequence[ComparisonSet], *, raters: int, each: int, repeats: int, rng: Rng
 ) -> list[Assignment]:
-    """Return what each rater sees: their share of the plain sets, all checks, and some of their sets once more.
+    """Return what each rater sees: their share of the plain sets, all checks, and some of their sets a second time.
 
-    Repeats come at random positions after the set that they repeat, with at least one other between them where there
-    are others. A repeat is named after its set, see `repeat_name`.
+    A repeat comes at a random position after the set that it repeats, with at least one other set between the two if
+    there is one. It is named after its set, see `repeat_name`.
     """
     assignments = []
     for rater, hand in enumerate(deal([one.name for one in plain], raters, each, rng), start=1):
         names = [str(name) for name in rng.permutation([*hand, *(one.name for one in checks)])]
-        again = [name for name in names if name in hand][: max(1, (len(hand) + 1) // 2)]  # early ones, to lie apart
+        again = [name for name in names if name in hand][: max(1, (len(hand) + 1) // 2)]  # early, so far apart
         if repeats > len(again):
             raise OptionError(
-                f"rater {rater} has {len(hand)} sets, of which {len(again)} can be repeated, not {repeats}; have fewer "
-                "repeats or more sets"
+                f"rater {rater} has {len(hand)} sets, of which at most {len(again)} can be repeated, not {repeats}; "
+                "lower <<repeats>> or raise <<sets>>"
             )
         for name in rng.choice(again, size=repeats, replace=False) if repeats else ():
             first = min(names.index(name) + 2, len(names))

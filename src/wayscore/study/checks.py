@@ -1,4 +1,4 @@
-"""Attention checks: sets whose best and worst query nobody who looks could miss."""
+"""Attention checks: sets whose best and worst query are obvious to everyone who looks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ Rng = np.random.Generator
 Place = TypeVar("Place")
 
 FARTHEST = 0.15
-"""A check's worst query goes between two of the share of nodes that lie farthest from the reference."""
+"""A check's worst query joins two of the nodes that are farthest from the reference: this share of all nodes."""
 MIDDLING = (0.05, 0.6)
-"""The nDTW of a check's other queries: nobody could prefer them to the reference, nor the worst to them, ..."""
+"""The range of nDTW of a check's middle queries: worse than the reference, and better than the worst query, ..."""
 WORST = 0.01
 """... whose nDTW is at most this."""
 
 
 def is_middling(similarity: float) -> bool:
-    """Whether a query of this nDTW can stand between the best and the worst of a check."""
+    """Whether a query of this nDTW is clearly between the best and the worst of a check."""
     return MIDDLING[0] <= similarity <= MIDDLING[1]
 
 
 def far_path(graph: Graph, reference: Sequence[Place], rng: Rng) -> list[Place]:
-    """Return a path that keeps far from the reference, seen from above: between far nodes, the longest that does."""
+    """Return the longest path between far nodes that stays far from the reference, as seen from above."""
     assert graph.positions is not None  # callers have looked
     codes = np.array([graph.index[node] for node in reference])
     flat = np.ascontiguousarray(graph.positions[:, :2])

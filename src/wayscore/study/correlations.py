@@ -1,4 +1,4 @@
-"""How well each metric's order of a set agrees with a person's: one rank correlation per ranking and metric."""
+"""How well a metric's order of a set agrees with a rater's order: one correlation per ranking and metric."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Correlations:
 def goodness(study: Study, sets: Sequence[ComparisonSet], metrics: Sequence[str], *, directed: bool = True) -> Floats:
     """Score sets so that higher is better: (sets, 5, metrics).
 
-    Metrics of which less is better change sign. PL has no direction; the paper calls it best where it equals the
-    reference's, so it counts as -|PL(Q) - PL(R)|. All are taken as they are where `directed` is False.
+    The sign of metrics for which lower is better is changed. PL has no direction; the paper calls it best if it equals
+    that of the reference, so it becomes -|PL(Q) - PL(R)|. If `directed` is False, no metric is changed.
     """
     references = [one.reference for one in sets for _ in one.queries]
     queries = [query for one in sets for query in one.queries]
@@ -81,22 +81,22 @@ def goodness(study: Study, sets: Sequence[ComparisonSet], metrics: Sequence[str]
 def correlate(
     study: Study, rankings: Sequence[Ranking], method: Method = "spearman", *, directed: bool = True
 ) -> Correlations:
-    """Correlate metrics with the rankings of plain sets; repeats and checks are left aside.
+    """Correlate metrics with the rankings of plain sets; repeats and checks are left out.
 
     Args:
         study: the study.
         rankings: the answers to it.
         method: "spearman", "kendall" (tau-b), or "pearson", the linear correlation of a metric's values with the
-            person's ranks. Ties share their mean rank. It is 0 where a metric or a person ties all queries.
+            rater's ranks. Ties share their mean rank. It is 0 if a metric or a rater ties all queries.
         directed: see `goodness`.
     """
     if method not in METHODS:
-        raise OptionError(f"correlations are {', '.join(METHODS)}; got {method!r}")
+        raise OptionError(f"<<method>> must be spearman, kendall or pearson, not {method!r}")
     plain = study.of_kind("plain")
     number_of = {one.name: number for number, one in enumerate(plain)}
     answers = [ranking for ranking in rankings if ranking.set in number_of]
     if not answers:
-        raise OptionError("there is no ranking of any plain set, so there is nothing to analyze")
+        raise OptionError("the answers rank no plain set (repeats and checks do not count); collect answers first")
     metrics = (MAIN[study.kind], *RIVALS[study.kind])
     scores = goodness(study, plain, metrics, directed=directed)[[number_of[ranking.set] for ranking in answers]]
     wanted = -np.array([ranking.ranks() for ranking in answers])  # higher is better here too

@@ -1,4 +1,4 @@
-"""The tables that answers are kept in, and how SQLite and PostgreSQL are opened so that what is saved stays."""
+"""The tables that hold the answers, and how SQLite and PostgreSQL are opened so that saved answers are never lost."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ GUARDS = {
         "FOR EACH STATEMENT EXECUTE FUNCTION answers_refuse()",
     ],
 }
-"""Answers are never changed, whoever asks: the database itself refuses."""
+"""Answers are never changed or deleted: the database itself refuses, whoever asks for it."""
 
 
 @event.listens_for(answers, "after_create")
@@ -102,17 +102,17 @@ def _url(database: str) -> URL:
     try:
         url = make_url(database)
     except (ArgumentError, ValueError):
-        raise OptionError("the database is no URL such as postgresql://user@host/name; check --database") from None
+        raise OptionError("--database must be a file or a URL such as postgresql://user@host/name") from None
     if url.drivername not in DRIVERS:
-        raise OptionError(f"answers are kept in SQLite or PostgreSQL, not in {url.drivername!r}; check --database")
+        raise OptionError(f"--database must be SQLite or PostgreSQL, not {url.drivername!r}")
     url = url.set(drivername=DRIVERS[url.drivername])
     if url.drivername == "sqlite" and url.database in (None, "", ":memory:"):
-        raise OptionError("answers need a file, and not memory that a server loses; give --database FILE")
+        raise OptionError("a database in memory would lose its answers when the server stops; give --database FILE")
     return url
 
 
 def _make_private(path: Path) -> None:
-    """Make the file of a new database, for its owner alone: it holds the key that forms are signed with."""
+    """Create the file of a new database, readable by its owner only: it holds the key that signs forms."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))

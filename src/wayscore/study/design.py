@@ -1,9 +1,9 @@
-"""Making a study: which sets people compare, in which worlds, who sees them and in which order.
+"""Creating a study: which sets people compare, in which worlds, and who sees them in which order.
 
     study = create("UC", sets=265, raters=9, seed=1)
     write_study("uc.json", study)
 
-A study from agents' own runs is made by `wayscore.study.from_runs.create_from_runs`.
+`wayscore.study.from_runs.create_from_runs` creates a study from runs of agents.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 PAPER: dict[str, dict[str, Any]] = {"UC": {"sets": 265, "raters": 9}, "SC": {"sets": 240, "raters": 9}}
 """The paper's two studies: 1,325 and 1,200 samples in sets of five.
 
-The counts of its Table 1 never exceed these numbers of sets (but for one slip), so that one rater ranked each set.
+The counts of its Table 1 never exceed these numbers of sets (except for one slip), so one rater ranked each set.
 """
 
 
@@ -70,21 +70,21 @@ def create(
     name: str = "",
     question: str = QUESTION,
 ) -> Study:
-    """Make a study in the paper's worlds.
+    """Create a study in generated worlds, as the paper does.
 
     Args:
         kind: "UC", unconstrained, or "SC", success-constrained.
-        sets: how many sets of one reference and five queries.
+        sets: how many sets of one reference (ground-truth path) and five queries (trajectories of agents).
         raters: how many raters share them.
         each: how many raters see each set; more than one is needed for agreement between raters.
         repeats: how many of their sets each rater sees twice, for consistency.
         checks: how many sets with an obvious answer every rater sees, for attention.
-        seed: of all draws. How many raters, repeats and checks there are changes no plain set.
+        seed: random seed of the study. The numbers of raters, repeats and checks do not change the plain sets.
         worlds: how many worlds the sets are spread over.
-        sampler: how queries are drawn: "near" the reference's stages, by the paper's procedure from its "start", or
-            "independent", the paper's words.
-        success: of an SC study: "all" five queries of a set end within the threshold of the goal, or two to four do
-            ("mixed"). SDTW, SPL and SED say nothing about paths that fail, since all are 0.
+        sampler: how queries are drawn: "near" the reference, by the paper's procedure from the reference's "start",
+            or "independent" of the reference, as the paper describes it.
+        success: in an SC study, "all" five queries of a set end within the threshold of the goal, or two to four do
+            ("mixed"). SDTW, SPL and SED cannot order paths that fail, since they are 0 for all of them.
         ties: whether several queries may share a rank.
         name: what pages and tables call the study.
         question: the question to the raters; the paper's by default.
@@ -97,7 +97,9 @@ def create(
     """
     check_options(kind=kind, success=success, sets=sets, seed=seed)
     if sampler not in SAMPLERS:
-        raise OptionError(f"sampler is {', '.join(SAMPLERS)}, got {sampler!r}{did_you_mean(sampler, SAMPLERS)}")
+        raise OptionError(
+            f"<<sampler>> must be near, start or independent, not {sampler!r}{did_you_mean(sampler, SAMPLERS)}"
+        )
     check_whole("worlds", worlds, least=1)
     made = make_worlds(seed, min(worlds, sets))
     threshold = mean_threshold(made)
@@ -140,7 +142,7 @@ def check_options(*, kind: str, success: str, sets: int, seed: int) -> None:
     """Refuse options that no study has."""
     for word, value, known in (("kind", kind, tuple(PAPER)), ("success", success, SUCCESSES)):
         if value not in known:
-            raise OptionError(f"{word} is {' or '.join(known)}, got {value!r}{did_you_mean(value, known)}")
+            raise OptionError(f"<<{word}>> must be {' or '.join(known)}, not {value!r}{did_you_mean(value, known)}")
     check_whole("seed", seed, least=0)
     check_whole("sets", sets, least=1)
 
@@ -180,15 +182,15 @@ def assemble(
 
 
 def paper_study(kind: Kind, seed: int = 0) -> Study:
-    """Return one of the paper's two studies: 265 sets (UC) or 240 (SC), one of nine raters for each."""
+    """Return one of the paper's two studies: 265 sets (UC) or 240 (SC), each ranked by one of nine raters."""
     return create(kind, seed=seed, **PAPER[kind])
 
 
 def rebuild(study: Study) -> Study:
-    """Recreate a study from its saved design; only studies in generated worlds need nothing else."""
+    """Recreate a study in generated worlds from its saved design; a study from runs also needs their files."""
     if study.how.get("from") != "worlds":
         raise OptionError(
-            f"the study {study.name!r} was made from runs, which its file does not hold; create it again with "
+            f"the study {study.name!r} was created from runs, which its file does not contain; create it again with "
             "--from-runs and the same files"
         )
     try:

@@ -1,4 +1,4 @@
-"""What a study found, drawn: how well each metric agrees with raters, and how often it agrees better."""
+"""Figures of a study's results: how well each metric agrees with raters, and how often it agrees better."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def figure_study(analyses: Sequence[Analysis]) -> Figure:
             " ".join(
                 [
                     warned,
-                    "Left: the mean rank correlation of each metric with raters, and its 95 % interval by set. Right: "
-                    "with how many rankings the study's metric correlates better, alike and worse.",
+                    "Left: mean correlation of each metric with the raters, with 95 % intervals that resample sets. "
+                    "Right: number of rankings with which the study's metric correlates better than, equally to or "
+                    "worse than each other metric.",
                     *(scope(one) for one in analyses),
                 ]
             ).strip()
@@ -72,7 +73,7 @@ def draw_contests(ax: Axes, one: Analysis) -> Axes:
     before = np.zeros(len(rows))
     parts = (
         ("better", BETTER, [c.positive for c in one.contests]),
-        ("alike", TIE, [c.ties for c in one.contests]),
+        ("equal", TIE, [c.ties for c in one.contests]),
         ("worse", WORSE, [c.negative for c in one.contests]),
     )
     for name, color, counts in parts:
@@ -85,7 +86,7 @@ def draw_contests(ax: Axes, one: Analysis) -> Axes:
     for row, contest in zip(rows, one.contests, strict=True):
         ax.text(1.02 * one.rankings, row, f"p = {p_text(contest.p)}", size=6, va="center")
     ax.set_yticks(rows, [contest.rival for contest in one.contests])
-    ax.set(xlim=(0, 1.22 * one.rankings), ylim=(-0.6, len(rows) - 0.4), title=f"{MAIN[one.kind]} against")
+    ax.set(xlim=(0, 1.22 * one.rankings), ylim=(-0.6, len(rows) - 0.4), title=f"{MAIN[one.kind]} compared with")
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= one.rankings])
-    ax.set_xlabel("rankings")
+    ax.set_xlabel("number of rankings")
     return ax

@@ -1,6 +1,6 @@
 """Studies of real agents: comparison sets from their own runs on real graphs.
 
-Pictures show paths from above, where two storeys would lie over each other. So sets keep to one storey.
+Pictures show paths from above, where two storeys would cover each other. So all paths of a set are on one storey.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from wayscore.worlds import Rng
 
 File = str | os.PathLike[str]
 POLICIES: dict[str, Any] = {"missing": "skip", "unknown": "skip", "duplicate": "keep", "start": "keep", "node": "skip"}
-"""Sets use the episodes that all have in common."""
+"""Sets use the episodes that several runs have in common, so gaps and problems of single runs are skipped."""
 STOREY = 2.0
 """The nodes of a set differ by no more than this in height, metres."""
 
@@ -54,10 +54,10 @@ def create_from_runs(
     name: str = "",
     question: str = QUESTION,
 ) -> Study:
-    """Make a study of the paths that five or more agents took in the same episodes.
+    """Create a study from the paths that five or more agents took in the same episodes.
 
-    A set is an episode in which five agents took five different paths on one storey; of more than five, five are
-    drawn. No two sets have the same reference.
+    A set is an episode in which five agents took five different paths on one storey. If there are more than five, five
+    are drawn at random. No two sets have the same reference.
 
     Args:
         runs: result files of five agents or more.
@@ -69,8 +69,8 @@ def create_from_runs(
         each: how many raters see each set.
         repeats: how many of their sets each rater sees twice.
         checks: how many sets with an obvious answer every rater sees.
-        seed: of all draws.
-        success: of an SC study: "all" five queries of a set succeed, or two to four do ("mixed").
+        seed: random seed of the study.
+        success: in an SC study, "all" five queries of a set succeed, or two to four do ("mixed").
         threshold: d_th in metres; 3 by default.
         ties: whether several queries may share a rank.
         name: what pages and tables call the study.
@@ -79,13 +79,15 @@ def create_from_runs(
     check_options(kind=kind, success=success, sets=sets, seed=seed)
     d_th = find_convention("paper").threshold if threshold is None else threshold
     if len(runs) < QUERIES:
-        raise OptionError(f"a set has {QUERIES} queries, each of another run; {len(runs)} runs are too few")
+        raise OptionError(
+            f"a set has {QUERIES} queries, each from a different run; give {QUERIES} runs or more, not {len(runs)}"
+        )
     loaded = [load_run(path) for path in runs]
     truth = load_references(references)
     scenes = distances_for(truth, Path(graphs))
     if scenes is None or truth.format == "street":
         raise OptionError(
-            f"{truth.name}: a study from runs needs paths along graphs of rooms, not coordinates or streets"
+            f"{truth.name}: a study from runs needs paths on graphs of buildings, not coordinates or streets"
         )
     names = names_apart([run.name for run in loaded], [Path(path).parent.name for path in runs])
     found = _paths(loaded, names, truth, scenes)
@@ -104,10 +106,10 @@ def create_from_runs(
         if len(plain) == sets:
             break
     if len(plain) < sets:
-        wanted = "" if kind == "UC" else f" of which {'all' if success == 'all' else 'two to four'} succeed"
+        wanted = "" if kind == "UC" else f", {'all' if success == 'all' else 'two to four'} of them successful"
         raise OptionError(
-            f"{sets} sets are wanted, and only {len(plain)} paths of {truth.name} were walked in five different ways "
-            f"on one storey{wanted}; give more runs or fewer sets"
+            f"cannot find {sets} sets: in only {len(plain)} episodes of {truth.name} five agents took five different "
+            f"paths on one storey{wanted}; give more runs or lower <<sets>>"
         )
     obvious = _checks(plain, scenes, checks, seed, d_th)
     files = [*map(Path, runs), Path(references)]
@@ -138,7 +140,7 @@ def create_from_runs(
 def _paths(
     runs: Sequence[Run], names: Sequence[str], truth: Any, scenes: Mapping[str, Graph]
 ) -> list[tuple[Reference, dict[str, list[str]]]]:
-    """Return each episode with the path of every agent that walked it, repeated nodes once."""
+    """Return each episode with the path of every agent that answered it, without repeated nodes."""
     paths: dict[str, dict[str, list[str]]] = {}
     for run, name in zip(runs, names, strict=True):
         for reference, query in join(run, truth, graphs=scenes, **POLICIES).pairs:
@@ -156,7 +158,7 @@ def _five(
     success: Success,
     threshold: float,
 ) -> list[str] | None:
-    """Draw five agents whose paths differ and succeed as the study asks; None where there are none."""
+    """Draw five agents whose paths differ and succeed as the study requires; None if there are not five."""
     agents = [agent for agent, path in paths.items() if _climb(graph, [*reference.path, *path]) <= STOREY]
     order = [agents[number] for number in rng.permutation(len(agents))]
     reached = [agent for agent in order if graph.distance(paths[agent][-1], reference.path[-1]) <= threshold]
@@ -172,7 +174,7 @@ def _five(
 
 
 def _climb(graph: Graph, nodes: Sequence[str]) -> float:
-    """Return by how much nodes differ in height; 0 where their graph is flat."""
+    """Return by how much nodes differ in height, metres; 0 if their graph is flat."""
     if graph.positions is None or graph.positions.shape[1] < 3:
         return 0.0
     return float(np.ptp(graph.positions[[graph.index[node] for node in nodes], 2]))
@@ -189,7 +191,7 @@ def _different(agents: Sequence[str], paths: Mapping[str, list[str]]) -> list[st
 def _checks(
     plain: Sequence[ComparisonSet], scenes: Mapping[str, Graph], count: int, seed: int, threshold: float
 ) -> list[ComparisonSet]:
-    """Make checks of the first sets that leave three queries which nobody could prefer to the reference."""
+    """Create checks from the first sets that have three queries which are clearly worse than the reference."""
     made: list[ComparisonSet] = []
     for one in plain:
         if len(made) == count:
@@ -205,8 +207,8 @@ def _checks(
             made.append(ComparisonSet(name, one.scene, one.reference, queries, kind="check", best=best, worst=last))
     if len(made) < count:
         raise OptionError(
-            f"{count} checks are wanted, and only {len(made)} of the sets leave room for an obvious answer; ask for "
-            "fewer checks or more sets"
+            f"cannot make {count} checks: only {len(made)} of the sets allow an obvious answer; lower <<checks>> or "
+            "raise <<sets>>"
         )
     return made
 

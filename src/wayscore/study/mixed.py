@@ -3,8 +3,8 @@
     d_rs = mu + a_r + b_s + e_rs,   a_r ~ N(0, A),   b_s ~ N(0, B),   e_rs ~ N(0, E)
 
 d_rs is the difference of two metrics' correlations with the order that rater r gave to set s. Variances are estimated
-by restricted maximum likelihood (REML), mu by generalized least squares. Where each set has one rater, b_s cannot be
-separated from e_rs and is left out; so is a_r where there is one rater.
+by restricted maximum likelihood (REML), mu by generalized least squares. If each set has only one rater, b_s cannot be
+separated from e_rs and is left out. If there is only one rater, a_r is left out.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class MixedEffects:
     """The fitted model.
 
     Attributes:
-        mean: mu, the difference that is left when raters and sets are taken into account.
+        mean: mu, the difference after raters and sets are accounted for.
         error: its standard error.
-        low: of the 95 % interval, by t with as many degrees of freedom as there are raters less one (rankings less
-            one where one rater gave all).
-        high: of the interval.
-        p: two-sided, for mu = 0, by the same t.
-        rater: A, the variance between raters; None where the model has none.
-        set: B, the variance between sets; None where the model has none.
+        low: lower end of the 95 % interval, from Student's t with (number of raters - 1) degrees of freedom, or
+            (number of rankings - 1) if one rater gave all of them.
+        high: upper end of the interval.
+        p: two-sided p-value of mu = 0, from the same t.
+        rater: A, the variance between raters; None if the model has no such effect.
+        set: B, the variance between sets; None if the model has no such effect.
         rest: E, the variance of single rankings.
     """
 
@@ -65,7 +65,7 @@ def fit_mixed(values: Sequence[float] | Floats, raters: Sequence[Hashable], sets
 
     y = np.asarray(values, dtype=np.float64)
     if len(y) < 2:
-        raise OptionError("a mixed-effects model needs two rankings or more")
+        raise OptionError("a mixed-effects model needs at least two rankings")
     who, what = _codes(raters), _codes(sets)
     effects = {
         name: codes
@@ -119,7 +119,7 @@ class _Groups:
         return cls([one[:, 0] for one in sums], sums, shared, both.T @ both, len(y))
 
     def fit(self, ratios: Sequence[float] | Floats) -> tuple[float, float, float, float]:
-        """Return mu, its standard error, the variance of the rest, and the REML log-likelihood but for a constant.
+        """Return mu, its standard error, the variance of the rest, and the REML log-likelihood up to a constant.
 
         With V = I + sum ratio Z Z', Woodbury's identity leaves a matrix as large as the number of raters and sets, of
         which the larger part is diagonal; taking that away leaves the smaller.

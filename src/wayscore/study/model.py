@@ -1,4 +1,4 @@
-"""What a study is made of: comparison sets in scenes, and who sees which of them in which order."""
+"""The parts of a study: comparison sets in scenes, and which rater sees which of them in which order."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ QUESTION = "If I instructed a robot to take the blue path, which of these orange
 
 
 class SceneMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A navigation graph, with all that drawing and scoring need.
+    """A navigation graph, with everything that drawing and scoring need.
 
     Attributes:
         positions: node label -> x and y in metres.
         edges: pairs of node numbers, in the order of `positions`; each leads both ways.
-        lengths: the length of each edge in metres, which may climb and so exceed the distance in x and y.
+        lengths: the length of each edge in metres; stairs make it longer than the distance in x and y.
     """
 
     positions: dict[str, tuple[float, float]]
@@ -64,18 +64,18 @@ class SceneMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ComparisonSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One reference and five queries, to be put in order.
+    """One reference and five queries (trajectories of agents), which raters put in order.
 
     Attributes:
-        name: its name, once in a study.
+        name: its name, unique in a study.
         scene: the scene of all its paths.
         reference: the instructed path, as node labels.
         queries: five paths.
-        kind: "plain"; "repeat", the same paths as the set `of` once more; or "check", with an obvious answer.
+        kind: "plain"; "repeat", the same paths as the set `of` again; or "check", with an obvious answer.
         of: the set that a repeat repeats.
         best: the number of the query that is obviously best, in a check.
         worst: the number of the query that is obviously worst, in a check.
-        sources: which agent each query comes from, where they come from runs.
+        sources: which agent each query comes from, in a study from runs.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Assignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """A whole study; the same options and seed make the same study, byte for byte.
+    """A whole study; the same options and seed give the same study, byte for byte.
 
     Attributes:
         name: what pages and tables call it.
@@ -112,13 +112,13 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
             which compares SDTW with SR, OSR, SPL and SED.
         question: the question to the raters.
         ties: whether several queries may share a rank.
-        seed: of all draws.
+        seed: random seed of the study.
         threshold: d_th, metres.
         scenes: name -> map.
         sets: the plain sets first, then repeats and checks.
         assignments: one for each rater.
-        how: the options it was made with.
-        format: the version of this layout.
+        how: the options that it was created with.
+        format: the version of the file format.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Analyses of studies as one HTML file that needs nothing else."""
+"""Analyses of studies as one HTML file that needs no other file."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ svg { width: 100%; height: auto; }
 
 
 def page(analyses: Sequence[Analysis]) -> str:
-    """Return a page: Table 1, the figure where matplotlib is installed, effects, and the raters."""
+    """Return a page: Table 1, the figure if matplotlib is installed, effects, and the raters."""
     warned = [f'<p class="simulated" role="note">{escape(line)}</p>' for line in report.warnings(analyses)]
     parts = [
         "<h1>Which metric agrees with raters?</h1>",
         *warned,
         *(f"<p>{escape(report.scope(one))}</p>" for one in analyses),
         "<h2>Table 1</h2>",
-        "<p>With how many rankings the study's metric correlates better / worse than another; ties discarded.</p>",
+        "<p>Number of rankings with which the study's metric correlates better / worse than each other metric. Ties "
+        "are discarded.</p>",
         _table1(analyses),
         _figure(analyses),
     ]
@@ -102,7 +103,7 @@ def _raters(one: Analysis) -> str:
 
 
 def _figure(analyses: Sequence[Analysis]) -> str:
-    """Return the figure as SVG, or nothing where matplotlib is not installed."""
+    """Return the figure as SVG, or an empty text if matplotlib is not installed."""
     from wayscore.study.figures import figure_study
 
     try:

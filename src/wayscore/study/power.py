@@ -1,7 +1,7 @@
-"""How many sets a study needs: studies with simulated raters, many times over, and how often each finds a difference.
+"""How many sets a study needs: many studies with simulated raters, and how often they find a difference.
 
-Their raters are those of `wayscore.study.simulated`; a study of people may need more or fewer sets. A pilot's own
-rankings can replace them, see `pilot_source`.
+The raters are those of `wayscore.study.simulated`; a study with people may need more or fewer sets. The rankings of a
+pilot study can be used instead, see `pilot_source`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from wayscore.worlds.world import check_number, check_whole
 
 Signs: TypeAlias = NDArray[np.int8]
 Source: TypeAlias = Callable[[NDArray[np.int64], Rng], Signs]
-"""From the numbers of the rater and the set of each ranking of a study to signs of differences, (rankings, rivals)."""
+"""A function from the numbers of rater and set of each ranking to the signs of differences, (rankings, rivals)."""
 
 SIMULATED = "simulated raters"
 POOL = 400
-"""Sets that simulated studies draw theirs from, with replacement."""
+"""The number of sets from which simulated studies draw their own, with replacement."""
 SIZES = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480)
 PER_RATER = 30
 """Rankings that one rater gives, as in the paper: 265 and 240 sets among nine raters."""
@@ -50,16 +50,16 @@ class Power:
         raters: numbers of raters that go with them.
         each: rankings of each set.
         found: rival -> the share of studies of each size whose sign test is below alpha and in favour of the metric.
-        against: rival -> the same against it.
-        together: the share of studies that favour the metric over every rival, p-values corrected by Holm.
-        needed: rival -> the least size whose share reaches the target, and stays there; None where none does.
+        against: rival -> the share whose sign test is below alpha and in favour of the rival.
+        together: the share of studies that favour the metric over every rival, with Holm's correction.
+        needed: rival -> the smallest size from which on the share reaches the target; None if no size does.
         needed_together: the same for all rivals together.
-        target: the share that should be reached.
-        alpha: of the two-sided tests.
+        target: the share to reach.
+        alpha: the significance level of the two-sided tests.
         simulations: how many studies of each size.
-        seed: of all draws.
+        seed: random seed.
         source: where rankings come from: "simulated raters" or the pilot's name.
-        simulated: whether no person gave them.
+        simulated: whether they are simulated: no person gave them.
     """
 
     kind: Kind
@@ -100,16 +100,16 @@ def power(
     Args:
         kind: "UC" or "SC".
         source: where signs come from; simulated raters by default, see `simulated_source` and `pilot_source`.
-        named: what results call the source.
-        simulated: whether no person gave its rankings.
+        named: the name of the source in results.
+        simulated: whether its rankings are simulated: no person gave them.
         sizes: numbers of sets to try.
         each: how many raters rank each set.
-        per_rater: how many sets one rater ranks, which says how many raters there are.
+        per_rater: how many sets one rater ranks; this determines the number of raters.
         target: the share of studies that should find a difference.
-        alpha: below which a two-sided p-value finds one.
+        alpha: the significance level of the two-sided tests.
         simulations: how many studies of each size.
-        seed: of all draws.
-        temper: of simulated raters.
+        seed: random seed.
+        temper: how simulated raters behave.
         progress: called with every size.
     """
     for name, value in (("each", each), ("per_rater", per_rater), ("simulations", simulations)):
@@ -118,7 +118,7 @@ def power(
     check_number("target", target, most=1)
     check_number("alpha", alpha, most=1)
     if not sizes or any(size < 1 for size in sizes):
-        raise OptionError(f"sizes are numbers of sets, 1 or more, got {list(sizes)}")
+        raise OptionError(f"numbers of sets must be 1 or more, got {list(sizes)}")
     sizes = tuple(sorted({*sizes}))
     source = source or simulated_source(kind, seed=seed, temper=temper)
     rivals = RIVALS[kind]
@@ -222,7 +222,7 @@ def text(found: Power) -> str:
     heads = ["sets\nraters", *(f"{size}\n{raters}" for size, raters in zip(found.sizes, found.raters, strict=True))]
     table = TextTable([*heads, f"sets needed\nfor {found.target:.0%}"], space=2)
     rows = [(f"{main} vs {rival}", shares, found.needed[rival]) for rival, shares in found.found.items()]
-    for name, shares, needed in [*rows, ("all, Holm", found.together, found.needed_together)]:
+    for name, shares, needed in [*rows, ("all (Holm)", found.together, found.needed_together)]:
         enough = f"more than {found.sizes[-1]}" if needed is None else str(needed)
         table.rows.append([name, *(f"{100 * share:.0f}" for share in shares), enough])
     lines = [
@@ -234,5 +234,6 @@ def text(found: Power) -> str:
     ]
     worse = [rival for rival, shares in found.against.items() if shares[-1] > found.alpha]
     if worse:
-        lines += ["", f"Against {main}, more often than alpha: {', '.join(worse)}."]
+        share = f"more than {100 * found.alpha:g} % of the studies of {found.sizes[-1]} sets"
+        lines += ["", f"In {share}, the sign test favours the other metric: {', '.join(worse)}."]
     return "\n".join([*lines, "", f"seed {found.seed}"]) + "\n"

@@ -1,4 +1,4 @@
-"""The paper's whole protocol with simulated raters: both studies made, answered, analyzed, and set beside the paper."""
+"""The paper's whole protocol with simulated raters: both studies created, answered and analyzed, beside the paper's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Reproduction:
 
     Attributes:
         analyses: of both studies.
-        undirected: the same with metrics taken as they are, also those of which less is better.
+        undirected: the same, but without changing the sign of metrics for which lower is better.
     """
 
     analyses: list[Analysis]
@@ -38,8 +38,8 @@ class Reproduction:
         samples = sum(PAPER[kind]["sets"] for kind in KINDS) * QUERIES
         counts = ", ".join(f"{kind} {PAPER[kind]['sets']}" for kind in KINDS)
         undirected = (
-            "The paper does not say whether it turned round metrics of which less is better. The same rankings, with "
-            "PL, NE, ONE, AD and MD taken as they are:"
+            "The paper does not say whether it changed the sign of metrics for which lower is better. The same "
+            "rankings with PL, NE, ONE, AD and MD used as if higher were better:"
         )
         parts = [
             fill(
@@ -47,12 +47,12 @@ class Reproduction:
                 "raters, one for each set.",
                 width,
             ),
-            "SIMULATED raters: no person gave these rankings. What they like is none of the metrics.\n",
+            "SIMULATED raters: no person gave these rankings. Their preferences are none of the metrics.\n",
             table1.text(tables(self.analyses), above=SIMULATED),
             f"{fill(undirected, width)}\n",
-            table1.text(tables(self.undirected), above=f"{SIMULATED}, undirected"),
+            table1.text(tables(self.undirected), above=f"{SIMULATED}, signs not changed"),
             "The paper's counts, from people:\n",
-            table1.text(table1.PAPER, above="the paper's people"),
+            table1.text(table1.PAPER, above="the paper's raters"),
             fill(table1.SLIP, width),
         ]
         return "\n".join(parts) + "\n"
@@ -67,16 +67,16 @@ def reproduce(
     through_web: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Reproduction:
-    """Carry out the paper's protocol with simulated raters, and write everything that it makes into a folder.
+    """Carry out the paper's protocol with simulated raters, and write all files into a folder.
 
     The same seed gives the same files: two studies, their simulated answers, Table 1 as text and LaTeX, and the
-    analyses as text, JSON and a page. Answers that went through the web also have a time.
+    analyses as text, JSON and an HTML page. Answers that were sent through the web pages also have a time.
 
     Args:
         folder: where to write.
-        seed: of all draws.
+        seed: random seed.
         sampler: how queries are drawn.
-        temper: of simulated raters.
+        temper: how simulated raters behave.
         through_web: let them answer the web pages of a server over HTTP, and analyze what it exports.
         progress: called with the name of every step.
     """
@@ -109,7 +109,7 @@ def reproduce(
 
 
 def ask(study: Study, *, seed: int = 0, temper: Temper | None = None, through_web: bool = False) -> list[Ranking]:
-    """Return the answers of simulated raters to a study, as they are drawn or as a server exports them."""
+    """Return the answers of simulated raters to a study: as drawn, or as exported by a server."""
     rankings = simulate(study, seed=seed, temper=temper)
     if not through_web:
         return rankings

@@ -1,4 +1,4 @@
-"""Rankings, a rater's order of the five queries of a set each, as JSON Lines."""
+"""Rankings as JSON lines: each is one rater's order of the five queries of one set."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Ranking(msgspec.Struct, frozen=True, omit_defaults=True):
     """One rater's order of one set.
 
     Attributes:
-        rater: who; any text. A rater who serves an assignment may be called by its number.
+        rater: any text; for a rater of an assignment, its number.
         set: the name of the comparison set.
         groups: query numbers, the best group first; queries in one group are tied.
-        seconds: how long it took, 0 where this is not known.
+        seconds: how long it took; 0 if that is not known.
         at: when it was given, ISO 8601, or empty.
-        simulated: no person gave it.
+        simulated: True if no person gave it.
 
     >>> Ranking("1", "uc-001", [[2], [0, 4], [1], [3]]).ranks()
     [2.5, 4.0, 1.0, 5.0, 2.5]
@@ -51,20 +51,20 @@ class Ranking(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def fault_of(groups: Sequence[Sequence[int]], *, ties: bool = True) -> str:
-    """Return what is wrong with an order of five queries, or nothing.
+    """Return what is wrong with an order of five queries, or an empty text.
 
     >>> fault_of([[2], [0], [1], [3], [4]])
     ''
     >>> fault_of([[2], [0], [1, 1]])
-    'an order names each of the queries 0 to 4 once, got [[2], [0], [1, 1]]'
+    'an order must name each of the queries 0 to 4 once, not [[2], [0], [1, 1]]'
     >>> fault_of([[2], [0, 1], [3], [4]], ties=False)
     'queries 0 and 1 are tied, which the study does not allow'
     """
     shown = [list(group) for group in groups]
     if sorted(query for group in shown for query in group) != list(range(QUERIES)):
-        return f"an order names each of the queries 0 to {QUERIES - 1} once, got {shown}"
+        return f"an order must name each of the queries 0 to {QUERIES - 1} once, not {shown}"
     if not all(shown):
-        return f"an order has no empty ranks, got {shown}"
+        return f"an order must not have empty ranks, got {shown}"
     tied = next((group for group in shown if len(group) > 1), None)
     if tied and not ties:
         return f"queries {tied[0]} and {tied[1]} are tied, which the study does not allow"
@@ -72,10 +72,10 @@ def fault_of(groups: Sequence[Sequence[int]], *, ties: bool = True) -> str:
 
 
 def read_rankings(path: str | os.PathLike[str], study: Study | None = None) -> list[Ranking]:
-    """Read rankings; with their study, also refuse sets that it does not have, and ties where it has none.
+    """Read rankings; if the study is given, unknown sets and forbidden ties are errors too.
 
     Raises:
-        FormatError: naming the line that is wrong; a rater who ranks a set twice is refused too.
+        FormatError: names the line that is wrong. A rater who ranks a set twice is an error too.
     """
     source = read(path)
     found = []
@@ -99,7 +99,7 @@ def read_rankings(path: str | os.PathLike[str], study: Study | None = None) -> l
 
 
 def write_rankings(path: str | os.PathLike[str], rankings: Iterable[Ranking]) -> None:
-    """Write rankings, a line each; a name that ends in .gz is gzipped."""
+    """Write rankings, one per line; a name that ends in .gz is gzipped."""
     write_bytes(Path(path), rankings_bytes(rankings))
 
 

@@ -1,4 +1,4 @@
-"""A rehearsal: a real server with a database of its own, and simulated raters who answer all of it over HTTP."""
+"""A rehearsal: a real server with its own database, and simulated raters who answer everything over HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wayscore.study.store import Store
 from wayscore.study.web.site import Site
 
 UNLIMITED = 1e9
-"""Robots answer faster than people can, and here they may."""
+"""Simulated raters answer faster than people, so the limit on requests is lifted here."""
 
 
 def rehearse(study: Study, rankings: Sequence[Ranking], *, database: str = "") -> list[Ranking]:
@@ -49,7 +49,7 @@ def rehearse(study: Study, rankings: Sequence[Ranking], *, database: str = "") -
                 asyncio.run(send_all(study, links, rankings))
             finally:
                 while thread.is_alive() and not server.started:
-                    time.sleep(0.01)  # a server that is told to stop while it starts does not hear it
+                    time.sleep(0.01)  # a server that is still starting ignores a request to stop
                 server.should_exit = True
                 thread.join()
             return store.rankings()
@@ -68,7 +68,7 @@ async def send_all(
     for one in study.assignments:
         missing = [item.set for item in one.items if item.set not in answers[one.rater]]
         if missing:
-            raise OptionError(f"rater {one.rater} has no answer to {missing[0]!r}, and cannot go past it")
+            raise OptionError(f"rater {one.rater} has no answer to set {missing[0]!r}; every assigned set needs one")
     tally = Tally()
     await asyncio.gather(
         *(

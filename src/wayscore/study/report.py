@@ -1,4 +1,4 @@
-"""Analyses of studies as text, JSON and LaTeX; `wayscore.study.page` makes a page of them."""
+"""Analyses of studies as text, JSON and LaTeX; `wayscore.study.page` writes them as HTML."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def render(analyses: Sequence[Analysis], form: str, *, width: int | None = None,
 def check_form(form: str) -> str:
     """Return a form's name if there is one."""
     if form not in FORMS:
-        raise OptionError(f"analyses are written as {', '.join(FORMS)}; got {form!r}")
+        raise OptionError(f"<<format>> must be text, json or latex, not {form!r}")
     return form
 
 
@@ -43,7 +43,7 @@ def tables(analyses: Sequence[Analysis]) -> Table1:
     found: dict[str, Sequence[Contest]] = {}
     for one in analyses:
         if one.kind in found:
-            raise OptionError(f"two of the studies are {one.kind}; analyze them one by one")
+            raise OptionError(f"two of the studies are {one.kind}; analyze each of them separately")
         found[one.kind] = one.contests
     return found  # type: ignore[return-value]
 
@@ -55,7 +55,9 @@ def text(analyses: Sequence[Analysis], *, width: int | None = None, color: bool 
         page.add(warning, style="bold")
     for one in analyses:
         page.add(scope(one))
-    page.add("", "Table 1: rankings with which the study's metric correlates better / worse; ties discarded\n")
+    page.add(
+        "", "Table 1: rankings with which the study's metric correlates better / worse than another; ties discarded\n"
+    )
     page.add(table1.text(tables(analyses), above=label(analyses)).rstrip("\n"))
     for one in analyses:
         page.add(f"\n{one.study}\n", style="bold")
@@ -104,7 +106,7 @@ def scope(one: Analysis) -> str:
 
 
 def findings(one: Analysis) -> list[str]:
-    """Return what is known about the raters, a sentence each."""
+    """Return what is known about the raters, in sentences."""
     lines = []
     agreement = one.agreement
     if agreement.sets:
@@ -115,43 +117,43 @@ def findings(one: Analysis) -> list[str]:
             f"mean rho of two raters {agreement.spearman:+.2f}{alpha}."
         )
     else:
-        lines.append("Agreement between raters is not known: no set has two rankings.")
+        lines.append("Agreement between raters is unknown: no set was ranked by two raters.")
     repeats = sum(care.repeats for care in one.care.values())
     if repeats:
         same = sum(care.same_best for care in one.care.values())
         lines.append(
-            f"Consistency on {counted(repeats, 'repeat')}: mean rho {one.consistency:+.2f}, the same best in {same}."
+            f"Consistency on {counted(repeats, 'repeat')}: mean rho {one.consistency:+.2f}, same best path in {same}."
         )
     checks = sum(care.checks for care in one.care.values())
     if checks:
         passed = sum(care.passed for care in one.care.values())
         lines.append(f"Attention: {passed} of {counted(checks, 'check')} passed.")
     if one.left_out:
-        lines.append(f"Inattentive: {', '.join(one.left_out)}.")
+        lines.append(f"Inattentive raters: {', '.join(one.left_out)}.")
     if one.attentive:
         table = ", ".join(f"{c.rival} {c.counts} (p {p_text(c.p)})" for c in one.attentive)
-        lines.append(f"Without the inattentive: {table}.")
+        lines.append(f"Table 1 without inattentive raters: {table}.")
     return lines
 
 
 def notes(analyses: Sequence[Analysis]) -> list[str]:
-    """Return how the numbers were made."""
+    """Return how the numbers were computed."""
     first = analyses[0]
     lines = [
-        "Mixed: difference = mean + rater + set + rest, crossed random effects, REML; t with raters - 1 degrees of "
-        "freedom. A set's effect is left out where each set has one ranking.",
-        "p (sign, Holm): sign test, corrected for the rivals. p (swap): the two metrics are swapped in all rankings "
-        f"of a set at once. d_z: in standard deviations of the differences. {first.resamples:,} resamples, seed "
-        f"{first.seed}.",
+        "Mixed: the model difference = mean + rater + set + rest, with crossed random effects, fitted by REML; t has "
+        "(raters - 1) degrees of freedom. The effect of sets is left out if each set has only one ranking.",
+        "p (sign, Holm): sign test, corrected for the number of rivals. p (swap): randomization test that swaps the "
+        "two metrics in all rankings of a set at once. d_z: mean in standard deviations of the differences. P(better): "
+        f"probability of the better correlation, ties counted half. {first.resamples:,} resamples, seed {first.seed}.",
     ]
     if not first.directed:
-        lines.insert(0, "Undirected: PL, NE, ONE, AD and MD were taken as they are, as if more of them were better.")
+        lines.insert(0, "Signs not changed: PL, NE, ONE, AD and MD were used as if higher were better.")
     elif any(one.kind == "UC" for one in analyses):
         lines.insert(
-            0, "PL is better the nearer it is to the reference's length; NE, ONE, AD and MD the smaller they are."
+            0, "PL counts as better the closer it is to the reference's length; for NE, ONE, AD and MD lower is better."
         )
     if any(one.raters < FEW for one in analyses):
-        lines.append(f"Intervals by rater are too narrow where there are fewer than {FEW} raters.")
+        lines.append(f"Intervals by rater are too narrow with fewer than {FEW} raters.")
     return lines
 
 

@@ -1,6 +1,6 @@
-"""Raters who are programs: they open their link, read the pages and send the forms, as people's browsers do.
+"""Raters that are programs: they open their link, read the pages and send the forms, like a browser.
 
-A rehearsal of a study runs on them, and so do the tests of the server under load.
+A rehearsal of a study uses them, and so do the load tests of the server.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ PAUSE = 0.05
 
 
 class RobotError(WayscoreError):
-    """A page is not what a robot expects, or the server does not answer."""
+    """A page is not what the program expects, or the server does not answer."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server answered: status, where it leads to (or nothing), and the page."""
+    """The answer of a server: status, address of a redirect (or empty), and the page."""
 
     status: int
     location: str
@@ -40,12 +40,12 @@ class Reply:
 
 @dataclass
 class Tally:
-    """What came of robots' work.
+    """The results of the programs' work.
 
     Attributes:
-        saved: rater and set of every answer that a page said was saved, with its groups.
-        seconds: how long each request took, by kind: "page" or "answer".
-        again: how many requests were made again, because the server was gone.
+        saved: rater and set of every answer that was confirmed as saved, with its groups.
+        seconds: how long each request took, by type: "page" or "answer".
+        again: how many requests were repeated because the server was not reachable.
         codes: the completion code of each rater.
     """
 
@@ -60,8 +60,8 @@ class Connection:
 
     Args:
         address: host and port.
-        patience: seconds for which a server may be gone.
-        broken: called for each request that is made again.
+        patience: seconds for which the server may be unreachable.
+        broken: called for each request that is repeated.
     """
 
     def __init__(self, address: tuple[str, int], *, patience: float, broken: Callable[[], None]) -> None:
@@ -121,8 +121,8 @@ async def answer_all(
         rater: the rater's number.
         items: what the rater was assigned, in order.
         answers: set -> groups, best first.
-        tally: what is written down on the way.
-        patience: seconds for which the server may be gone.
+        tally: where results are collected.
+        patience: seconds for which the server may be unreachable.
         think: mean seconds before an answer; drawn for each.
     """
     where = urlsplit(link)
@@ -176,5 +176,5 @@ def _hidden(page: str) -> dict[str, str]:
 def _found(pattern: re.Pattern[str], page: str) -> str:
     found = pattern.search(page)
     if found is None:
-        raise RobotError("a page has no form that a robot can fill in")
+        raise RobotError("a page does not contain the expected form or link")
     return html.unescape(found[1])

@@ -1,7 +1,7 @@
-"""Comparison sets in the paper's worlds.
+"""Comparison sets in generated worlds, as in the paper.
 
-No metric that a study compares has a say in which queries are drawn, except success where the study is constrained
-to it.
+The metrics that a study compares do not influence which queries are drawn, except success in success-constrained
+studies.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Success: TypeAlias = Literal["all", "mixed"]
 SAMPLERS: tuple[Sampler, ...] = ("near", "start", "independent")
 """How queries are drawn; see `draw_stages`."""
 SUCCESSES: tuple[Success, ...] = ("all", "mixed")
-"""How many queries of a success-constrained set meet the success rule: all five, or two to four.
+"""How many queries of a success-constrained set succeed: all five, or two to four.
 
-The paper does not say. Its counts against SR and OSR are nearly the same (219/16, 220/14), as where all five succeed
-and neither tells any apart; and SDTW, SPL and SED are 0 alike for paths that fail.
+The paper does not say. Its counts against SR and OSR are nearly the same (219/16, 220/14), as they are if all five
+succeed and neither metric can order them. SDTW, SPL and SED are all 0 for paths that fail.
 """
 HOPS = (1, 2, 3, 4, 5)
-"""How far a query's stages may lie from the reference's, in edges; drawn for each query."""
+"""Largest distance of a query's stages from those of the reference, in edges; drawn for each query."""
 STRIDE = 3
-"""Every third node of a reference is a stage that a query passes near; the paper's lie two or three edges apart."""
+"""Every third node of a reference is a stage that a query passes near; the paper's stages are 2 or 3 edges apart."""
 TRIES = 50_000
 
 
@@ -78,11 +78,11 @@ def draw_set(
 
 
 def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler, hops: int = 0) -> Path:
-    """Draw the stages of one query, which shortest paths join.
+    """Draw the stages of one query; shortest paths will join them.
 
     "near": the reference's start, then nodes within a few edges of every third node of the reference and of its
-    goal; how many edges is drawn for each query, unless `hops` says it. "start": the paper's procedure, but from the
-    reference's start, where an agent would stand. "independent": the paper's words, a path of its own anywhere.
+    goal; the number of edges is drawn for each query, unless `hops` gives it. "start": the paper's procedure, but from
+    the reference's start, where an agent would start too. "independent": any path, as the paper describes it.
     """
     if sampler == "independent":
         return world.sample_stages(rng)
@@ -96,7 +96,7 @@ def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler, hops:
 
 
 def joined(world: World, stages: Sequence[Node]) -> Path:
-    """Return the path that shortest paths between the stages make."""
+    """Return the path that joins the stages by shortest paths."""
     path = [stages[0]]
     for stage in stages[1:]:
         path += world.shortest_path(path[-1], stage)[1:]

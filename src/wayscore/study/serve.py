@@ -1,4 +1,4 @@
-"""Serves a study: opens its database, prints the links and the secret once, and answers until it is stopped."""
+"""Serves a study: opens its database, prints the links and the secret once, and runs until it is stopped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wayscore.study.web.site import Site
 
 SECRET = "WAYSCORE_STUDY_SECRET"
-"""The variable of the environment that may hold the administrator's secret."""
+"""The environment variable that may hold the administrator's secret."""
 SHORTEST_SECRET = 12
 BACKLOG = 2048
 LARGEST_HEADER = 16 * 1024
@@ -43,13 +43,13 @@ def serve(
 
     Args:
         study: the file of the study.
-        database: a file for SQLite or a URL of PostgreSQL; by default a file beside the study's.
-        host: the address to listen at.
-        port: the port to listen at, 0 for any that is free.
-        url: the address that raters reach the server by, where a proxy stands before it.
+        database: an SQLite file or a PostgreSQL URL; by default a file in the folder of the study.
+        host: the address to listen on.
+        port: the port to listen on; 0 chooses a free one.
+        url: the public address of the server, if a proxy is in front of it.
         links: a CSV file to write new links to; by default they are printed.
         consent: a text file with the paragraphs that raters agree to.
-        simulated: mark the answers as given by no person.
+        simulated: mark the answers as simulated: no person gave them.
         say: prints a line.
     """
     need_study()
@@ -61,10 +61,10 @@ def serve(
 
     loaded = read_study(study)
     if not loaded.assignments:
-        raise OptionError(f"{study}: has no raters; create it with --raters")
+        raise OptionError(f"{study}: the study has no raters; create it again with --raters N")
     secret = os.environ.get(SECRET, "")
     if secret and len(secret) < SHORTEST_SECRET:
-        raise OptionError(f"{SECRET} has {len(secret)} characters, which should be {SHORTEST_SECRET} or more")
+        raise OptionError(f"{SECRET} must have {SHORTEST_SECRET} characters or more, not {len(secret)}")
     paragraphs = read_paragraphs(consent) if consent is not None else []
     check_url(url, host)
     with listen(host, port) as listening, suppress(KeyboardInterrupt):
@@ -72,14 +72,14 @@ def serve(
         address = url.rstrip("/") or here
         store = Store(database or default_database(study), loaded, simulated=simulated)
         with closing(store):
-            say(f"{loaded.name}: {len(loaded.assignments)} raters; answers go to {store.where}")
+            say(f"{loaded.name}: {len(loaded.assignments)} raters; answers are saved in {store.where}")
             tell_links(store, address, links, say)
             if not secret:
                 secret = secrets.token_urlsafe(24)
-                say(f"The administrator's secret until this server stops: {secret}")
+                say(f"The administrator's secret (valid until this server stops): {secret}")
             say(f"The administrator's page: {address}/admin")
             if not (address.startswith("https://") or host in ("127.0.0.1", "::1", "localhost")):
-                say("Links are secrets, and plain HTTP shows them to the network: put a proxy with TLS before it.")
+                say("Warning: links are secret, but plain HTTP sends them openly; put a proxy with TLS in front of it.")
             site = Site(loaded, store, secret=secret, url=address, consent=paragraphs)
 
             class Server(uvicorn.Server):
@@ -116,7 +116,7 @@ def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:
 
 
 def need_study() -> None:
-    """Say how to get what serving a study needs, where it is not installed."""
+    """Raise an error that says how to install the packages for serving a study, if one is missing."""
     try:
         import jinja2  # noqa: F401
         import sqlalchemy  # noqa: F401
@@ -129,7 +129,7 @@ def need_study() -> None:
 
 
 def default_database(study: str | os.PathLike[str]) -> str:
-    """Return the file of the answers to a study, beside it.
+    """Return the file of the answers to a study, in the same folder.
 
     >>> default_database("studies/uc.json")
     'studies/uc.sqlite'
@@ -141,7 +141,7 @@ def default_database(study: str | os.PathLike[str]) -> str:
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that its port is known before links are made."""
     if not 0 <= port <= 65535:
-        raise OptionError(f"--port {port} is none; ports are numbers from 1 to 65535, and 0 is any that is free")
+        raise OptionError(f"--port must be a number from 1 to 65535, or 0 for any free port, not {port}")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -152,7 +152,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def read_paragraphs(path: str | os.PathLike[str]) -> list[str]:
-    """Return the paragraphs of a text file, which empty lines part."""
+    """Return the paragraphs of a text file; empty lines separate them."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -164,16 +164,16 @@ def read_paragraphs(path: str | os.PathLike[str]) -> list[str]:
 
 
 def check_url(url: str, host: str) -> None:
-    """Refuse addresses that links cannot lead to."""
+    """Refuse addresses that cannot be used in links."""
     if not url and host in ("0.0.0.0", "::", ""):
-        raise OptionError(f"--host {host!r} is no address that a link can lead to; give --url, where raters find it")
+        raise OptionError(f"--host {host!r} cannot be used in links; give the address that raters open with --url")
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/")):
-        raise OptionError(f"--url {url} should be like https://study.example.org, with nothing after the name")
+        raise OptionError(f"--url must be an address such as https://study.example.org, without a path, not {url}")
 
 
 def tell_links(store: Store, address: str, path: str | os.PathLike[str] | None, say: Callable[[str], None]) -> None:
-    """Make links for raters who have none, and write them to a new file for its owner alone, or say them."""
+    """Create links for raters who have none; write them to a new file that only its owner can read, or print them."""
     missing = store.unlinked()
     if not missing:
         return
@@ -182,7 +182,7 @@ def tell_links(store: Store, address: str, path: str | os.PathLike[str] | None, 
             say(f"  rater {number}: {address}/r/{token}")
         return
     try:
-        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)  # before links are made that it has to hold
+        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)  # before links are created
         with open(made, "w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(("rater", "link"))

@@ -1,11 +1,11 @@
-"""Simulated raters, to test and to plan studies; they are nobody's judgement, and every ranking of theirs says so.
+"""Simulated raters, to test and plan studies; no person judges, and every ranking is marked as simulated.
 
-Their taste is none of the metrics that a study compares. With both paths as lines on the map:
+Their preference is none of the metrics that a study compares. With both paths as lines on the map:
 
-- gap: the mean straight distance of the two lines, at the same share of each line's length (the area between them,
-  for each metre of the reference);
-- disorder: the share of pairs of the reference's nodes that the query passes nearest in the wrong order;
-- miss: the straight distance of the two ends.
+- gap: the mean straight distance between the two lines, at the same share of each line's length (the area between
+  them, per metre of the reference);
+- disorder: the share of pairs of the reference's nodes that the query passes in the wrong order;
+- miss: the straight distance between the two ends.
 
     utility = -(w_gap gap / d_th + w_disorder 4 disorder + w_miss miss / (2 d_th))
 
@@ -32,9 +32,9 @@ Floats = NDArray[np.float64]
 SAMPLES = 64
 """Points along each line at which the two are compared."""
 PARTS = (1.0, 4.0, 0.5)
-"""What gap, disorder and miss weigh with every rater alike; chosen so that each moves the order of some sets."""
+"""Mean weights of gap, disorder and miss; chosen so that each of them changes the order of some sets."""
 TIED = 0.15
-"""Where a study allows ties: utilities, noise included, that are this near share a rank."""
+"""In a study that allows ties, utilities (with noise) that differ by less than this share a rank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class Temper:
     """How simulated raters differ from one who always follows the utility.
 
     Attributes:
-        noise: of Plackett and Luce: 0 never errs, large values rank by chance.
+        noise: of Plackett and Luce: with 0 they make no errors, with large values they rank at random.
         spread: the standard deviation of the logarithm of raters' weights.
-        lapse: the share of sets at which a rater does not look and ranks by chance.
-        careless: the share of raters, the last ones, who never look.
+        lapse: the share of sets that a rater ranks at random, without looking.
+        careless: the share of raters (the last ones) who rank everything at random.
     """
 
     noise: float = 0.5
@@ -68,20 +68,20 @@ def features(study: Study, one: ComparisonSet) -> Floats:
 
 
 def draw_weights(raters: int, temper: Temper, rng: np.random.Generator) -> Floats:
-    """Return what gap, disorder and miss weigh with each rater, (raters, 3)."""
+    """Return the weights of gap, disorder and miss for each rater, (raters, 3)."""
     weights: Floats = np.array(PARTS) * np.exp(temper.spread * rng.standard_normal((raters, len(PARTS))))
     return weights
 
 
 def perceive(utilities: Floats, temper: Temper, rng: np.random.Generator, *, careless: bool = False) -> Floats:
-    """Return utilities as raters perceive them, of which the highest is ranked first; one row per set."""
+    """Return utilities as raters perceive them, one row per set; the highest is ranked first."""
     chance = rng.gumbel(size=utilities.shape)
     blind = rng.random(len(utilities)) < (1.0 if careless else temper.lapse)
     return np.where(blind[:, None], chance, utilities + temper.noise * chance)
 
 
 def simulate(study: Study, *, seed: int = 0, temper: Temper | None = None) -> list[Ranking]:
-    """Let simulated raters rank everything that a study assigns, each set in one stream of chance of its own.
+    """Let simulated raters rank all assigned sets of a study; each set has its own random stream.
 
     >>> from wayscore.study.design import create
     >>> for ranking in simulate(create("UC", sets=2, raters=2, worlds=1, seed=1), seed=1):
@@ -96,7 +96,7 @@ def simulate(study: Study, *, seed: int = 0, temper: Temper | None = None) -> li
 
 
 def rank_assignment(study: Study, rater: int, *, seed: int = 0, temper: Temper | None = None) -> Iterator[Ranking]:
-    """Yield the rankings of the simulated rater who serves one assignment, in its order."""
+    """Yield the rankings of one simulated rater, in the order of the rater's assignment."""
     check_whole("seed", seed, least=0)
     temper = temper or Temper()
     given = next((one for one in study.assignments if one.rater == rater), None)
@@ -112,7 +112,7 @@ def rank_assignment(study: Study, rater: int, *, seed: int = 0, temper: Temper |
 
 
 def _groups(seen: Floats, apart: float) -> list[list[int]]:
-    """Return query numbers, the best group first; a query nearer than `apart` to the one before shares its rank."""
+    """Return query numbers, the best group first; a query less than `apart` from the one before shares its rank."""
     order = np.argsort(-seen, kind="stable").tolist()
     groups = [order[:1]]
     for before, query in pairwise(order):

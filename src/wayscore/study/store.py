@@ -1,4 +1,4 @@
-"""Where a study's answers are kept: rows that are only ever added, each in one transaction, in SQLite or PostgreSQL."""
+"""The store of a study's answers: rows that are only ever added, each in one transaction, in SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from wayscore.study.rankings import Ranking
 
 Groups: TypeAlias = list[list[int]]
 Outcome: TypeAlias = Literal["saved", "again", "used", "full", "gone"]
-"""Of an answer: written; written before by the same form; the form was used for another one; changed too often; the
-rater's link was replaced meanwhile."""
+"""The outcome of an answer: written; written before from the same form; the form was used for another answer; changed
+too often; the rater's link was replaced in the meantime."""
 MOST_VERSIONS = 50
-"""How often an answer may be changed, so that nobody fills the disk."""
+"""How often an answer may be changed, so that the disk cannot be filled."""
 CREATION = 0x57415953
-"""The lock under which one server at a time makes the tables in PostgreSQL."""
+"""The lock under which only one server at a time creates the tables in PostgreSQL."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Store:
     """The answers to one study.
 
     Args:
-        database: a file for SQLite, or a URL such as postgresql://user@host/name.
-        study: the study; a database serves one only, and remembers which.
-        simulated: mark the answers of a new database as given by no person.
-        new: whether the database may be a new one, which is then made.
+        database: an SQLite file, or a URL such as postgresql://user@host/name.
+        study: the study; a database belongs to one study only, and stores which one.
+        simulated: mark the answers of a new database as simulated: no person gave them.
+        new: whether the database may be a new one, which is then created.
 
     Attributes:
-        key: what the server signs forms with; kept here, so that forms outlive a server.
+        key: the key that signs forms; stored here, so that forms stay valid when the server restarts.
         simulated: whether the answers are marked as simulated.
         where: the database, to be shown.
     """
@@ -214,7 +214,7 @@ class Store:
             ]
 
     def rankings(self, *, history: bool = False) -> list[Ranking]:
-        """Return the answers by rater in the order they were given: the last for each set, or with its history all."""
+        """Return the answers by rater, in the order of time: the last one for each set, or with `history` all."""
         columns = (answers.c.rater, answers.c.set, answers.c.groups, answers.c.seconds, answers.c.at)
         found = sa.select(*columns)
         if not history:
@@ -244,16 +244,16 @@ def rater_name(number: int, *, simulated: bool) -> str:
 
 
 def hash_token(token: str) -> str:
-    """Return what is kept of a token; tokens are random, so that a plain hash cannot be turned back."""
+    """Return the hash that is stored for a token; tokens are random, so a plain hash cannot be reversed."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _begin(connection: sa.Connection, study: Study, *, simulated: bool, new: bool) -> dict[str, str]:
-    """Return what a database knows of itself; a new one learns it."""
+    """Return the facts that a database stores about its study; a new database gets them."""
     fingerprint = hashlib.sha256(study_bytes(study)).hexdigest()
     known = {row.name: row.value for row in connection.execute(sa.select(facts))}
     if not known and not new:
-        raise OptionError("the database holds no study yet; serve the study first, or check --database")
+        raise OptionError("the database does not belong to a study yet; serve the study first, or check --database")
     if not known:
         known = {
             "study": fingerprint,
@@ -266,11 +266,11 @@ def _begin(connection: sa.Connection, study: Study, *, simulated: bool, new: boo
             connection.execute(sa.insert(raters), [{"number": one.rater} for one in study.assignments])
     elif known["study"] != fingerprint:
         raise OptionError(
-            f"the database holds answers to another study ({known['name']!r}), or this one was changed after it "
-            "began; use the study's own file, or another --database"
+            f"the database holds answers to another study ({known['name']!r}), or the study's file was changed since; "
+            "give the original file of the study, or another --database"
         )
     elif simulated and known["simulated"] != "yes":
-        raise OptionError("the database holds people's answers; let simulated raters answer into another --database")
+        raise OptionError("the database holds answers of people; give another --database for simulated raters")
     return known
 
 

@@ -1,4 +1,4 @@
-"""The paper's Table 1: how often a metric agrees better with people than its rivals do, with sign tests."""
+"""The paper's Table 1: how often a metric agrees better with people than other metrics do, with sign tests."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Contest:
 
     Attributes:
         rival: the other metric.
-        positive: rankings where the study's metric correlates better.
-        negative: where it correlates worse.
-        ties: where both correlate equally, which the test discards; 0 where the number is not known.
+        positive: the number of rankings with which the study's metric correlates better.
+        negative: the number with which it correlates worse.
+        ties: the number with which both correlate equally; the test discards them. 0 if the number is not known.
 
     >>> contest = Contest("PL", 242, 17)
     >>> f"{contest.p:.1e}", contest.counts
@@ -38,7 +38,7 @@ class Contest:
 
     @property
     def p(self) -> float:
-        """The two-sided sign test's."""
+        """The p-value of the two-sided sign test."""
         return sign_test(self.positive, self.negative)
 
     @property
@@ -70,8 +70,8 @@ PAPER_P: dict[str, str] = dict(
 )
 """The p-values that the paper prints."""
 SLIP = (
-    "The paper prints 6.9e-60 under AD too, which belongs to 253/12: its 254/12 gives 3.6e-60, and makes 266 rankings "
-    "of 265 sets."
+    "Under AD the paper prints 6.9e-60, which is the p-value of 253/12. Its counts, 254/12, give 3.6e-60 and add up to "
+    "266 rankings of 265 sets."
 )
 
 
@@ -123,7 +123,7 @@ def _rows(found: Sequence[Contest]) -> list[list[str]]:
 
 
 def p_text(value: float | None) -> str:
-    """Return a p-value as the paper prints it, or with two decimals where it is not small.
+    """Return a p-value as the paper prints it, or with two or three decimals if it is not small.
 
     >>> p_text(4.05e-52), p_text(0.034), p_text(0.6), p_text(None)
     ('4.1e-52', '0.034', '0.60', '–')

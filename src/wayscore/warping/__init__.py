@@ -1,4 +1,4 @@
-"""Dynamic time warping: of one pair of paths (`alignment`), and one step at a time (`running`)."""
+"""Dynamic time warping of one pair of paths (`alignment`), and one step at a time (`running`)."""
 
 from wayscore.warping.alignment import Alignment, align, check_threshold, dtw, fast_dtw, ndtw, sdtw
 

@@ -26,7 +26,8 @@ class Alignment:
 
     Attributes:
         cost: the sum of distances along the warping.
-        pairs: (k, 2) zero-based positions in the reference and the query, from (0, 0) to the last two.
+        pairs: (k, 2) zero-based positions in the reference and in the query (the agent's trajectory), from (0, 0) to
+            the two ends.
 
     >>> align(reference=[[0.0], [1.0]], query=[[0.0], [3.0]])
     <Alignment of 2 x 2 nodes: 2 pairs, cost 2>
@@ -56,7 +57,7 @@ class Alignment:
         if len(self.reference) * len(self.query) > 1 << 28:
             raise OptionError(
                 f"a matrix of {len(self.reference)} x {len(self.query)} cells would take more than 2 GiB; "
-                "cut the paths or look at .pairs"
+                "shorten the paths or use .pairs"
             )
         return self.distance.between(self.reference, self.query)
 
@@ -76,10 +77,10 @@ def dtw(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dista
     """Return DTW(R, Q), exactly, in memory linear in the lengths.
 
     Args:
-        *unnamed: refused, since the literature swaps the order of the two paths.
-        reference: R, the instructed path: labels for a `Graph` or `Table`, else an (n, k) array of coordinates.
+        *unnamed: not allowed, because the order of the two paths differs in the literature; use the names.
+        reference: R, the ground-truth path: labels for a `Graph` or `Table`, else an (n, k) array of coordinates.
         query: Q, the agent's trajectory.
-        distance: d between two nodes or points; None is Euclidean.
+        distance: d between two nodes or points; None means Euclidean.
 
     Long pairs of points that track each other are pruned. Let U be the cost of some warping (FastDTW's) and
     a_i the distance from r_i to the nearest point of Q, b_j from q_j to that of R. A warping through cell (i, j)
@@ -147,8 +148,8 @@ def _dtw(reference: Any, query: Any, distance: Distance | None) -> float:
 def align(*unnamed: Any, reference: Any = None, query: Any = None, distance: Distance | None = None) -> Alignment:
     """Return an optimal warping, in memory linear in the lengths.
 
-    Long pairs are cut into tiles; only the tiles' borders are kept, and only those tiles that the warping
-    crosses are filled again. Among equally good warpings the diagonal step is preferred, then the reference's.
+    Long pairs are divided into tiles; only the borders of the tiles are stored, and only tiles that the warping
+    crosses are computed again. Among equally good warpings the diagonal step is preferred, then the reference's.
 
     >>> align(reference=[[0.0], [1.0], [2.0]], query=[[0.0], [2.0]]).pairs.tolist()
     [[0, 0], [1, 0], [2, 1]]
@@ -177,13 +178,13 @@ def fast_dtw(
 ) -> Alignment:
     """Return a nearly optimal warping in linear time and memory (FastDTW, Salvador and Chan).
 
-    Halves both paths again and again, warps the shortest exactly, and refines within `radius` cells of the
-    coarser warping. Points are averaged; nodes, which have no average, are sampled, as the paper says, so only real
+    It halves both paths repeatedly, warps the shortest ones exactly, and refines within `radius` cells of the
+    coarser warping. Points are averaged. Nodes have no average, so they are sampled, as the paper says, and only real
     nodes are ever compared. A larger radius is slower and closer to `dtw`.
 
-    The `fastdtw` package exists in two builds, which break ties differently and see slightly different windows:
+    The `fastdtw` package has two builds, which break ties differently and search slightly different windows:
     `build` "python" gives the results of its pure Python code, "compiled" those of its extension (radius 1 or more;
-    it crashes with 0), each called with the query first, as evaluators do. The order matters to both.
+    it crashes with 0), each called with the query first, as evaluators do. The order matters for both.
 
     >>> fast_dtw(reference=[[0.0], [1.0], [2.0]], query=[[0.0], [2.0]], radius=1).cost
     1.0
@@ -195,7 +196,7 @@ def fast_dtw(
     if not isinstance(build, str) or build not in ("python", "compiled"):
         raise OptionError(f'build must be "python" or "compiled", got {shortened(build)}')
     if build == "compiled" and radius == 0:
-        raise OptionError('build "compiled" needs a radius of 1 or more: with 0 that build of fastdtw has no result')
+        raise OptionError('build "compiled" needs a radius of 1 or more; with 0, that build of fastdtw crashes')
     R, Q, distance = encode_pair(reference, query, distance)
     return Alignment(*fast_warping(R, Q, distance, int(radius), build == "compiled"), R, Q, distance)
 
@@ -220,7 +221,7 @@ def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[
 
 
 def is_plain_points(path: Any, distance: Distance) -> bool:
-    """Say whether a path can be used as it is: making a batch of it would cost more than a short warping."""
+    """Return whether a path can be used directly: making a batch of it would cost more than a short warping."""
     return (
         type(path) is np.ndarray
         and distance.is_straight
@@ -243,4 +244,7 @@ def check_threshold(threshold: float) -> None:
 
 
 def _by_name(function: str) -> OptionError:
-    return OptionError(f"{function} takes reference= and query= by name, since the literature swaps their order")
+    return OptionError(
+        f"{function} takes reference= and query= by name, because their order differs in the literature; call "
+        f"{function}(reference=..., query=...)"
+    )

@@ -17,9 +17,9 @@ from wayscore.paths import LARGEST
 BLOCK_CELLS = 1 << 21
 """The most cells of C that are held at once (16 MiB)."""
 PRUNE_CELLS = 9_000_000
-"""From this many cells on (3,000 x 3,000) pairs of points are tried with pruning first."""
+"""Pairs of points with at least this many cells (3,000 x 3,000) are first tried with pruning."""
 PRUNE_SHARE = 50
-"""Pruning gives up once it has kept one cell in this many: then the full recurrence is faster."""
+"""Pruning stops when it has kept one cell in this many: then the full recurrence is faster."""
 
 
 def dtw_value(R: Places, Q: Places, distance: Distance) -> float:
@@ -48,7 +48,8 @@ def fast_warping(
 ) -> tuple[float, NDArray[np.int64]]:
     """Return the cost and the (k, 2) pairs of FastDTW between two encoded paths.
 
-    They are those of the `fastdtw` package, given the query first: of its pure Python build or of its compiled one.
+    They are equal to those of the `fastdtw` package, called with the query first: of its pure Python build or of its
+    compiled one.
     """
     cells = np.empty((len(R) + len(Q), 2), dtype=np.int64)
     radius = min(radius, len(R) + len(Q))
@@ -63,14 +64,14 @@ def fast_warping(
 
 
 def check_overflow(value: float, Q: Places, distance: Distance) -> None:
-    """Refuse points whose squares are infinite, by what comes of them: looking at every point would take longer."""
+    """Raise an error for points whose squares overflow, found by the result: checking every point would be slower."""
     if value == math.inf and distance.is_straight:
         role = "the query" if np.abs(Q).max() > LARGEST else "the reference"
-        raise PathError(f"{role} has coordinates above {LARGEST:g}, whose squares are infinite")
+        raise PathError(f"{role} has coordinates above {LARGEST:g}, whose squares overflow")
 
 
 def fresh_borders(n: int, m: int) -> tuple[Floats, Floats]:
-    """Return the row above C and the column before it: infinite, but for the corner."""
+    """Return the row above C and the column before it: infinite except for the corner, which is 0."""
     top, left = np.full(m + 1, np.inf), np.full(n + 1, np.inf)
     top[0] = left[0] = 0.0
     return top, left

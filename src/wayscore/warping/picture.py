@@ -1,4 +1,4 @@
-"""An alignment as notebooks show it: an inline picture of the links, and a table of the first pairs."""
+"""An alignment as HTML for notebooks: a picture of the links, and a table of the first pairs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def alignment_html(alignment: Alignment) -> str:
     unit = escape(alignment.distance.unit)
     return (
         f"<div><p>Cost <b>{alignment.cost:.4g}</b> {unit}, {len(alignment)} pairs{more}; "
-        "reference above, query below.</p>"
+        "reference above, query (the agent's trajectory) below.</p>"
         f"{_drawn(pairs, reference, query)}<details><summary>Pairs</summary><table><thead><tr><th>i</th>"
         f"<th>reference</th><th>j</th><th>query</th><th>d ({unit})</th></tr></thead><tbody>{rows}</tbody></table>"
         "</details></div>"

@@ -1,6 +1,6 @@
-"""DTW one step at a time: each new node of the query costs one row of C, whatever came before.
+"""DTW one step at a time: each new node of the query costs one row of C, however long the query already is.
 
-This is what makes nDTW a reward: the score of every prefix, exactly, in O(|R|) per step.
+So nDTW can be used as a reward: the exact score of every prefix, in O(|R|) per step.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _Panel: TypeAlias = tuple[dict[Any, int], Floats]
 
 
 def _panel(distance: Distance, reference: Any) -> _Panel | None:
-    """Return one row for each node the query may visit, with its distances to the whole reference side by side."""
+    """Return one row for each node that the query may visit, with its distances to all nodes of the reference."""
     if distance.table is None or distance.index is None:
         return None
     return distance.index, np.ascontiguousarray(distance.table[reference].T)
 
 
 _view: Any = memoryview if kernels.name == "native" else np.asarray
-"""What a kernel is handed at every step: native ones take a view of memory faster than an array."""
+"""How arrays are passed to a kernel at every step: native kernels take a memoryview faster than an array."""
 
 
 def _unknown(node: Any, where: str, index: dict[Any, int], distance: Distance) -> UnknownNodeError:
@@ -39,7 +39,11 @@ def _unknown(node: Any, where: str, index: dict[Any, int], distance: Distance) -
 
 
 class RunningDTW:
-    """DTW(R, q_1..t), updated by each `step`; after every step it equals `dtw` of the prefix to the bit.
+    """DTW(R, q_1..t), updated by each `step`; after every step it is equal to `dtw` of the prefix, bit for bit.
+
+    Args:
+        reference: R, the ground-truth path: labels for a `Graph` or `Table`, else an (n, k) array of coordinates.
+        distance: d between two nodes or points; None means Euclidean.
 
     >>> running = RunningDTW(reference=[[0.0], [1.0], [2.0]])
     >>> [running.step(q) for q in ([0.0], [2.0])]
@@ -53,7 +57,7 @@ class RunningDTW:
     dtw: float
     """DTW so far; infinite before the first step."""
     steps: int
-    """How many nodes the query has."""
+    """The number of nodes that the query (the agent's trajectory) has so far."""
 
     def __init__(self, *, reference: Any, distance: Distance | None = None) -> None:
         self._distance = EUCLIDEAN if distance is None else as_distance(distance)
@@ -83,11 +87,11 @@ class RunningDTW:
                 raise _unknown(node, f"query step {self.steps}", index, self._distance) from None
             value = kernels.advance_cost(panel[code], self._row)
         elif self._points:
-            try:  # as it is where it is an array of doubles, which spares a conversion longer than the step
+            try:  # directly, if it is an array of doubles: a conversion takes longer than the step
                 found = kernels.advance_point(self._reference_view, self._row_view, node)
             except (TypeError, ValueError):
                 found = self._step_converted(node)
-            if found is None or found == math.inf:  # only squares that overflow are infinite
+            if found is None or found == math.inf:  # infinite only if squares overflow
                 raise self._refused(node)
             value = found
         else:
@@ -127,10 +131,10 @@ class RunningDTW:
 
 
 class RunningBatch:
-    """`RunningDTW` for many environments at once: one call per step, whatever their references' lengths.
+    """`RunningDTW` for many environments at once: one call per step, for references of any lengths.
 
     Args:
-        references: one path per environment.
+        references: one ground-truth path per environment.
         distance: one for all environments, or a sequence with one for each (environments in different scenes).
 
     >>> batch = RunningBatch(references=[[[0.0], [1.0]], [[5.0]]])
@@ -165,9 +169,9 @@ class RunningBatch:
         return f"<RunningBatch of {len(self)} environments>"
 
     def reset(self, environment: int, reference: Any = None, distance: Distance | None = None) -> None:
-        """Start one environment again: with its reference, or a new one (in a new scene, with its distance)."""
+        """Restart one environment with its reference, or with a new one (and the distance of a new scene)."""
         if not 0 <= environment < len(self):
-            raise OptionError(f"environment {environment} is not one of the {len(self)}, 0 to {len(self) - 1}")
+            raise OptionError(f"there is no environment {environment}; environments are 0 to {len(self) - 1}")
         if distance is not None:
             self._distances[environment] = as_distance(distance)
         if reference is not None:
@@ -190,7 +194,7 @@ class RunningBatch:
 
         Args:
             nodes: one per environment.
-            active: which environments move, as booleans; the others keep their value and their node is not looked at.
+            active: which environments move, as booleans; the others keep their value, and their node is ignored.
         """
         if len(nodes) != len(self):
             raise PathError(f"{len(self)} environments but {len(nodes)} nodes; give one for each environment")

@@ -1,4 +1,4 @@
-"""Generated worlds: the paper's, walkers whose faults are known, and instructions in words."""
+"""Generated worlds as in the paper, scripted walkers with known faults, and instructions in words."""
 
 from wayscore.worlds.instructions import instruct
 from wayscore.worlds.walkers import (

@@ -1,6 +1,6 @@
-"""Generated worlds as the field's files: connectivity, references and runs that any reader of R2R understands.
+"""Generated worlds as files: connectivity, references and runs that any program for R2R can read.
 
-The same course gives the same bytes.
+The same course always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from wayscore.worlds.walkers import WALKERS
 from wayscore.worlds.world import THRESHOLD_IN_EDGES, Node, World, check_whole
 
 MARK = ".made-by-wayscore-demo"
-"""A file that lists the files beside it that may be rewritten."""
+"""A file in a folder of a demo that lists which files of the folder may be overwritten."""
 CAMERA_HEIGHT = 1.5
-"""Metres above the floor, as a connectivity file wants to know."""
+"""Metres above the floor, for the connectivity files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A path to walk and the words that ask for it.
+    """A path and its instructions.
 
     Attributes:
         path_id: its number.
         scan: the name of its world.
         path: its nodes.
-        heading: where the agent looks at first, radians clockwise from north.
-        instructions: the same path in several words; each is an episode.
+        heading: where the agent looks at the start, radians clockwise from north.
+        instructions: several descriptions of the path; each is one episode.
     """
 
     path_id: int
@@ -49,13 +49,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Course:
-    """Tasks in several of the paper's worlds; the same settings always make the same course.
+    """Tasks in several generated worlds; the same settings always give the same course.
 
     Attributes:
-        seed: makes the worlds, the paths, the words and what walkers do by chance.
-        episodes: how many instructions there are.
-        scans: how many worlds they are spread over.
-        instructions: how many describe the same path.
+        seed: random seed of the worlds, the paths, the instructions and the mistakes of walkers.
+        episodes: the number of instructions.
+        scans: the number of worlds that they are spread over.
+        instructions: how many instructions describe the same path.
 
     >>> course = Course(episodes=5)
     >>> [(task.path_id, task.scan, len(task.instructions)) for task in course.tasks]
@@ -76,7 +76,7 @@ class Course:
 
     @cached_property
     def worlds(self) -> dict[str, World]:
-        """Scan -> world; no two courses of different seeds share one."""
+        """Scan -> world; courses with different seeds have no world in common."""
         return {f"world{n + 1}": World.paper(self.scans * self.seed + n) for n in range(self.scans)}
 
     @cached_property
@@ -103,9 +103,9 @@ class Course:
         return tuple(tasks)
 
     def walk(self, walker: str) -> dict[str, list[Node]]:
-        """Let one of `WALKERS` walk every episode; return its queries by episode.
+        """Let one of `WALKERS` walk every episode; return its queries (trajectories) by episode.
 
-        Chance is the walker's own, so that what one does never depends on the others.
+        Each walker has its own random numbers, so its paths do not depend on the other walkers.
         """
         rng = np.random.default_rng([self.seed, *walker.encode()])
         return {
@@ -118,8 +118,8 @@ class Course:
 def course_files(course: Course, walkers: Iterable[str] = tuple(WALKERS)) -> dict[str, bytes]:
     """Return the files of a course: name -> content.
 
-    `references.json` is written like R2R's, `connectivity/<scan>_connectivity.json` like Matterport3D's, and
-    `runs/<walker>.json` like the results that are sent to R2R's server.
+    `references.json` and `runs/<walker>.json` have the formats of R2R's annotations and result files, and
+    `connectivity/<scan>_connectivity.json` has the format of Matterport3D.
     """
     files = {"references.json": _records(_reference(task, course.worlds[task.scan]) for task in course.tasks)}
     files |= {f"connectivity/{scan}_connectivity.json": _connectivity(world) for scan, world in course.worlds.items()}
@@ -127,15 +127,16 @@ def course_files(course: Course, walkers: Iterable[str] = tuple(WALKERS)) -> dic
 
 
 def write_files(folder: FilePath, files: Mapping[str, bytes], *, others: Sequence[str] = ()) -> None:
-    """Write files into a folder, where only those may be rewritten that this function wrote before.
+    """Write files into a folder; only files that this function wrote before are overwritten.
 
     Args:
-        folder: made if need be; `MARK` lists in it what is ours.
+        folder: created if it does not exist; the file `MARK` in it lists which files were written here.
         files: name -> content.
         others: names of files that the caller will write.
 
     Raises:
-        OptionError: a file exists that is not ours, or the folder cannot be written; nothing is overwritten then.
+        OptionError: a file of this name exists and was not written here, or the folder cannot be written; then nothing
+            is overwritten.
     """
     mark = folder / MARK
     names = [*files, *others]
@@ -143,8 +144,8 @@ def write_files(folder: FilePath, files: Mapping[str, bytes], *, others: Sequenc
         ours = mark.read_text(encoding="utf-8", errors="replace").splitlines() if mark.exists() else []
         if taken := [name for name in names if name not in ours and (folder / name).exists()]:
             raise OptionError(
-                f"{folder / taken[0]} exists already and was not made by a demo, so it stays; choose another folder "
-                "with --out"
+                f"{folder / taken[0]} exists already and was not made by a demo, so it is not overwritten; choose "
+                "another folder with --out"
             )
         folder.mkdir(parents=True, exist_ok=True)
         mark.write_text("".join(f"{name}\n" for name in dict.fromkeys([*ours, *names])), encoding="utf-8", newline="\n")
@@ -157,7 +158,7 @@ def write_files(folder: FilePath, files: Mapping[str, bytes], *, others: Sequenc
 
 
 def node_name(node: Node) -> str:
-    """Return a node as files name it.
+    """Return the name of a node in files.
 
     >>> node_name((4, 12))
     'x04y12'

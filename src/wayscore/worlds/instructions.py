@@ -1,15 +1,15 @@
 """Turn-by-turn instructions in words, from the geometry of a path alone.
 
-A reader with the map can follow them, for each word means one thing:
+A reader with the map can follow them, because each phrase has one meaning:
 
-- "Head north-east" names the way out of the start whose compass point that is; x points east and y north.
-- A turn names a way out of a node relative to the last step: straight on (up to 22.5 degrees off), slight (up to
-  67.5), plain (up to 112.5) or sharp. The node just left is no choice; going back to it is said as such.
-- Where the same words would name several ways, they say which: "by the left-hand of two ways", "by the second nearest
-  of three ways". Straight on needs no such help: it is the straightest way, of equally straight ones the nearest.
+- "Head north-east" means the edge that leaves the start in this direction; x points east and y points north.
+- A turn means an edge that leaves the node, relative to the last step: straight on (up to 22.5 degrees), slight (up to
+  67.5), plain (up to 112.5) or sharp. It never means the edge back to the last node; "turn back" means that one.
+- If the same words fit several edges, they are numbered: "by the left-hand of two ways", "by the second nearest of
+  three ways". "Straight on" means the straightest edge; of equally straight ones, the shortest.
 - A turn leads to the next node; "and walk three nodes" goes straight on for two more. Going back for three nodes
   retraces the last three steps.
-- A step that climbs or falls by more than 0.3 m goes "up the stairs" or "down the stairs"; all others stay level.
+- A step that rises or falls by more than 0.3 m goes "up the stairs" or "down the stairs"; all others are level.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from wayscore.worlds.legs import COMPASS, Leg, Way, find_legs
 from wayscore.worlds.world import World, check_whole
 
 Choose: TypeAlias = Callable[[Sequence[str]], str]
-"""Takes one of several ways to say the same."""
+"""Chooses one of several phrases that mean the same."""
 
 NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 CLAUSES_AT_MOST = 3
-"""In a sentence."""
+"""The most clauses in one sentence."""
 
 STARTS = ("head {}", "walk {}", "go {}", "set off {}")
 PLAIN = ("turn {}", "go {}", "take a {}")
@@ -42,15 +42,15 @@ ON = ("walk", "keep on for", "continue for")
 
 
 def instruct(world: World | Graph, path: Sequence[Hashable], *, seed: int | np.random.Generator = 0) -> str:
-    """Say in words how to walk a path.
+    """Describe in words how to walk a path.
 
     Args:
-        world: where it lies: a world, or any graph whose nodes have positions (x, y) or (x, y, z), in metres.
-        path: nodes joined by edges; a node that comes twice in a row counts once.
-        seed: chooses among words that mean the same; the same seed gives the same words.
+        world: a world, or any graph whose nodes have positions (x, y) or (x, y, z), in metres.
+        path: nodes joined by edges; a node that is repeated directly counts once.
+        seed: random seed; chooses among phrases that mean the same.
 
     Raises:
-        PathError: the path is empty, or a step is no edge.
+        PathError: the path is empty, or a step is not an edge.
         OptionError: the graph has no positions.
 
     >>> world = World(size=4, jitter=0.0, reach=1.0)
@@ -96,7 +96,7 @@ def _turn(leg: Leg, choose: Choose) -> str:
 
 
 def _extent(leg: Leg, fresh: bool, choose: Choose) -> str:
-    """Say how far to go, or nothing where it is one step; a clause not fresh speaks of the next node already."""
+    """Say how far to go, or nothing if it is one step; if not `fresh`, the clause has already named the next node."""
     length = f" ({leg.metres:.1f} m)"
     if leg.steps == 1:
         return choose(("", "", f" for one node{length}", f" {'to the next' if fresh else 'for one'} node{length}"))
@@ -108,7 +108,7 @@ def _extent(leg: Leg, fresh: bool, choose: Choose) -> str:
 
 
 def _way(way: Way) -> str:
-    """Say which of several ways it is.
+    """Say which of several ways is meant.
 
     >>> _way(Way(0, 2, "left")), _way(Way(1, 3, "near"))
     ('the left-hand of two ways', 'the second nearest of three ways')

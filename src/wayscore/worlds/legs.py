@@ -1,4 +1,4 @@
-"""A path as legs: which way to turn, and how far to go then, from the positions of nodes alone."""
+"""A path as legs: how to turn, and how far to go then, computed from the positions of nodes only."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from wayscore.errors import OptionError, PathError
 from wayscore.worlds.world import World
 
 STAIRS = 0.3
-"""A step that climbs or falls by more metres takes stairs; between cameras on one floor it is less."""
+"""A step that rises or falls by more than this, metres, takes stairs; cameras on one floor differ by less."""
 EQUALLY_STRAIGHT = 5.0
-"""Ways whose angles differ by fewer degrees look equally straight."""
+"""Edges whose angles differ by less than this, degrees, look equally straight."""
 APART = 10.0
 """Edges at least this many degrees apart are distinguished by left and right, closer ones by near and far."""
 
 COMPASS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
 TURNS = ("straight", "slight right", "right", "sharp right", "behind", "sharp left", "left", "slight left")
-"""By sectors of 45 degrees, clockwise; what is behind is sharp left or sharp right."""
+"""Sectors of 45 degrees, clockwise; "behind" becomes sharp left or sharp right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Which of several ways that the same words would name.
+    """Which of several ways is meant, if the same words fit all of them.
 
     Attributes:
-        position: from 0 on.
+        position: its number, from 0.
         count: how many there are.
         order: "left" (from the left) or "near" (from the nearest).
     """
@@ -49,7 +49,7 @@ class Leg:
         steps: how many edges it has: the first by the turn, the others straight on ("back": retracing).
         metres: its length.
         climb: 1 up, -1 down, 0 level.
-        way: which way, where the turn alone is ambiguous.
+        way: which way, if the turn alone is ambiguous.
     """
 
     turn: str
@@ -81,21 +81,21 @@ class _Option:
 
 
 def find_legs(world: World | Graph, path: Sequence[Hashable]) -> list[Leg]:
-    """Cut a path into legs.
+    """Divide a path into legs.
 
     >>> world = World(size=4, jitter=0.0, reach=1.0)
     >>> [(leg.turn, leg.steps) for leg in find_legs(world, [(0, 0), (0, 1), (0, 2), (1, 2), (1, 1)])]
     [('north', 2), ('right', 1), ('right', 1)]
 
     Raises:
-        PathError: the path is empty, or a step is no edge.
+        PathError: the path is empty, or a step is not an edge.
         OptionError: the graph has no positions.
     """
     graph = world.graph if isinstance(world, World) else world
     if graph.positions is None or graph.positions.shape[1] < 2:
         raise OptionError(
-            f"the {graph.name} has no positions, so nobody knows left from right; build it with positions=, "
-            "(x, y) or (x, y, z) of each node"
+            f"the {graph.name} has no positions, so turns cannot be computed; build it with positions=, (x, y) or "
+            "(x, y, z) of each node"
         )
     nodes = _checked(graph, path)
     legs: list[Leg] = []
@@ -125,7 +125,7 @@ def find_legs(world: World | Graph, path: Sequence[Hashable]) -> list[Leg]:
 
 
 def bearing(vector: NDArray[np.float64], heading: float | None = None) -> float:
-    """Return where a vector points, in degrees clockwise from north (+y); upright ones keep the heading.
+    """Return the direction of a vector, degrees clockwise from north (+y); a vertical vector keeps the heading.
 
     >>> bearing(np.array([1.0, 0.0]))
     90.0
@@ -137,14 +137,14 @@ def bearing(vector: NDArray[np.float64], heading: float | None = None) -> float:
 
 
 def _checked(graph: Graph, path: Sequence[Hashable]) -> list[Hashable]:
-    """Return the nodes of a path without those that come twice in a row."""
+    """Return the nodes of a path without direct repeats."""
     if not len(path):
         raise PathError("the path is empty; a path has at least one node")
-    graph.encode([list(path)])  # a node that is unknown gets its sentence
+    graph.encode([list(path)])  # raises an error for an unknown node
     nodes = [node for position, node in enumerate(path) if not position or node != path[position - 1]]
     for position, (a, b) in enumerate(pairwise(nodes)):
         if not graph.has_edge(a, b):
-            raise PathError(f"step {position} of the path, from {a!r} to {b!r}, is no edge of the {graph.name}")
+            raise PathError(f"step {position} of the path, from {a!r} to {b!r}, is not an edge of the {graph.name}")
     return nodes
 
 
@@ -172,12 +172,12 @@ def _options(graph: Graph, here: Hashable, heading: float | None) -> list[_Optio
 
 
 def _wrapped(degrees: float) -> float:
-    """Return an angle from -180 up to 180; what differs by rounding only becomes equal."""
+    """Return an angle from -180 to 180; angles that differ only by rounding become equal."""
     return (round(degrees, 6) + 180) % 360 - 180
 
 
 def _which(taken: _Option, like: Sequence[_Option]) -> Way | None:
-    """Say which of several alike ways is taken; None where no one would ask."""
+    """Return which of several similar ways is taken; None if the turn alone is clear."""
     if taken.turn == "straight":
         limit = min(abs(option.angle) for option in like) + EQUALLY_STRAIGHT
         if taken is min((o for o in like if abs(o.angle) < limit), key=lambda option: option.metres):

@@ -1,4 +1,4 @@
-"""Scripted walkers whose faults are known in advance, each with a dial."""
+"""Scripted walkers with known faults; a parameter sets how large each fault is."""
 
 # ruff: noqa: ARG001 -- walkers share one signature, whether or not they leave anything to chance
 
@@ -11,7 +11,7 @@ from wayscore.errors import PathError
 from wayscore.worlds.world import Node, Path, Rng, World, check_number, check_whole, draw
 
 Walker: TypeAlias = Callable[[World, Sequence[Node], Rng], Path]
-"""From a world, a reference and chance to a query."""
+"""A function of a world, a reference and a random generator that returns a query (a trajectory)."""
 
 
 def perfect(world: World, reference: Sequence[Node], rng: Rng) -> Path:
@@ -20,7 +20,7 @@ def perfect(world: World, reference: Sequence[Node], rng: Rng) -> Path:
 
 
 def noisy(world: World, reference: Sequence[Node], rng: Rng, *, mistakes: float = 0.2) -> Path:
-    """Follow the reference, but stray to any neighbour now and then: a share `mistakes` of all steps."""
+    """Follow the reference, but take some steps to a random neighbour: a share `mistakes` of all steps."""
     check_number("mistakes", mistakes, most=1)
     path = _checked(reference)[:1]
     for node in reference[1:]:
@@ -30,19 +30,19 @@ def noisy(world: World, reference: Sequence[Node], rng: Rng, *, mistakes: float 
 
 
 def detour(world: World, reference: Sequence[Node], rng: Rng, *, hops: int = 3) -> Path:
-    """Leave the reference somewhere, visit a random node `hops` edges away, rejoin at the next node and continue."""
+    """Leave the reference at a random node, visit a node `hops` edges away, return to the next node and continue."""
     check_whole("hops", hops, least=0)
     path = _checked(reference)
     left = int(rng.integers(len(path)))
     away = world.within(path[left], hops)
-    furthest = max(away.values())  # less than `hops` where the world ends before
+    furthest = max(away.values())  # less than `hops` near the border of a small world
     via = draw([node for node, edges in away.items() if edges == furthest], rng)
     back = path[min(left + 1, len(path) - 1)]
     return [*path[:left], *world.shortest_path(path[left], via), *world.shortest_path(via, back)[1:], *path[left + 2 :]]
 
 
 def overshoot(world: World, reference: Sequence[Node], rng: Rng, *, steps: int = 4) -> Path:
-    """Walk the reference, fail to stop, and wander on for `steps` edges."""
+    """Walk the reference, do not stop, and take `steps` more edges at random."""
     check_whole("steps", steps, least=0)
     return [*_checked(reference), *_wander(world, reference[-1], steps, rng)]
 
@@ -54,7 +54,7 @@ def early_stop(world: World, reference: Sequence[Node], rng: Rng, *, share: floa
 
 
 def shortest(world: World, reference: Sequence[Node], rng: Rng) -> Path:
-    """Take the shortest path to the goal, whatever the reference is."""
+    """Take the shortest path to the goal instead of the reference."""
     path = _checked(reference)
     return world.shortest_path(path[0], path[-1])
 
@@ -65,7 +65,7 @@ def reversed_walk(world: World, reference: Sequence[Node], rng: Rng) -> Path:
 
 
 def random_walk(world: World, reference: Sequence[Node], rng: Rng) -> Path:
-    """Start where the reference starts and take as many edges, each at random."""
+    """Start where the reference starts and take as many edges as it has, each at random."""
     start, *others = _checked(reference)
     return [start, *_wander(world, start, len(others), rng)]
 
@@ -79,7 +79,7 @@ def _wander(world: World, start: Node, steps: int, rng: Rng) -> Path:
     """Return the nodes after `start` on a random walk."""
     path = [start]
     for _ in range(steps):
-        path.append(draw(world.neighbors(path[-1]) or path[-1:], rng))  # where no edge leads away, stay
+        path.append(draw(world.neighbors(path[-1]) or path[-1:], rng))  # stay, if no edge leaves the node
     return path[1:]
 
 

@@ -1,6 +1,6 @@
 """The paper's simulated world and its path sampler.
 
-Nodes form a jittered grid and are joined where they are near; lengths are Euclidean, one metre a grid step.
+Nodes form a jittered grid, and an edge joins two nodes that are near; lengths are Euclidean, one metre per grid step.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ Rng: TypeAlias = np.random.Generator
 THRESHOLD_IN_EDGES = 1.33
 """d_th in mean edge lengths."""
 STAGES = 4
-"""How often the sampler draws a next node; the paper does not say. Four give some ten edges, as in R4R."""
+"""How many nodes the sampler draws after the first; the paper does not say. Four give about ten edges, as in R4R."""
 
 
 @dataclass(frozen=True)
 class World:
-    """A random world: size x size nodes n_ij, joined wherever two lie within reach.
+    """A random world: size x size nodes n_ij, and an edge between every two nodes within reach.
 
     x_ij ~ U(i - jitter, i + jitter), y_ij ~ U(j - jitter, j + jitter), and an edge joins every pair whose
-    distance is at most `reach`. The same four values always make the same world. With the paper's, a few
-    worlds in a hundred have a corner cut off; a sampled path stays where it started.
+    distance is at most `reach`. The same four values always give the same world. With the paper's values, a few worlds
+    in a hundred have nodes in a corner that cannot be reached; a sampled path stays in the part where it started.
 
     Attributes:
-        size: nodes along each side of the grid.
-        jitter: the paper's zeta, in metres: how far a node may lie from its grid point along each axis.
-        reach: the longest edge, in metres.
-        seed: a whole number, 0 or more.
+        size: the number of nodes along each side of the grid.
+        jitter: the paper's zeta, in metres: how far a node may be from its grid point along each axis.
+        reach: the length of the longest edge, in metres.
+        seed: random seed, a whole number, 0 or more.
 
     >>> world = World(seed=7)
     >>> world.graph
@@ -142,13 +142,13 @@ class World:
 
     @cached_property
     def _stages_after(self) -> dict[Node, list[Node]]:
-        """For each node those exactly two or three edges away, where there are any."""
+        """For each node, the nodes exactly two or three edges away; nodes without any are left out."""
         nodes = cast(tuple[Node, ...], self.graph.nodes)
         stages = {node: [near for near, hops in self.within(node, 3).items() if hops >= 2] for node in nodes}
         return {node: choices for node, choices in stages.items() if choices}
 
     def sample_stages(self, rng: Rng, stages: int = STAGES) -> Path:
-        """Draw a node, then `stages` times one of the nodes exactly two or three edges from the last."""
+        """Draw a node, then `stages` times a node exactly two or three edges away from the last one."""
         check_whole("stages", stages, least=1)
         if not (starts := list(self._stages_after)):
             raise OptionError(f"no two nodes of {self} are two or three edges apart; give it more nodes")
@@ -176,13 +176,13 @@ def draw(nodes: Sequence[Node], rng: Rng) -> Node:
 
 
 def check_whole(name: str, value: Any, *, least: int) -> None:
-    """Refuse what is not a whole number of at least `least`."""
+    """Raise an error unless a value is a whole number of at least `least`."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise OptionError(f"{name} must be a whole number, {least} or more, got {value!r}")
 
 
 def check_number(name: str, value: Any, *, most: float = math.inf) -> None:
-    """Refuse what is not a finite number from 0 to `most`."""
+    """Raise an error unless a value is a finite number from 0 to `most`."""
     if not isinstance(value, int | float | np.number) or not (0 <= value <= most and math.isfinite(value)):
         limits = "0 or more" if math.isinf(most) else f"from 0 to {most:g}"
         raise OptionError(f"{name} must be a number, {limits}, got {value!r}")

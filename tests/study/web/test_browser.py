@@ -104,7 +104,7 @@ def test_by_keyboard_alone(window: Open, strict: Served) -> None:
     press("ArrowUp")
     press("ArrowUp")  # is first already
     assert letters(page) == "CABDE"
-    assert said.text_content() == "Picture C is first already."
+    assert said.text_content() == "Picture C is already first."
     reach("button", "Picture E, rank 5 of 5")
     press("2")
     press("ArrowRight")
@@ -195,7 +195,7 @@ def test_ties(window: Open, ties: Served) -> None:
     page.locator("[data-letter=B] .grip").focus()
     page.keyboard.press("=")
     assert page.locator(".said").text_content().endswith("Your order: A equals B, C, D, E.")
-    page.get_by_role("button", name="Picture E is as good as the one before it").click()
+    page.get_by_role("button", name="Give picture E the same rank as the one before it").click()
     ranks = page.locator(".rank").all_text_contents()
     assert ranks == ["1=", "1=", "3", "4=", "4="]
     page.locator("[data-letter=C] .grip").focus()
@@ -274,7 +274,7 @@ def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, 
     admin.get_by_label("The secret that the server printed").fill("not this one, surely")
     with admin.expect_navigation():
         admin.get_by_role("button", name="Sign in").click()
-    assert "not the secret" in admin.get_by_role("alert").text_content()
+    assert "Wrong secret" in admin.get_by_role("alert").text_content()
     admin.get_by_label("The secret that the server printed").fill(ADMIN_SECRET)
     with admin.expect_navigation():
         admin.get_by_role("button", name="Sign in").click()

@@ -87,7 +87,7 @@ def test_the_administrators_figures(filled: tuple[Any, Store, list[Ranking]]) ->
     expected = agree(study, drawn)
     assert expected.w is not None
     assert facts["Kendall's W"] == f"{expected.w:.2f}"
-    assert facts["Spearman, two raters"] == f"{expected.spearman:.2f}"
+    assert facts["Spearman's rho of two raters"] == f"{expected.spearman:.2f}"
     assert facts["Krippendorff's alpha"] == f"{expected.alpha:.2f}"
     assert facts["Attention checks"].endswith(" of 8")
     assert "Consistency" in facts
@@ -100,7 +100,7 @@ def test_many_answers_are_left_to_the_analysis(
     study, store, _ = filled
     monkeypatch.setattr(watching, "MOST_PAIRS", 3)
     found = watching.watch(study, store, Signer(store.key))
-    assert found.facts[0].note == "many answers: see wayscore study analyze"
+    assert found.facts[0].note == "too many answers for this page; use wayscore study analyze"
     assert "Kendall's W" not in {fact.name for fact in found.facts}
 
 

@@ -174,7 +174,7 @@ def test_a_database_remembers(database: str, study: Study) -> None:
     second.close()
     with pytest.raises(OptionError, match="answers to another study"):
         Store(database, create("UC", sets=3, raters=3, each=3, seed=2, worlds=1, ties=True))
-    with pytest.raises(OptionError, match="people's answers"):
+    with pytest.raises(OptionError, match="answers of people"):
         Store(database, study, simulated=True)
 
 
@@ -189,7 +189,7 @@ def test_simulated_answers_say_so(database: str, study: Study) -> None:
 
 
 def test_a_database_that_is_not_there_yet(database: str, study: Study) -> None:
-    with pytest.raises(OptionError, match="holds no study yet"):
+    with pytest.raises(OptionError, match="does not belong to a study yet"):
         Store(database, study, new=False)
     Store(database, study).close()  # nothing was left of the attempt
 
@@ -205,9 +205,9 @@ def test_databases_that_cannot_be_opened(tmp_path: Path, study: Study) -> None:
         Store(str(tmp_path / "text"), study)
     with pytest.raises(OptionError, match="cannot write"):
         Store(str(tmp_path), study)
-    with pytest.raises(OptionError, match="SQLite or PostgreSQL, not in 'mysql'"):
+    with pytest.raises(OptionError, match="must be SQLite or PostgreSQL, not 'mysql'"):
         Store("mysql://user@host/name", study)
-    with pytest.raises(OptionError, match="no URL such as"):
+    with pytest.raises(OptionError, match="must be a file or a URL such as"):
         Store("://", study)
     with pytest.raises(OptionError, match="memory"):
         Store("sqlite://", study)

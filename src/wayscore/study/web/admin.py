@@ -1,4 +1,4 @@
-"""What the administrator sees: how far each rater has come, whether they agree, links, and the answers as a file."""
+"""The administrator's pages: progress of each rater, agreement, new links, and the answers as a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wayscore.study.web.watching import watch
 
 SESSION = "wayscore_admin"
 VISITOR = "wayscore_visitor"
-"""Cookies: of who signed in, and of who has the form to sign in."""
+"""Cookies: of an administrator who signed in, and of a visitor who has the sign-in form."""
 HOURS = 12
 
 
@@ -28,17 +28,17 @@ def login(site: Site, request: Request, fields: Mapping[str, str] | None) -> Res
         try:
             site.sessions.check(fields, "login", visitor)
         except StaleFormError:
-            message = "This page was open for more than a day. Sign in once more."
+            message = "This page was open for more than a day. Please sign in again."
         else:
             stranger = request.client.host if request.client else ""
             if not site.logins.allows(stranger, count=False):
-                raise RefusalError(429, "Too many secrets were tried from your address. Wait a minute.")
+                raise RefusalError(429, "Too many wrong secrets were entered from your address. Please wait a minute.")
             if site.is_secret(fields.get("secret", "")):
                 response = see("/admin")
                 _set_cookie(site, response, SESSION, site.sessions.session(HOURS * 3600))
                 return response
             site.logins.allows(stranger)
-            message = "This is not the secret that the server printed when it started."
+            message = "Wrong secret. The server printed the right one when it started."
     visitor = secrets.token_urlsafe(16)
     form = site.sessions.form("login", visitor)
     response = site.page("login.html", status=403 if message else 200, message=message, form=form)
@@ -55,7 +55,7 @@ def logout(site: Site, request: Request, fields: Mapping[str, str]) -> Response:
 
 
 def overview(site: Site, request: Request) -> Response:
-    """Show how far each rater has come."""
+    """Show the progress of each rater."""
     session = _session(site, request)
     if not session:
         return see("/admin/login")
@@ -69,12 +69,12 @@ def overview(site: Site, request: Request) -> Response:
 
 
 def new_link(site: Site, request: Request, fields: Mapping[str, str]) -> Response:
-    """Give a rater a new link, and show it this once."""
+    """Give a rater a new link, and show it only once."""
     _check(site, request, fields, "link")
     text = fields.get("rater", "")
     rater = int(text) if re.fullmatch("[0-9]{1,6}", text) else -1
     if rater not in site.assignments:
-        raise RefusalError(404, "The study has no rater of this number.")
+        raise RefusalError(404, "The study has no rater with this number.")
     token = site.store.new_links([rater])[rater]
     return site.page("link.html", rater=rater, link=f"{site.url}/r/{token}")
 
@@ -89,7 +89,7 @@ def export(site: Site, request: Request) -> Response:
 
 
 def _session(site: Site, request: Request) -> str:
-    """Return the session of who signed in, or nothing."""
+    """Return the session of a signed-in administrator, or an empty text."""
     text = request.cookies.get(SESSION, "")
     return text if site.sessions.is_session(text) else ""
 
@@ -97,11 +97,11 @@ def _session(site: Site, request: Request) -> str:
 def _check(site: Site, request: Request, fields: Mapping[str, str], purpose: str) -> None:
     session = _session(site, request)
     if not session:
-        raise RefusalError(403, "Sign in first.")
+        raise RefusalError(403, "Please sign in first.")
     try:
         site.sessions.check(fields, purpose, session)
     except StaleFormError:
-        raise RefusalError(403, "This page was open for more than a day. Load it again.") from None
+        raise RefusalError(403, "This page was open for more than a day. Please load it again.") from None
 
 
 def _set_cookie(site: Site, response: Response, name: str, value: str) -> None:

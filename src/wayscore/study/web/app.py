@@ -1,4 +1,4 @@
-"""The application: which address leads to which page, in threads of their own, and how errors are shown."""
+"""The application: which address shows which page, in separate threads, and how errors are shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from wayscore.study.web.site import FOLDER, Site
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 SIGNED = ("form", "csrf")
 KEPT = {"Cache-Control": "public, max-age=86400"}
-"""Headers of files whose addresses change with their content, so that browsers may keep them."""
+"""Headers of files whose addresses change with their content, so browsers may cache them."""
 
 
 class Static(StaticFiles):
@@ -136,7 +136,7 @@ def _handlers(site: Site) -> dict[Any, Any]:
         assert isinstance(error, HTTPException)
         sentences = {
             404: "This page does not exist. Please open your link again.",
-            405: "This page does not accept this request.",
+            405: "This page does not accept this type of request.",
         }
         response = site.refuse(RefusalError(error.status_code, sentences.get(error.status_code, str(error.detail))))
         response.headers.update(error.headers or {})
@@ -145,12 +145,14 @@ def _handlers(site: Site) -> dict[Any, Any]:
     async def database(_: Request, error: Exception) -> Response:
         print(f"wayscore: the database failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         return site.refuse(
-            RefusalError(503, "The server could not reach its database. Please wait a moment, then send it again.")
+            RefusalError(
+                503, "The server could not reach its database. Please wait a moment, then send your answer again."
+            )
         )
 
     async def other(_: Request, __: Exception) -> Response:
         return site.refuse(
-            RefusalError(500, "The server had an error, and nothing was saved. Please load the page again.")
+            RefusalError(500, "An error happened on the server, and nothing was saved. Please load the page again.")
         )
 
     return {RefusalError: refused, HTTPException: by_starlette, SQLAlchemyError: database, Exception: other}

@@ -1,4 +1,4 @@
-"""Paths in words, for those who do not see the pictures."""
+"""Descriptions of paths in words, for screen readers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WINDS = ("east", "north-east", "north", "north-west", "west", "south-west", "sou
 
 
 def describe_pair(scene: SceneMap, *, reference: Sequence[str], query: Sequence[str]) -> str:
-    """Return what a picture shows: both paths by their directions, and how far apart they begin and end.
+    """Describe a picture: the directions of both paths, and how far apart they start and end.
 
     >>> places = {"a": (0.0, 0.0), "b": (1.0, 0.0), "c": (1.0, 1.0), "d": (2.0, 0.0)}
     >>> scene = SceneMap(places, [(0, 1), (1, 2), (1, 3)], [1.0, 1.0, 1.0])

@@ -1,7 +1,7 @@
 """The pictures of a comparison set as SVG: a graph, the blue reference as a broad band, an orange query on it.
 
-A ring marks where a path starts and a star where it ends. The orange line keeps to its right side, so that a path there
-and back is two lines. Colours are those of the style sheet; shape and width distinguish the paths without them.
+A ring marks where a path starts and a star where it ends. The orange line is drawn a little to the right, so a path
+that goes and comes back is two lines. Colours are those of the style sheet; the paths also differ in shape and width.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from wayscore.study.model import SceneMap
 
 Point: TypeAlias = tuple[float, float]
 SIDE = 240.0
-"""Of a picture, in units of its own; a browser draws it at any size."""
+"""Side of a picture, in its own units; a browser draws it at any size."""
 MARGIN = 17.0
 LONGEST_UNIT = 40.0
 """Units per metre at most, so that short paths are not enlarged too much."""
 BEND = 0.16
 BAND, LINE = 9.0, 2.7
-"""Widths of the two paths where steps are long; small steps have thinner ones, so that turns stay apart."""
+"""Widths of the two paths if steps are long; if they are short, lines are thinner, so that turns stay visible."""
 LONG_STEP = 24.0
 BETWEEN_ARROWS = 20.0
 STAR = "".join(
     f"{'ML'[n > 0]}{r * math.sin(math.pi * n / 5):.2f} {-r * math.cos(math.pi * n / 5):.2f}"
     for n, r in enumerate((8.6, 4.1) * 5)
 )
-"""Broad enough for that of the query to lie within that of the reference, where both end at one node."""
+"""If both paths end at one node, the star of the query fits inside the star of the reference."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Window:
 
     @classmethod
     def around(cls, points: Iterable[Point]) -> Window:
-        """Return the window that has all these points in it."""
+        """Return the window that contains all these points."""
         xs, ys = zip(*points, strict=True)
         wide = max(max(xs) - min(xs), max(ys) - min(ys))
         scale = min((SIDE - 2 * MARGIN) / wide, LONGEST_UNIT) if wide else LONGEST_UNIT
         return cls((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, scale)
 
     def to(self, point: Point) -> Point:
-        """Return where a point is on the picture; y leads up in a scene and down on a screen."""
+        """Return where a point is on the picture; y points up in a scene and down on a screen."""
         return SIDE / 2 + (point[0] - self.x) * self.scale, SIDE / 2 - (point[1] - self.y) * self.scale
 
 
@@ -119,7 +119,7 @@ def _at(point: Point) -> str:
 
 
 def _steps(path: Sequence[Point]) -> list[tuple[Point, Point]]:
-    """Return the steps that lead anywhere."""
+    """Return the steps, without those that stay at one point."""
     return [(a, b) for a, b in pairwise(path) if math.dist(a, b) > 0.05]
 
 
@@ -128,7 +128,7 @@ def _line(path: Sequence[Point]) -> str:
 
 
 def _bent(a: Point, b: Point) -> Point:
-    """Return a point beside the middle of a step, to the right of who walks it."""
+    """Return a point next to the middle of a step, on its right side."""
     by = min(BEND * math.dist(a, b), 7.0) / math.dist(a, b)
     return (a[0] + b[0]) / 2 - (b[1] - a[1]) * by, (a[1] + b[1]) / 2 + (b[0] - a[0]) * by
 
@@ -138,7 +138,7 @@ def _bent_line(path: Sequence[Point]) -> str:
 
 
 def _marked(path: Sequence[Point]) -> list[tuple[Point, Point]]:
-    """Return the steps that get an arrow: not all, where steps are small."""
+    """Return the steps that get an arrow: not every one if steps are short."""
     chosen = []
     since = BETWEEN_ARROWS / 2
     for a, b in _steps(path):
@@ -156,7 +156,7 @@ def _turned(kind: str, shape: str, at: Point, a: Point, b: Point, size: float) -
 
 
 def _chevrons(path: Sequence[Point], size: float) -> str:
-    """Return arrows on the band, early in each step, so that those of ways there and back stand apart."""
+    """Return arrows on the band, early in each step, so that those of a way back are separate."""
     return "".join(
         _turned("chevron", "M-1.6 -2.6L1.2 0L-1.6 2.6", ((2 * a[0] + b[0]) / 3, (2 * a[1] + b[1]) / 3), a, b, size)
         for a, b in _marked(path)

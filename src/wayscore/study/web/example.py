@@ -1,4 +1,4 @@
-"""The example of the instructions: a small made-up scene, whose paths say nothing about which metric is right."""
+"""The example of the instructions: a small invented scene, whose paths do not suggest which metric is right."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from wayscore.study.web.drawing import Window, draw_ground, draw_pair
 SIZE = 5
 REFERENCE = ("0-1", "1-1", "2-1", "2-2", "2-3", "3-3", "4-3")
 ALIKE = REFERENCE
-"""Takes the very same way."""
+"""Takes exactly the same path."""
 ELSEWHERE = ("0-1", "0-2", "0-3", "0-4", "1-4")
 """Leaves at once, and ends far away."""
 BACK = ("0-1", "1-1", "2-1", "2-0", "2-1", "2-2", "2-3", "3-3", "3-4")
-"""Goes astray for a step, comes back, and ends beside the goal: to be read, not to be ranked."""
+"""Takes one wrong step, comes back, and ends next to the goal; shown as an example, not ranked."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Forms as they come in: read with limits, and turned into an order of queries or a sentence on what is wrong."""
+"""Forms that are sent: read with limits, and turned into an order of queries or a message about what is wrong."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ async def read_form(request: Request, known: Sequence[str]) -> dict[str, str]:
         RefusalError: it comes from another site, or is too large, too slow, of another kind, or has other fields.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise RefusalError(403, "This form was sent by another site. Open your link again.")
+        raise RefusalError(403, "This form was sent from another site. Please open your link again.")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
-        raise RefusalError(415, "Answers come from the form of the page.")
+        raise RefusalError(415, "This page only accepts answers from its own form. Please open your link again.")
     try:
         body = await asyncio.wait_for(_body(request), MOST_SECONDS)
     except (asyncio.TimeoutError, ClientDisconnect):  # in Python 3.10 not the built-in one
-        raise RefusalError(408, "Your answer took too long to arrive. Send it again.") from None
+        raise RefusalError(408, "Your answer took too long to arrive. Please send it again.") from None
     try:
         pairs = parse_qsl(
             body.decode("ascii"),
@@ -47,22 +47,22 @@ async def read_form(request: Request, known: Sequence[str]) -> dict[str, str]:
             max_num_fields=MOST_FIELDS,
         )
     except ValueError:
-        raise RefusalError(400, "This is not what the form of the page sends. Open your link again.") from None
+        raise RefusalError(400, "This is not what the form on the page sends. Please open your link again.") from None
     fields = dict(pairs)
     if len(fields) != len(pairs) or not set(fields) <= set(known):
-        raise RefusalError(400, "This is not what the form of the page sends. Open your link again.")
+        raise RefusalError(400, "This is not what the form on the page sends. Please open your link again.")
     return fields
 
 
 async def _body(request: Request) -> bytes:
     said = request.headers.get("content-length", "0")
     if not said.isdecimal() or int(said) > MOST_BYTES:
-        raise RefusalError(413, "This is larger than any answer.")
+        raise RefusalError(413, "This is too large for an answer. Please open your link again.")
     body = b""
     async for piece in request.stream():
         body += piece
         if len(body) > MOST_BYTES:
-            raise RefusalError(413, "This is larger than any answer.")
+            raise RefusalError(413, "This is too large for an answer. Please open your link again.")
     return body
 
 
@@ -75,7 +75,7 @@ ANSWER_FIELDS = ("form", "csrf", "seconds", *(rank_field(letter) for letter in L
 
 
 def ranks_given(fields: Mapping[str, str]) -> dict[str, str]:
-    """Return the rank that was chosen for each picture, an empty text where none was."""
+    """Return the rank that was chosen for each picture, or an empty text if none was."""
     chosen = {letter: fields.get(rank_field(letter), "") for letter in LETTERS}
     numbers = {str(number) for number in range(1, QUERIES + 1)}
     return {letter: rank if rank in numbers else "" for letter, rank in chosen.items()}
@@ -127,7 +127,7 @@ def ranks_of(groups: Sequence[Sequence[int]], order: Sequence[int]) -> dict[str,
 
 
 def read_seconds(text: str, most: float) -> float:
-    """Return the seconds that a page was looked at: as its program counted, if that can be, else since it was sent.
+    """Return how long a page was looked at, seconds: as its script counted, if that can be, else since it was sent.
 
     >>> read_seconds("12.5", 100.0), read_seconds("", 100.0), read_seconds("900", 100.0), read_seconds("nan", 100.0)
     (12.5, 100.0, 100.0, 100.0)
@@ -140,7 +140,7 @@ def read_seconds(text: str, most: float) -> float:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them.
+    """Return words as a list in a sentence.
 
     >>> listed(["A"]), listed(["A", "B"]), listed(["A", "B", "C"])
     ('A', 'A and B', 'A, B and C')

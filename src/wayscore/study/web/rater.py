@@ -1,4 +1,4 @@
-"""What a rater meets: consent, instructions, one set after another, a pause, and a code at the end."""
+"""The pages for raters: consent, instructions, one set after another, a pause, and a code at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wayscore.study.web.security import RefusalError, StaleFormError
 from wayscore.study.web.site import Site, see
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
-UNKNOWN = "This link is not valid, or was replaced by a newer one. Check that you copied all of it."
+UNKNOWN = "This link is not valid, or it was replaced by a newer one. Please check that you copied all of it."
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Visit:
 
     Attributes:
         site: the study being served.
-        rater: who follows the link.
+        rater: the rater whose link was opened.
         home: the address of the link.
-        answers: what the rater answered until now, by set.
+        answers: the rater's answers so far, by set.
     """
 
     site: Site
@@ -69,10 +69,10 @@ class Visit:
 
 
 def visit(site: Site, request: Request) -> Visit:
-    """Return who follows a link.
+    """Return the visit of the rater whose link was opened.
 
     Raises:
-        RefusalError: nobody has this link, or too many requests come.
+        RefusalError: no rater has this link, or there are too many requests.
     """
     token = request.path_params["token"]
     rater = site.store.rater(token) if TOKEN.fullmatch(token) else None
@@ -89,7 +89,7 @@ def visit(site: Site, request: Request) -> Visit:
 
 
 def enter(here: Visit) -> Response:
-    """Lead to where the rater left off."""
+    """Go to the page where the rater stopped."""
     if here.rater.consented and not here.answers:
         return see(f"{here.home}/instructions")
     return see(here.next)
@@ -106,7 +106,7 @@ def consent(here: Visit, fields: Mapping[str, str] | None) -> Response:
             if fields.get("agree") == "yes":
                 here.site.store.consent(here.rater, "\n\n".join(paragraphs))
                 return see(f"{here.home}/instructions")
-            message = "Tick the box to take part; without it, close the page."
+            message = "To take part, tick the box. If you do not want to take part, close this page."
         except StaleFormError:
             message = "This page was open for more than a day. Please confirm again."
     return here.page(
@@ -138,7 +138,7 @@ def finished(here: Visit) -> Response:
 
 
 def show_set(here: Visit, number: int, request: Request) -> Response:
-    """Show a set to be put in order; one that was answered shows its answer."""
+    """Show a set to put in order; a set that was answered shows its answer."""
     item = _item(here, number)
     if item is None:
         return see(here.next)
@@ -168,7 +168,7 @@ def answer_set(here: Visit, number: int, fields: Mapping[str, str]) -> Response:
     if outcome == "gone":
         raise RefusalError(404, UNKNOWN)
     if outcome == "full":
-        raise RefusalError(409, "This answer was changed too often. The last order that was saved counts.")
+        raise RefusalError(409, "You changed this answer too many times. The last order that you saved counts.")
     if outcome == "used":
         message = "An order was already saved from this page; it is shown below. To change it, save again."
         saved = here.site.store.answered(here.rater)[item.set]

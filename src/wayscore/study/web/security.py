@@ -1,4 +1,4 @@
-"""What keeps the questionnaire safe: signed forms, limits of rate, and headers that leave a browser no choice."""
+"""The security of the questionnaire: signed forms, rate limits, and headers that restrict browsers."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ HEADERS = {
 NO_STORE = "no-store"
 LONGEST_ADDRESS = 300
 FORM_AGE = 24 * 3600.0
-"""Seconds after which a form has to be fetched again."""
+"""Seconds after which a form is no longer valid and must be loaded again."""
 
 
 class RefusalError(Exception):
-    """A request is not served; a sentence tells the visitor why.
+    """A request is refused; a sentence says why.
 
     Attributes:
         status: the HTTP status.
@@ -57,22 +57,22 @@ class RefusalError(Exception):
 
 
 class StaleFormError(Exception):
-    """A form was signed here, and too long ago."""
+    """A form was signed here, but too long ago."""
 
 
 @dataclass(frozen=True)
 class Issued:
-    """A form that this server signed: its token, and the seconds since."""
+    """A form that this server signed: its token, and its age in seconds."""
 
     token: str
     age: float
 
 
 class Signer:
-    """Signs forms and sessions, so that only what the server gave out comes back.
+    """Signs forms and sessions, so that only forms of this server are accepted.
 
-    A form's signature covers what it is for and who it was given to. It needs no memory, so that forms are good
-    with another server process, too.
+    A form's signature covers its purpose and its rater. The server stores nothing, so forms are also valid in another
+    server process.
 
     >>> signer = Signer(b"a key")
     >>> form = signer.form("answer", "1", "uc-001")
@@ -81,7 +81,7 @@ class Signer:
     >>> signer.check(form, "answer", "2", "uc-001")
     Traceback (most recent call last):
     ...
-    wayscore.study.web.security.RefusalError: This form was not given to you by this page. Open your link again.
+    wayscore.study.web.security.RefusalError: This form is not valid for this page. Please open your link again.
     """
 
     def __init__(self, key: bytes, now: Callable[[], float] = time.time) -> None:
@@ -106,29 +106,29 @@ class Signer:
         """Return the form that fields came with.
 
         Raises:
-            RefusalError: the form is not one that was made for this purpose.
-            StaleFormError: it was, and too long ago.
+            RefusalError: the form was not signed for this purpose.
+            StaleFormError: it was signed too long ago.
         """
         token = fields.get("form", "")
         if not self.is_signed(fields.get("csrf", ""), "form", token, *purpose):
-            raise RefusalError(403, "This form was not given to you by this page. Open your link again.")
+            raise RefusalError(403, "This form is not valid for this page. Please open your link again.")
         age = self._now() - int(token.rpartition(".")[2]) / 1000
         if age > FORM_AGE:
             raise StaleFormError
         return Issued(token, max(age, 0.0))
 
     def session(self, seconds: float) -> str:
-        """Return a session that ends by itself."""
+        """Return a session that expires."""
         words = (secrets.token_urlsafe(16), str(round(self._now() + seconds)))
         return ".".join((*words, self.sign("session", *words)))
 
     def is_session(self, text: str) -> bool:
-        """Whether a session was made here and has not ended."""
+        """Whether a session was signed here and has not expired."""
         words = text.split(".")
         return len(words) == 3 and self.is_signed(words[2], "session", *words[:2]) and int(words[1]) > self._now()
 
     def code(self, rater: int) -> str:
-        """Return the completion code of a rater: letters and digits that are not mistaken for each other.
+        """Return the completion code of a rater: letters and digits that cannot be confused with each other.
 
         >>> Signer(b"a key").code(1)
         '3O2O-QSES-ZB'
@@ -139,12 +139,12 @@ class Signer:
 
 
 class Limiter:
-    """Lets each visitor make some requests at once, and then so many a second.
+    """Limits the requests of each visitor: a burst at first, then a rate.
 
     Args:
-        burst: requests at once.
-        rate: requests a second, in the long run.
-        most: visitors that are remembered; the one seen longest ago is forgotten first.
+        burst: how many requests are allowed at once.
+        rate: how many requests per second are allowed in the long run.
+        most: how many visitors are remembered; the one seen longest ago is forgotten first.
         now: the clock.
 
     >>> limiter = Limiter(burst=2, rate=1, now=lambda: 0)
@@ -160,7 +160,7 @@ class Limiter:
         self._lock = threading.Lock()
 
     def allows(self, visitor: str, *, count: bool = True) -> bool:
-        """Whether a request may be served; it is counted, unless that is to be decided later."""
+        """Whether a request may be served; it is counted unless `count` is False."""
         with self._lock:
             now = self._now()
             left, since = self._left.pop(visitor, (self._burst, now))
@@ -173,7 +173,7 @@ class Limiter:
 
 
 class SafeHeaders:
-    """Sends the headers of safety with every response, and turns endless addresses away."""
+    """Adds the security headers to every response, and refuses addresses that are too long."""
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""What all pages share: the study, its store, templates, signatures and limits."""
+"""What all pages share: the study, its store, templates, signatures and rate limits."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Site:
 
     Args:
         study: the study.
-        store: where its answers are kept.
-        secret: what the administrator signs in with.
-        url: the address that raters find it at, without a slash at its end.
-        consent: the paragraphs that raters agree to; wayscore's own by default.
-        burst: requests that a rater may make at once; four a second in the long run.
+        store: where its answers are stored.
+        secret: the administrator's secret.
+        url: the public address, without a slash at the end.
+        consent: the paragraphs that raters agree to; those of wayscore by default.
+        burst: how many requests a rater may make at once; in the long run four per second.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ def see(path: str) -> Response:
 
 
 def default_consent(sets: int) -> list[str]:
-    """Return what raters agree to where the study brings no text of its own.
+    """Return the text that raters agree to if the study has no text of its own.
 
     >>> default_consent(50)[0]
     'You will put pictures of paths in order: 50 sets of five pictures, about 21 minutes in total.'
@@ -118,7 +118,7 @@ def default_consent(sets: int) -> list[str]:
         f"You will put pictures of paths in order: {sets} set{'s' if sets != 1 else ''} of five pictures, about "
         f"{minutes} minute{'s' if minutes != 1 else ''} in total.",
         "What is saved: the orders that you give, when you gave each, and how long it took. You are identified by a "
-        "number. Your name, your address and your device are not recorded, and no cookies are set.",
+        "number. Your name, your address and your device are not stored, and no cookies are set.",
         "Taking part is voluntary. You can pause at any time and continue later with the same link. You can stop by "
         "closing the page; the answers that you have saved are kept.",
         "Questions? Ask the person who sent you the link.",

@@ -1,4 +1,4 @@
-"""What the administrator watches: progress, care, and agreement where raters answered the same sets."""
+"""The content of the administrator's page: progress, attention, and agreement on sets with several answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wayscore.study.store import Store, rater_name
 from wayscore.study.web.security import Signer
 
 MOST_PAIRS = 5_000
-"""Pairs of answers to one set that a page compares; more are left to `wayscore study analyze`."""
+"""The most pairs of answers that the page compares; for more, use `wayscore study analyze`."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class WatchedRater:
         answered: how many sets have an answer.
         total: how many sets the rater was given.
         changes: how many answers were replaced.
-        checks: how many attention checks were passed, in words.
+        checks: how many attention checks were passed, as text.
         last: when the last answer came.
-        code: the completion code of who answered everything.
+        code: the completion code, if the rater has answered everything.
     """
 
     number: int
@@ -43,7 +43,7 @@ class WatchedRater:
 
 @dataclass(frozen=True)
 class Fact:
-    """A figure, what it is called, and what it rests on."""
+    """A number with its name and a note."""
 
     name: str
     value: str
@@ -52,7 +52,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Watched:
-    """The administrator's page: rows, their sums, and how far raters agree."""
+    """The administrator's page: rows, their sums, and the agreement of raters."""
 
     raters: list[WatchedRater]
     answered: int
@@ -61,7 +61,7 @@ class Watched:
 
 
 def watch(study: Study, store: Store, signer: Signer) -> Watched:
-    """Return how far a study has come."""
+    """Return the progress of a study."""
     items = {one.rater: len(one.items) for one in study.assignments}
     rankings = store.rankings()
     care = care_of(study, rankings)
@@ -93,12 +93,15 @@ def _checks(care: Care | None) -> str:
 def _agreement(study: Study, rankings: Sequence[Ranking]) -> list[Fact]:
     answers = Counter(ranking.set for ranking in rankings)
     if sum(count * (count - 1) // 2 for count in answers.values()) > MOST_PAIRS:
-        return [Fact("Agreement between raters", "–", "many answers: see wayscore study analyze")]
+        return [Fact("Agreement between raters", "–", "too many answers for this page; use wayscore study analyze")]
     found = agree(study, rankings)
     if found.w is None or found.spearman is None:
         return []
     note = f"mean over {found.sets} set{'s' if found.sets != 1 else ''} with {found.raters:.1f} raters each"
-    facts = [Fact("Kendall's W", f"{found.w:.2f}", note), Fact("Spearman, two raters", f"{found.spearman:.2f}", note)]
+    facts = [
+        Fact("Kendall's W", f"{found.w:.2f}", note),
+        Fact("Spearman's rho of two raters", f"{found.spearman:.2f}", note),
+    ]
     if found.alpha is not None:
         facts.append(Fact("Krippendorff's alpha", f"{found.alpha:.2f}", "of the ranks, ordinal"))
     return facts
@@ -109,7 +112,7 @@ def _care(care: dict[str, Care]) -> list[Fact]:
     consistency = mean_consistency(care)
     if consistency is not None:
         repeats = sum(one.repeats for one in care.values())
-        facts.append(Fact("Consistency", f"{consistency:.2f}", f"Spearman, {repeats} sets answered twice"))
+        facts.append(Fact("Consistency", f"{consistency:.2f}", f"Spearman's rho, {repeats} sets answered twice"))
     seen = sum(one.checks for one in care.values())
     if seen:
         facts.append(Fact("Attention checks", f"{sum(one.passed for one in care.values())} of {seen}", "passed"))

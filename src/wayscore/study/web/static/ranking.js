@@ -1,5 +1,5 @@
-// Puts the pictures of a set in order by dragging, by buttons and by keys, and announces the order to screen readers.
-// The select boxes that serve without this program are filled in here, so that the server reads one kind of form.
+// Puts the pictures of a set in order by dragging, with buttons or with keys, and announces the order to screen readers.
+// It fills in the select boxes that are used without JavaScript, so the server always gets the same form.
 "use strict";
 
 (() => {
@@ -58,7 +58,7 @@
     said.textContent = `Picture ${letter(card)} now has rank ${rank} of ${found.size}. Your order: ${order(found)}.`;
   }
 
-  // A card that was moved leaves its group, and joins another only if it lands amid it.
+  // A card that was moved leaves its group, and joins another only if it is put inside that group.
   function moved(card) {
     const all = cards();
     const n = all.indexOf(card);
@@ -73,7 +73,7 @@
     const from = all.indexOf(card);
     const end = Math.max(0, Math.min(to, all.length - 1));
     if (end === from) {
-      said.textContent = `Picture ${letter(card)} is ${from ? "last" : "first"} already.`;
+      said.textContent = `Picture ${letter(card)} is already ${from ? "last" : "first"}.`;
       return;
     }
     if (end < from) card.after(...all.slice(end, from));
@@ -107,7 +107,7 @@
     if (button.dataset.move) move(card, cards().indexOf(card) + Number(button.dataset.move));
     else if ("tie" in button.dataset) tie(card);
     else if ("enlarge" in button.dataset) enlarge(card);
-    else said.textContent = `${button.getAttribute("aria-label")}. Arrow keys move it, 1 to 5 set its rank.`;
+    else said.textContent = `${button.getAttribute("aria-label")}. Move it with the arrow keys, or press 1 to 5 for its rank.`;
   });
 
   list.addEventListener("keydown", (event) => {
@@ -135,7 +135,7 @@
       event.preventDefault();
       if (sent) return;
       confirmed = true;
-      said.textContent = "You have not moved any picture. If this is your order, save it once more.";
+      said.textContent = "You have not moved any picture. If this is your order, press the button again.";
       return;
     }
     sent = true;
