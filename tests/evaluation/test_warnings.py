@@ -68,7 +68,7 @@ def test_unlike_density() -> None:
     (said,) = named(evaluate(run, known, None, convention="paper"), "densely")
     assert "0.25 m long on average" in said
     assert "those of the paths they are compared with 2 m" in said
-    assert 'path_step=0.25' in said
+    assert "path_step=0.25" in said
     assert named(evaluate(run, known, None, convention="paper", path_step=0.25), "densely") == []
     assert named(evaluate(*continuous(1.0), None, convention="paper"), "densely") == []
     assert named(evaluate(*continuous(4.1), None, convention="paper"), "densely") != []
