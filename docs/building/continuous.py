@@ -20,9 +20,9 @@ STRIDE = 0.25
 """How far an agent in a continuous world moves at once, metres."""
 ALTITUDE = 30.0
 CITY = 10.0
-"""A drone's world is so much larger than a building."""
+"""How many times larger than a building a drone's world is."""
 FINISH = 20.0
-"""How near a drone must come to its goal, metres."""
+"""The success threshold of a drone, metres."""
 TOUR = 4
 """How many walks a tour has."""
 STATES = 14

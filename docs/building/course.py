@@ -1,4 +1,4 @@
-"""The walks that all example files hold: one agent in the paper's worlds, and what files of them are written with.
+"""The trajectories in all example files: one agent in generated worlds; and helpers that write such files.
 
 A world's metre is stretched so that 3 m is 1.33 times the mean edge, as it is in Matterport3D.
 """
@@ -27,7 +27,7 @@ HABITS = ("noisy", "noisy", "detour", "shortest", "overshoot")
 
 @cache
 def walks() -> dict[str, Walks]:
-    """Return what the agent walks, and what one walks who always takes the shortest way."""
+    """Return the trajectories of the agent, and of one that always takes the shortest path."""
     by_habit = {habit: COURSE.walk(habit) for habit in dict.fromkeys((*HABITS, "shortest"))}
     names = list(by_habit["shortest"])
     mixed = {name: by_habit[HABITS[number % len(HABITS)]][name] for number, name in enumerate(names)}

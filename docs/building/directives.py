@@ -85,7 +85,10 @@ def rewards(_: Path) -> str:
     """List the reward functions."""
     from wayscore.navigation.reward_functions import REWARDS
 
-    return table(("name", "whose, and what it gives"), [(f"`{one.name}`", one.about) for one in REWARDS.values()])
+    return table(
+        ("name", "who uses it: reward of a move; reward at the end"),
+        [(f"`{one.name}`", one.about) for one in REWARDS.values()],
+    )
 
 
 def commands(_: Path) -> str:

@@ -27,9 +27,9 @@ def conventions(_: Path) -> str:
         departures.pop("metrics", None)
         listed = [f"`{choice}` {shown(mine)}" for choice, (mine, _) in departures.items()]
         own = ", ".join(symbol_of(key) for key in convention.metrics if ":" in key)
-        listed += [f"its own {own}"] if own else []
+        listed += [f"own columns: {own}"] if own else []
         rows.append((f"`{convention.name}`", convention.about, "<br>".join(listed) or "nothing"))
-    return table(("convention", "whose it is", "differs from the paper in"), rows)
+    return table(("convention", "evaluators", "differs from the paper in"), rows)
 
 
 def choices(_: Path) -> str:
@@ -69,7 +69,8 @@ def evaluator(_: Path, name: str) -> str:
         for theirs, key in known.columns.items()
     ]
     facts = "\n".join(about)
-    return f'{table(("there", "here", "formula"), columns)}\n\n<div class="facts" markdown="1">\n{facts}\n</div>'
+    head = ("evaluator's name", "wayscore's name", "formula")
+    return f'{table(head, columns)}\n\n<div class="facts" markdown="1">\n{facts}\n</div>'
 
 
 def records(_: Path) -> str:

@@ -52,7 +52,7 @@ class Block:
         language: what stands after the fence.
         code: what it holds.
         line: where it begins in its page.
-        span: its place in the page's text.
+        span: where it is in the page's text.
         title: the file that it is, if any.
         exempt: why it is not run, if it is not.
     """

@@ -284,7 +284,7 @@ def running() -> Any:
         scorer.step(point)
         scores.append(scorer.ndtw(THRESHOLD))
     steps = np.arange(1, len(scores) + 1)
-    ax.bar(steps, np.diff([0.0, *scores]), color=QUERY, width=0.5, label="gain, the reward of a step")
+    ax.bar(steps, np.diff([0.0, *scores]), color=QUERY, width=0.5, label="gain: the reward of a step")
     ax.plot(steps, scores, "o-", color=INK, linewidth=1.2, markersize=3, label="nDTW so far")
     ax.axhline(0, color=INK, linewidth=0.6)
     ax.set(xlabel="step", ylabel="nDTW")

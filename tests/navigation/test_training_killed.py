@@ -82,20 +82,24 @@ def test_killed_again_and_again(course: Path, whole: Path, tmp_path: Path) -> No
         process.wait_for(lambda: updates(tmp_path) == 2 * EVERY)
         process.kill()
 
-    # In the middle of updates after it, as the terminal shows.
+    # In the middle of updates after it, as the terminal shows; or, where they are over before a bar is shown, while the
+    # next checkpoint is being written.
     screen, terminal = pty.openpty()
     os.set_blocking(screen, False)
     os.mkfifo(next_one)  # no other checkpoint can follow
+    pipe = os.open(next_one, os.O_RDONLY | os.O_NONBLOCK)
     with Training(command(course, tmp_path, "--resume"), stderr=terminal) as process:
         shown = b""
 
         def beyond() -> bool:
             nonlocal shown
             shown += available(screen)
-            return any(int(number) > 2 * EVERY for number in re.findall(rb"update (\d+)\b", shown))
+            numbers = re.findall(rb"update (\d+)\b", shown)
+            return any(int(number) > 2 * EVERY for number in numbers) or bool(available(pipe))
 
         process.wait_for(beyond)
         process.kill()
+    os.close(pipe)
     os.close(screen)
     os.close(terminal)
     next_one.unlink()

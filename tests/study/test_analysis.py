@@ -478,7 +478,7 @@ def test_analyze_as_a_command(study: Study, tmp_path: Path) -> None:
     ("words", "message"),
     [
         ((), "give a study and its answers"),
-        (("uc.json",), "not 1 files"),
+        (("uc.json",), "or two such pairs; files given: 1"),
         (("uc.json", "uc.jsonl", "uc.json", "uc.jsonl"), "two of the studies are UC"),
         (("uc.json", "uc.jsonl", "--method", "rho"), "--method must be spearman, kendall or pearson, not"),
         (("uc.json", "uc.jsonl", "--format", "csv"), "--format must be text, json or latex, not"),

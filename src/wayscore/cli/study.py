@@ -92,7 +92,8 @@ def create(
 ) -> None:
     """Create a study: sets of one reference and five queries, and the order in which each rater sees them.
 
-    The same options always give the same file, byte for byte. The file also stores its options.
+    A reference is a ground-truth path; queries are trajectories of agents, or generated. The same options always give
+    the same file, byte for byte. The file also stores its options.
     """
     from wayscore.study.design import QUESTION, create as create_study, read_study, rebuild, write_study
 
@@ -169,7 +170,7 @@ def analyze(
         _show_paper(form)
         return
     if not files or len(files) % 2:
-        raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs, not {len(files)} files")
+        raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs; files given: {len(files)}")
     from wayscore.study.analysis import analyze as analyze_answers
     from wayscore.study.design import read_study
     from wayscore.study.rankings import read_rankings

@@ -220,7 +220,7 @@ def text(found: Power) -> str:
     """Lay shares out for a terminal, one row per rival."""
     main = MAIN[found.kind]
     heads = ["sets\nraters", *(f"{size}\n{raters}" for size, raters in zip(found.sizes, found.raters, strict=True))]
-    table = TextTable([*heads, f"sets needed\nfor {found.target:.0%}"], space=2)
+    table = TextTable([*heads, f"sets needed\nfor {100 * found.target:g} %"], space=2)
     rows = [(f"{main} vs {rival}", shares, found.needed[rival]) for rival, shares in found.found.items()]
     for name, shares, needed in [*rows, ("all (Holm)", found.together, found.needed_together)]:
         enough = f"more than {found.sizes[-1]}" if needed is None else str(needed)
