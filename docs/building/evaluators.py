@@ -59,9 +59,9 @@ def evaluator(_: Path, name: str) -> str:
     """Say whose code a convention follows, how far that is proven, and which of its columns are which."""
     known, convention = EVALUATORS[name], CONVENTIONS[name]
     said = describe(convention)
-    changes = said.pop("choices that are not the paper's", ["none"])
+    changes = said.pop("choices that differ from the paper", ["none"])
     said = {heading: "<br>".join(map(words, lines)) for heading, lines in said.items()}
-    said["choices that are not the paper's"] = ", ".join(f"`{change}`" for change in changes)
+    said["choices that differ from the paper"] = ", ".join(f"`{change}`" for change in changes)
     about = [f"- **{heading}**: {text}" for heading, text in said.items() if heading not in ("", "columns")]
     here = {metric.symbol: metric for metric in find_metrics(None, convention)}
     columns = [

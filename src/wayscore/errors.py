@@ -87,7 +87,7 @@ class PathError(WayscoreError, ValueError):
 
 
 class UnknownNodeError(PathError):
-    """A path visits a place that its scene does not have."""
+    """A path visits a node that its scene does not have."""
 
 
 class UnknownSceneError(WayscoreError, KeyError):

@@ -109,7 +109,7 @@ graphs = option(
     "--graphs",
     metavar="DIR|TAR",
     section="Data",
-    help="Connectivity graphs: a folder or a tar; not needed where paths are coordinates.",
+    help="Connectivity graphs: a folder or a tar; not needed if paths are coordinates.",
 )
 reader = option(
     "--reader",
@@ -151,7 +151,7 @@ path_step = option(
     type=float,
     metavar="METRES",
     section="Scoring",
-    help="Lay points at this distance along paths of coordinates before warping: nDTW depends on their density.",
+    help="Resample paths of coordinates with this step before warping: nDTW depends on their density.",
 )
 repeats = option(
     "--repeats",

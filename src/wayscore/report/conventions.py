@@ -1,4 +1,4 @@
-"""A convention in words: whose it is, how far it is proven, its columns, and the choices that are not the paper's."""
+"""A convention in words: whose it is, how far it is proven, its columns, and the choices that differ from the paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wayscore.metrics.registry import KNOWN, find_metrics
 def describe(convention: Convention) -> dict[str, list[str]]:
     """Return what there is to know of a convention: lines by heading, only headings that have some.
 
-    >>> describe(EVALUATORS["r4r-hops"].convention)["choices that are not the paper's"]
+    >>> describe(EVALUATORS["r4r-hops"].convention)["choices that differ from the paper"]
     ['distance: hops']
     """
     known = EVALUATORS.get(convention.name)
@@ -26,7 +26,7 @@ def describe(convention: Convention) -> dict[str, list[str]]:
         "": [f"{convention.name}: {convention.about}"],
         **({} if known is None else _provenance(known)),
         "columns": [*_columns(convention, known)],
-        "choices that are not the paper's": [f"{choice}: {mine}" for choice, (mine, _) in changes.items()],
+        "choices that differ from the paper": [f"{choice}: {mine}" for choice, (mine, _) in changes.items()],
     }
     return {heading: lines for heading, lines in found.items() if lines}
 
@@ -56,8 +56,8 @@ def _provenance(known: Evaluator) -> dict[str, list[str]]:
         "follows": [known.source] if known.source else [],
         "the same in": [*known.copies],
         "proven": [proof_of(known)],
-        "takes from run and references": [f"{name}: {meaning}" for name, meaning in known.takes.items()],
-        "where it cannot be followed": [
+        "also needs from the run or the references": [f"{name}: {meaning}" for name, meaning in known.takes.items()],
+        "where wayscore differs": [
             *([known.instead] if known.instead else []),
             *(f"{column} is not matched: {why}" for column, why in known.unmatched.items()),
         ],
@@ -72,5 +72,5 @@ def _columns(convention: Convention, known: Evaluator | None) -> Iterable[str]:
     for metric in find_metrics(None, convention):
         names = [name for name in theirs.get(metric.symbol, ()) if name != metric.symbol]
         yield f"{metric.symbol} = {formula_of(metric, convention)}" + (
-            f"  (there: {', '.join(names)})" if names else ""
+            f"  (its name: {', '.join(names)})" if names else ""
         )
