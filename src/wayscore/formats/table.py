@@ -1,4 +1,4 @@
-"""Plain tables of episodes, for agents of one's own: JSON lines, a JSON array, CSV or Parquet.
+"""Plain tables of episodes, for your own agents: JSON lines, a JSON array, CSV or Parquet.
 
 Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `instruction`, `goals`, `start_distance`,
 `heading`, `dense`, `facts`. Columns of a run: `episode` and `path` (or `query`), optionally `stopped`, `goal_distances`

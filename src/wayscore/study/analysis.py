@@ -83,7 +83,7 @@ class Analysis:
         left_out: the inattentive raters.
         attentive: Table 1 without them; None if there are none, or if all raters are inattentive.
         threshold: d_th, metres.
-        seed: random seed of all resampling.
+        seed: random seed of the bootstrap.
         resamples: the number of resamples.
     """
 
@@ -143,7 +143,7 @@ def analyze(
         method: "spearman", "kendall" (tau-b) or "pearson" (of a metric's values with the ranks).
         directed: change the sign of metrics for which lower is better; see `wayscore.study.correlations.correlate`.
         pass_share: raters who pass a smaller share of their checks are left out of a second table.
-        seed: random seed of all resampling.
+        seed: random seed of the bootstrap.
         resamples: the number of resamples of the bootstrap and of the randomization test.
     """
     check_number("pass_share", pass_share, most=1)
