@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore import kernels
 from wayscore.errors import PathError, shortened
 
 Offsets: TypeAlias = NDArray[np.int64]
@@ -103,12 +104,9 @@ class PathBatch:
 
     def check_finite(self, *, role: Role) -> None:
         """Raise a PathError that names the first point with a coordinate that is NaN, infinite or too large."""
-        if np.vdot(self.places, self.places) <= LARGEST**2:  # one pass; a sum that is larger says nothing yet
+        if kernels.all_within(self.places, LARGEST):
             return
-        wrong = ~(np.abs(self.places) <= LARGEST).all(axis=1)
-        if not wrong.any():
-            return
-        point = int(np.flatnonzero(wrong)[0])
+        point = int(np.flatnonzero(~(np.abs(self.places) <= LARGEST).all(axis=1))[0])
         number = int(np.searchsorted(self.offsets, point, side="right")) - 1
         raise PathError(
             f"{path_name(role, number)}, step {point - int(self.offsets[number])}: coordinates must be finite, and "

@@ -16,6 +16,7 @@ from tests.oracles import fast
 from wayscore.kernels import plain
 
 native = pytest.importorskip("wayscore.kernels._native", reason="the native kernels were not built")
+CODES = np.array([0, 1], dtype=np.int32)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 20))
@@ -106,10 +107,12 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
         ("warp_points", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(3), None)),
         ("warp_points", (np.zeros((2, 2), dtype=np.float32), np.zeros((2, 2)), None, None)),
         ("warp_points", (np.zeros((2, 2)), None, None)),
-        ("warp_block", (np.zeros(4), None, None)),
-        ("warp_block", (np.zeros((2, 2)), np.zeros(2), np.zeros(3))),
-        ("trace_block", (np.zeros((2, 2)), np.zeros(3), np.zeros(3), 2, 0, np.zeros((9, 2), dtype=np.int64))),
-        ("trace_block", (np.zeros((2, 2)), np.zeros(3), np.zeros(3), 1, 1, np.zeros((1, 2), dtype=np.int64))),
+        ("warp_table", (np.zeros(4), CODES, CODES, None, None)),
+        ("warp_table", (np.zeros((2, 2)), CODES, CODES, np.zeros(2), np.zeros(3))),
+        ("warp_table", (np.zeros((2, 1)), CODES, CODES, None, None)),
+        ("trace_table", (np.zeros((2, 2)), CODES, CODES, None, None, 2, 0, np.zeros((9, 2), dtype=np.int64))),
+        ("trace_points", (np.zeros((2, 2)), np.zeros((2, 2)), None, None, 1, 1, np.zeros((1, 2), dtype=np.int64))),
+        ("pair_warping", ([[0.0]], [[0.0]], None, None, np.zeros((1, 2)))),
         ("euclidean_block", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 3)))),
         ("all_pairs", (np.zeros((2, 3)), 1)),
         ("dijkstra", (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 5, -1, np.zeros(1))),
@@ -167,6 +170,7 @@ def test_measure_refuses_offsets_that_do_not_fit(
             codes,
             np.array(q_offsets),
             None if pairing is None else np.array(pairing),
+            3,
             1.0,
             1.0,
             np.empty((12, 1)),

@@ -32,7 +32,7 @@ class Measurements:
     """How far the end of the query is from the goal: d(q_|Q|, r_|R|), or to the nearest goal where the convention takes
     that; as the simulator recorded it, where it did."""
     closest: Floats
-    """The same of the query's nearest node."""
+    """The same of the query's nearest node; only if needed, as the deviations are."""
     start: Floats
     """The same of the query's first node."""
     mean_deviation: Floats
@@ -45,7 +45,7 @@ class Measurements:
     """Edit distance of the edges; where the query ends beyond d_th, the number of edges of the longer path, the worst.
     Only if needed."""
     warping: Floats
-    """DTW(R, Q), of the dense or resampled paths where the convention warps those."""
+    """DTW(R, Q), of the dense or resampled paths where the convention warps those. Only if needed."""
     reference_count: Floats
     """|R|."""
     query_count: Floats
@@ -136,9 +136,10 @@ class Metric:
         unit: "m" for distances, "" for pure numbers.
         formula: the definition, as printed.
         compute: from measurements to one value per episode.
-        needs: what `compute` looks at beside the cheap measurements: "coverage", "edits", "goals", "optimal_length",
-            "reach", "warping". A metric of one episode may need "points" (paths of coordinates) or "warping" (the
-            paths that the convention warps).
+        needs: what `compute` looks at beside the cheap measurements, which is measured only then: "coverage", "edits",
+            "goals", "nearest" (`closest`, `goal_closest` and the deviations), "optimal_length", "reach", "warping". A
+            metric of one episode may need "points" (paths of coordinates) or "warping" (the paths that the convention
+            warps).
         measure: from one episode to its value; infinity where it is undefined.
         records: what it takes from `Episode.recorded`, by name, so that results can say where that is missing.
 
@@ -156,7 +157,7 @@ class Metric:
     unit: str
     formula: str
     compute: Callable[[Measurements], Floats] | None = None
-    needs: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset({"nearest"})
     measure: Callable[[Episode], float] | None = None
     records: tuple[str, ...] = ()
 

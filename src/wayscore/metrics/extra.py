@@ -8,7 +8,7 @@ import numpy as np
 
 from wayscore.metrics.base import Floats, Measured, Measurements, Metric, ratio
 from wayscore.metrics.episode import Episode
-from wayscore.metrics.paper import COVERAGE, OPTIMAL, efficiency, length_score, success_by_length
+from wayscore.metrics.paper import CHEAP, COVERAGE, OPTIMAL, efficiency, length_score, success_by_length
 
 
 def goal_progress(m: Measurements) -> Floats:
@@ -82,7 +82,7 @@ EXTRA: dict[str, Metric] = {
         Metric(
             "GP", "Goal Progress", "up", (-inf, inf), "m", "min_g d(q_1, g) - min_g d(q_|Q|, g)", goal_progress, GOALS
         ),
-        Metric("steps", "Moves", None, (0, inf), "moves", "|Q| - 1, repeats counted", moves),
+        Metric("steps", "Moves", None, (0, inf), "moves", "|Q| - 1, repeats counted", moves, CHEAP),
         Metric("actions", "Decisions", None, (0, inf), "decisions", "as recorded", measure=decisions, records=ACTIONS),
         Metric("efficiency", "Length ratio", "up", (0, 1), "", "L / max(PL, L)", length_ratio, OPTIMAL),
         Metric(

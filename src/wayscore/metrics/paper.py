@@ -57,16 +57,17 @@ def success_by_warping(m: Measurements) -> Floats:
     return m.success * m.similarity
 
 
-EDITS, COVERAGE, WARPING = frozenset({"edits"}), frozenset({"coverage"}), frozenset({"warping"})
-OPTIMAL = frozenset({"optimal_length"})
+CHEAP: frozenset[str] = frozenset()
+NEAREST, COVERAGE, WARPING = frozenset({"nearest"}), frozenset({"coverage"}), frozenset({"warping"})
+EDITS, OPTIMAL = frozenset({"edits"}), frozenset({"optimal_length"})
 
 METRICS: dict[str, Metric] = {
     metric.symbol: metric
     for metric in (
-        Metric("PL", "Path Length", None, (0, inf), "m", "sum d(q_i, q_i+1)", Measured("query_length")),
-        Metric("NE", "Navigation Error", "down", (0, inf), "m", "d(q_|Q|, r_|R|)", Measured("end")),
+        Metric("PL", "Path Length", None, (0, inf), "m", "sum d(q_i, q_i+1)", Measured("query_length"), CHEAP),
+        Metric("NE", "Navigation Error", "down", (0, inf), "m", "d(q_|Q|, r_|R|)", Measured("end"), CHEAP),
         Metric("ONE", "Oracle Navigation Error", "down", (0, inf), "m", "min_q d(q, r_|R|)", Measured("closest")),
-        Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", Measured("success")),
+        Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", Measured("success"), CHEAP),
         Metric("OSR", "Oracle Success Rate", "up", (0, 1), "", "1[ONE <= d_th]", oracle_success),
         Metric("AD", "Average Deviation", "down", (0, inf), "m", "sum_q d(q, R) / |Q|", Measured("mean_deviation")),
         Metric("MD", "Max Deviation", "down", (0, inf), "m", "max_q d(q, R)", Measured("max_deviation")),
@@ -115,3 +116,36 @@ METRICS: dict[str, Metric] = {
     )
 }
 """Symbol -> metric: PL NE ONE SR OSR AD MD SPL SED CLS DTW nDTW SDTW."""
+
+
+def scores_of_one(measured: tuple[float, ...], threshold: float) -> tuple[float, ...]:
+    """Return all of `METRICS` of one episode from what kernels measure of it; the same bits as for many.
+
+    Args:
+        measured: the first twelve fields of `Measurements`, of one episode.
+        threshold: d_th.
+    """
+    walked, length, end, closest, start, mean_deviation, max_deviation, coverage, edits, warping, n, m = measured
+    success = 1.0 if end <= threshold else 0.0
+    longest = max(walked, start)
+    efficient = 1.0 if longest == 0 else start / longest if longest < inf else 0.0
+    edited = edits / (max(n, m) - 1) if n > 1 or m > 1 else 0.0
+    expected = coverage * length
+    total = expected + abs(expected - walked)
+    length_scored = expected / total if total else 1.0
+    similarity = float(np.exp(-warping / (n * threshold)))
+    return (
+        walked,
+        end,
+        closest,
+        success,
+        1.0 if closest <= threshold else 0.0,
+        mean_deviation,
+        max_deviation,
+        success * efficient,
+        success * (1 - edited),
+        coverage * (length_scored if length_scored == length_scored else 0.0),
+        warping,
+        similarity,
+        success * similarity,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +21,8 @@ ENTRY_POINTS = "wayscore.metrics"
 """The entry-point group in which installed packages offer metrics."""
 KNOWN: Mapping[str, Metric] = MappingProxyType({**METRICS, **EXTRA, **TRAJECTORY})
 """Symbol -> metric, of all that come with wayscore."""
+PAPERS = tuple(METRICS.values())
+"""The paper's, in its order."""
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
         **{symbol.lower(): symbol for symbol in KNOWN},
@@ -70,10 +73,11 @@ def find_metrics(
     >>> [metric.symbol for metric in find_metrics("TC,SPD", CONVENTIONS["touchdown-vlnt"])]
     ['SR', 'NE']
     """
-    own = {key.partition(":")[0]: own_column(key) for key in convention.metrics if ":" in key}
-    own |= _evaluators_names(convention, own)
     if names is None:
-        names = convention.metrics or tuple(METRICS)
+        if not convention.metrics:
+            return PAPERS
+        names = convention.metrics
+    own = _own_names(convention)
     if isinstance(names, str):
         names = names.split(",")
     elif isinstance(names, Metric):
@@ -127,15 +131,17 @@ def _by_name(name: Any, own: Mapping[str, Metric]) -> Metric:
     return metric
 
 
-def _evaluators_names(convention: Convention, own: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Return the columns of a convention's evaluator by its own names, where these mean nothing else."""
+@lru_cache(maxsize=64)
+def _own_names(convention: Convention) -> Mapping[str, Metric]:
+    """Return a convention's own columns, and those of its evaluator by its own names where these mean nothing else."""
+    own = {key.partition(":")[0]: own_column(key) for key in convention.metrics if ":" in key}
     if convention is PAPER:
-        return {}
+        return own
     from wayscore.convention.presets import EVALUATORS
 
     known = EVALUATORS.get(convention.name)
     names = {} if known is None else known.names
-    return {
+    return own | {
         name: own.get(symbol) or KNOWN[symbol]
         for name, symbol in names.items()
         if paper_symbol(name) is None and name not in own and (symbol in own or symbol in KNOWN)

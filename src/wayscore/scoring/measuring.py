@@ -18,7 +18,6 @@ from wayscore.errors import OptionError, WayscoreError, first_line, shortened
 from wayscore.metrics.base import Measurements, Metric
 from wayscore.metrics.episode import Episode
 from wayscore.paths import Offsets
-from wayscore.scoring import parts as in_parts
 from wayscore.scoring.parts import Part
 from wayscore.scoring.recorded import Recorded
 
@@ -39,6 +38,7 @@ class Scoring:
         recorded: what is known of the episodes beside their paths.
         up_axis: which coordinate points up.
         needs: the costly measurements that some metric looks at.
+        compare: those among them that take all pairs of nodes, as flags for kernels.
         other_warping: whether DTW is another one than kernels measure along with the rest: FastDTW, or that of dense or
             resampled paths.
         known: which rows have recorded distances to the goal.
@@ -53,6 +53,7 @@ class Scoring:
     recorded: Recorded
     up_axis: int | None
     needs: frozenset[str]
+    compare: int
     other_warping: bool
     known: NDArray[np.bool_]
     to_goal: Floats
@@ -73,6 +74,9 @@ class Scoring:
         """Check that all that the metrics need is recorded; `other_paths`: DTW warps dense or resampled paths."""
         needs: frozenset[str] = frozenset().union(*(metric.needs for metric in metrics if metric.compute))
         known, to_goal = recorded.goal_distances()
+        other_warping = other_paths or convention.warping != "exact"
+        nearest = not needs.isdisjoint({"nearest", "coverage"}) or known.any() or "goals" in recorded.facts
+        warping = "warping" in needs and not other_warping
         return cls(
             metrics,
             threshold,
@@ -80,7 +84,8 @@ class Scoring:
             recorded,
             up_axis,
             needs,
-            other_paths or convention.warping != "exact",
+            (kernels.COMPARE_NEAREST if nearest else 0) | (kernels.COMPARE_WARPING if warping else 0),
+            other_warping,
             known,
             to_goal,
             recorded.start_distances(convention, known) if "optimal_length" in needs else None,
@@ -146,10 +151,12 @@ class Scoring:
         count = sum(map(len, group))
         rows: dict[str, Floats] = dict(zip(MEASURED, buffer[:, :count], strict=True))
         rows["warped_count"] = rows["reference_count"]
-        if self.other_warping:
+        if not self.compare & kernels.COMPARE_NEAREST:
+            rows |= dict.fromkeys(("closest", "mean_deviation", "max_deviation", "coverage"), UNMEASURED)
+        if not self.compare & kernels.COMPARE_WARPING:
             rows["warping"], rows["warped_count"] = self._room("warping", count), self._room("warping", count)
         for part, first in zip(group, accumulate(map(len, group), initial=0)):  # noqa: B905  # one more start than parts
-            part.measure(self.threshold if "coverage" in needs else 0.0, limit, buffer, first)
+            part.measure(self.compare, self.threshold if "coverage" in needs else 0.0, limit, buffer, first)
             if self.other_warping and "warping" in needs:
                 part.warp(convention.warping, rows["warping"], rows["warped_count"], first)
         rows["reach"] = self._room("reach", count)
@@ -223,15 +230,15 @@ def _number(metric: Metric, episode: Episode) -> float:
 
 
 def _grouped(parts: list[Part]) -> list[list[Part]]:
-    """Put small parts together, up to as many episodes as a large one has."""
+    """Put small parts together, up to the work of a large one."""
     groups: list[list[Part]] = []
-    room = 0
+    room = 0.0
     for part in parts:
-        if len(part) > room:
+        if part.work > room:
             groups.append([])
-            room = in_parts.EPISODES_AT_ONCE
+            room = 1.0
         groups[-1].append(part)
-        room -= len(part)
+        room -= part.work
     return groups
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from wayscore.warping.encoded import dtw_value, fast_cost
 
 EPISODES_AT_ONCE = 10_000
 """Few enough that the measurements of a part stay in the cache, enough that threads rarely wait for each other."""
+CELLS_AT_ONCE = 4_000_000
+"""As many pairs of nodes: a few milliseconds, so that threads share long paths too."""
 
 
 class PathSets(NamedTuple):
@@ -51,12 +54,14 @@ class Part:
         paths: encoded.
         pairing: the number of the reference of each query, or None where they go in step.
         rows: the rows of the table that they are.
+        work: their share of the work that is done at once; a part of more than one episode has 1 at most.
     """
 
     space: Distance
     paths: PathSets
     pairing: Offsets | None
     rows: slice | Offsets
+    work: float
 
     def __len__(self) -> int:
         return len(self.paths.queries)
@@ -67,17 +72,17 @@ class Part:
         moved = [batch.moved for batch in self.paths[:2] if batch.moved is not None]
         return max((float(distances.max()) for distances in moved if distances.size), default=0.0)
 
-    def measure(self, scale: float, reach: float, out: Floats, first: int) -> None:
+    def measure(self, compare: int, scale: float, reach: float, out: Floats, first: int) -> None:
         """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
         r, q = self.paths.references, self.paths.queries
         paths = (r.places, r.offsets, q.places, q.offsets)
         if self.space.is_straight:
-            kernels.measure_points(*paths, self.pairing, scale, reach, out, first)
+            kernels.measure_points(*paths, self.pairing, compare, scale, reach, out, first)
         elif self.space.table is not None:
-            kernels.measure_table(self.space.table, *paths, self.pairing, scale, reach, out, first)
+            kernels.measure_table(self.space.table, *paths, self.pairing, compare, scale, reach, out, first)
         else:
             for column, (reference, query) in enumerate(self._pairs(r, q), start=first):
-                self._measure_one(reference, query, scale, reach, out, column)
+                self._measure_one(reference, query, compare, scale, reach, out, column)
 
     def warp(self, how: str, warping: Floats, counts: Floats, first: int) -> None:
         """Write DTW of the paths that the convention warps, computed as it says, and how many nodes it warps to."""
@@ -113,7 +118,9 @@ class Part:
         for number, query in enumerate(queries):
             yield references[number if self.pairing is None else int(self.pairing[number])], query
 
-    def _measure_one(self, reference: Any, query: Any, scale: float, reach: float, out: Floats, column: int) -> None:
+    def _measure_one(
+        self, reference: Any, query: Any, compare: int, scale: float, reach: float, out: Floats, column: int
+    ) -> None:
         """Measure an episode whose distances are not in a table: compute a block of them."""
         codes = np.concatenate((reference, query))
         if codes.ndim == 2:  # a distance may work on points; edits are of nodes that are the same or not
@@ -128,6 +135,7 @@ class Part:
             codes[len(reference) :],
             np.array([0, len(query)]),
             None,
+            compare,
             scale,
             reach,
             out,
@@ -143,15 +151,30 @@ def cut(space: Distance, paths: PathSets, pairing: Offsets | None, rows: range |
                 f"references have {r.places.shape[1]}-dimensional points and queries {q.places.shape[1]}-dimensional "
                 "ones; both need the same dimension"
             )
-    for start in range(0, len(paths.queries), EPISODES_AT_ONCE):
-        stop = min(start + EPISODES_AT_ONCE, len(paths.queries))
+    count, cells = len(paths.queries), _cells(paths, pairing)
+    starts = [*range(0, count, EPISODES_AT_ONCE)]
+    if cells is not None:
+        starts = sorted({*starts, *(np.flatnonzero(np.diff(np.cumsum(cells) // CELLS_AT_ONCE)) + 1).tolist()})
+    for start, stop in pairwise([*starts, count]):
         some = between(paths, start, stop) if pairing is None else between(paths, start, stop, references=slice(None))
+        work = (stop - start) / EPISODES_AT_ONCE
         yield Part(
             space,
             some,
             None if pairing is None else pairing[start:stop],
             slice(rows.start + start, rows.start + stop) if isinstance(rows, range) else rows[start:stop],
+            work if cells is None else max(work, float(cells[start:stop].sum()) / CELLS_AT_ONCE),
         )
+
+
+def _cells(paths: PathSets, pairing: Offsets | None) -> Offsets | None:
+    """Return |R| |Q| of each episode; None where paths are so short that the number of episodes says enough."""
+    lengths, queries = paths.references.lengths, paths.queries
+    nodes = len(queries.places)
+    if not nodes or int(lengths.max()) * nodes / len(queries) <= CELLS_AT_ONCE / EPISODES_AT_ONCE:
+        return None
+    cells: Offsets = (lengths if pairing is None else lengths[pairing]) * queries.lengths
+    return cells
 
 
 def between(paths: PathSets, start: int, stop: int, *, references: slice | None = None) -> PathSets:

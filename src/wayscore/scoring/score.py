@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import wayscore
 from wayscore.convention.applied import distance_by, flatten, zero_undefined
-from wayscore.convention.choices import Convention
+from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import find_convention, signed
-from wayscore.distances.base import Distance, Floats
+from wayscore.distances.base import Distance, Floats, as_distance
 from wayscore.distances.euclidean import EUCLIDEAN
 from wayscore.errors import OptionError, PathError, listed, shortened
 from wayscore.metrics import Metric, find_metrics
@@ -23,6 +24,7 @@ from wayscore.scoring.encoding import check_list_of_paths, check_pairing, parts_
 from wayscore.scoring.measuring import Scoring
 from wayscore.scoring.parts import Part, PathSets
 from wayscore.scoring.recorded import STEPWISE, Recorded
+from wayscore.scoring.single import score_one
 from wayscore.scoring.table import ScoreTable
 from wayscore.warping.alignment import check_threshold
 
@@ -91,6 +93,12 @@ def score(
     if up_axis not in (None, 0, 1, 2):
         raise OptionError(f"up_axis must be 0, 1 or 2: which coordinate points up, got {shortened(up_axis)}")
     chosen = find_metrics(metrics, chosen_convention)
+    extras = (scenes, goals, views, stopped, start_distances, goal_distances, headings, objects, recorded, dense)
+    if chosen_convention is PAPER and pairing is None and episodes is None and all(one is None for one in extras):
+        columns = score_one(references, queries, distance, chosen, d_th)
+        if columns is not None:
+            settings = _settings([EUCLIDEAN if distance is None else as_distance(distance)], chosen_convention, d_th)
+            return ScoreTable(columns, settings)
     space = distance_by(distance, chosen_convention)
     one_space = EUCLIDEAN if space is None else space if isinstance(space, Distance) else None
     check_list_of_paths("references", references, one_space)
@@ -142,13 +150,16 @@ def score(
     _check_numbers(scores, chosen, names)
     columns = {metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}
     facts_used = {
+        "largest snap": max((part.largest_snap for part in parts), default=0.0),
+        "up": axis_name(up_axis) if chosen_convention.plane == "all" else None,
         "zeroed": zero_undefined(columns, chosen_convention),
         "unrecorded": facts_of.missing(chosen, chosen_convention),
         "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
     }
+    facts_used = {name: value for name, value in facts_used.items() if value}
     return ScoreTable(
         columns,
-        _settings(parts, with_columns(chosen_convention, chosen), d_th, up_axis, facts_used),
+        _settings([part.space for part in parts], with_columns(chosen_convention, chosen), d_th) | facts_used,
         episodes=names,
         scenes=None if scenes is None or isinstance(space, list) else list(scenes),
         own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) is not metric},
@@ -209,24 +220,15 @@ def _check_numbers(scores: Floats, metrics: tuple[Metric, ...], names: Sequence[
         )
 
 
-def _settings(
-    parts: list[Part], convention: Convention, threshold: float, up_axis: int | None, facts: Mapping[str, Any]
-) -> dict[str, Any]:
+def _settings(spaces: Iterable[Distance], convention: Convention, threshold: float) -> dict[str, Any]:
     """Return what a table says of how it was made."""
-    from wayscore import __version__
-
     settings: dict[str, Any] = {
         "convention": signed(convention),
         "threshold": float(threshold),
-        "distance": sorted({part.space.fingerprint for part in parts}),
-        "version": __version__,
+        "distance": sorted({space.fingerprint for space in spaces}),
+        "version": wayscore.__version__,
     }
-    units = {part.space.unit for part in parts}
+    units = {space.unit for space in spaces}
     if len(units) == 1 and units != {"m"}:
         settings["unit"] = units.pop()
-    moved = max((part.largest_snap for part in parts), default=0.0)
-    if moved:
-        settings["largest snap"] = moved
-    if convention.plane == "all":
-        settings["up"] = axis_name(up_axis)
-    return settings | {name: value for name, value in facts.items() if value}
+    return settings

@@ -7,7 +7,6 @@ DTW(R, Q) = min over warpings W of the sum of d(r_i, q_j) over (i, j) in W, wher
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,11 @@ from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places, as_distance
 from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
 from wayscore.errors import OptionError, PathError, shortened
-from wayscore.warping.encoded import check_overflow, dtw_value, fast_warping, fresh_borders, walk_back
+from wayscore.kernels import pair_value, pair_warping
+from wayscore.paths import LARGEST
+from wayscore.warping.encoded import dtw_value, fast_warping, fresh_borders, optimal_warping
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Alignment:
     """A warping between a reference and a query, and its cost.
 
@@ -28,16 +28,45 @@ class Alignment:
         cost: the sum of distances along the warping.
         pairs: (k, 2) zero-based positions in the reference and in the query (the agent's trajectory), from (0, 0) to
             the two ends.
+        distance: d between two nodes or points.
 
     >>> align(reference=[[0.0], [1.0]], query=[[0.0], [3.0]])
     <Alignment of 2 x 2 nodes: 2 pairs, cost 2>
     """
 
-    cost: float
-    pairs: NDArray[np.int64]
-    reference: Places
-    query: Places
-    distance: Distance
+    __slots__ = ("_is_encoded", "_paths", "cost", "distance", "pairs")
+
+    def __init__(
+        self,
+        cost: float,
+        pairs: NDArray[np.int64],
+        reference: Any,
+        query: Any,
+        distance: Distance,
+        encoded: bool = True,
+    ) -> None:
+        """Keep a warping; paths that are not `encoded` are when they are first looked at, since that takes longer."""
+        self.cost = cost
+        self.pairs = pairs
+        self.distance = distance
+        self._paths = (reference, query)
+        self._is_encoded = encoded
+
+    @property
+    def reference(self) -> Places:
+        """R as the distance encodes it, codes (n,) or points (n, k)."""
+        return self._encoded()[0]
+
+    @property
+    def query(self) -> Places:
+        """Q, the agent's trajectory, encoded likewise."""
+        return self._encoded()[1]
+
+    def _encoded(self) -> tuple[Places, Places]:
+        if not self._is_encoded:
+            self._paths = encode_pair(*self._paths, self.distance)[:2]
+            self._is_encoded = True
+        return self._paths
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -133,39 +162,48 @@ def sdtw(
 
 def _dtw(reference: Any, query: Any, distance: Distance | None) -> float:
     """Return DTW: at once where both paths are plain lists or arrays, else after every check."""
-    if distance is None or distance is EUCLIDEAN or type(distance) is Euclidean:
-        value = kernels.pair(reference, query, None, None)
-    elif isinstance(distance, Distance) and distance.index is not None and distance.table is not None:
-        value = kernels.pair(reference, query, distance.index, distance.table)
+    if distance is None or type(distance) is Euclidean:
+        value = pair_value(reference, query, None, None)
     else:
-        value = None
+        value = pair_value(reference, query, *index_and_table(distance))
     if value is not None:
         return value
-    R, Q, space = encode_pair(reference, query, distance)
-    return dtw_value(R, Q, space)
+    R, Q, distance = encode_pair(reference, query, distance)
+    return dtw_value(R, Q, distance)
 
 
 def align(*unnamed: Any, reference: Any = None, query: Any = None, distance: Distance | None = None) -> Alignment:
     """Return an optimal warping, in memory linear in the lengths.
 
-    Long pairs are divided into tiles; only the borders of the tiles are stored, and only tiles that the warping
-    crosses are computed again. Among equally good warpings the diagonal step is preferred, then the reference's.
+    Among equally good warpings the diagonal step is preferred, then the reference's.
 
     >>> align(reference=[[0.0], [1.0], [2.0]], query=[[0.0], [2.0]]).pairs.tolist()
     [[0, 0], [1, 0], [2, 1]]
     """
     if unnamed or reference is None or query is None:
         raise _by_name("align")
+    try:
+        cells = np.empty((len(reference) + len(query), 2), np.int64)
+        found = pair_warping(reference, query, *index_and_table(distance), cells)
+    except TypeError:  # something without a length
+        found = None
+    if found is not None:
+        reference = reference if type(reference) is np.ndarray else list(reference)  # lists may grow later
+        query = query if type(query) is np.ndarray else list(query)
+        return Alignment(
+            found[0], cells[: found[1]], reference, query, EUCLIDEAN if distance is None else distance, False
+        )
     R, Q, distance = encode_pair(reference, query, distance)
-    top, left = fresh_borders(len(R), len(Q))
-    cells = list(walk_back(R, Q, distance, top, left, len(R) - 1, len(Q) - 1))
-    pairs = np.array(cells[-2::-1], dtype=np.int64)  # without the cell before the first
-    i, j = pairs.T
-    cost = 0.0
-    for step in distance.pairs(R[i], Q[j]).tolist():  # one by one, as the recurrence adds them
-        cost += step
-    check_overflow(cost, Q, distance)
-    return Alignment(cost, pairs, R, Q, distance)
+    return Alignment(*optimal_warping(R, Q, distance), R, Q, distance)
+
+
+def index_and_table(distance: Any) -> tuple[Any, Any]:
+    """Return what the kernels for one pair take: of nodes index and table, of points Nones; else what they decline."""
+    if distance is None or type(distance) is Euclidean:
+        return None, None
+    if isinstance(distance, Distance) and distance.index is not None and distance.table is not None:
+        return distance.index, distance.table
+    return {}, None
 
 
 def fast_dtw(
@@ -229,7 +267,7 @@ def is_plain_points(path: Any, distance: Distance) -> bool:
         and path.ndim == 2
         and path.size > 0
         and path.flags.c_contiguous
-        and kernels.all_finite(path)
+        and kernels.all_within(path, LARGEST)
     )
 
 

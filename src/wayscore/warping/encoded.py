@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +14,9 @@ from wayscore.errors import PathError
 from wayscore.paths import LARGEST
 
 BLOCK_CELLS = 1 << 21
-"""The most cells of C that are held at once (16 MiB)."""
+"""The most distances that are computed at once where they are not in a table (16 MiB)."""
+TRACE_CELLS = 1 << 24
+"""The most cells whose warping is found in one tile where kernels take the distances (4 MiB)."""
 PRUNE_CELLS = 9_000_000
 """Pairs of points with at least this many cells (3,000 x 3,000) are first tried with pruning."""
 PRUNE_SHARE = 50
@@ -30,12 +31,23 @@ def dtw_value(R: Places, Q: Places, distance: Distance) -> float:
         value = kernels.warp_points(R, Q, None, None) if pruned is None else pruned
         check_overflow(value, Q, distance)
         return value
+    if distance.table is not None:
+        return kernels.warp_table(distance.table, R, Q, None, None)
     if len(R) * len(Q) <= BLOCK_CELLS:
-        return kernels.warp_block(distance.between(R, Q), None, None)
-    top, left = fresh_borders(len(R), len(Q))
+        return warp_costs(distance.between(R, Q))
     parts = math.isqrt(len(R) * len(Q) // BLOCK_CELLS) + 1
-    rows, *_ = _warp_tiles(R, Q, distance, top, left, parts)
+    rows, *_ = _warp_tiles(R, Q, distance, *fresh_borders(len(R), len(Q)), parts)
     return float(rows[-1][-1])
+
+
+def warp_costs(costs: Floats, top: Floats | None = None, left: Floats | None = None) -> float:
+    """Return C at the last cell of a tile of known costs; borders given become those of its last row and column."""
+    return kernels.warp_table(*_as_table(costs), top, left)
+
+
+def _as_table(costs: Floats) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32]]:
+    """Known costs are a table of distances between row i and column j."""
+    return costs, np.arange(costs.shape[0], dtype=np.int32), np.arange(costs.shape[1], dtype=np.int32)
 
 
 def fast_cost(R: Places, Q: Places, distance: Distance, compiled: bool = False) -> float:
@@ -80,8 +92,23 @@ def fresh_borders(n: int, m: int) -> tuple[Floats, Floats]:
 def _warp_tile(R: Places, Q: Places, distance: Distance, top: Floats, left: Floats) -> None:
     if distance.is_straight:
         kernels.warp_points(R, Q, top, left)
+    elif distance.table is not None:
+        kernels.warp_table(distance.table, R, Q, top, left)
     else:
-        kernels.warp_block(distance.between(R, Q), top, left)
+        warp_costs(distance.between(R, Q), top, left)
+
+
+def _trace_tile(R: Places, Q: Places, distance: Distance, top: Floats, left: Floats) -> tuple[float, NDArray[np.int64]]:
+    """Return C at the last cell, and the optimal warping's cells from there back to the first outside the tile."""
+    cells = np.empty((len(R) + len(Q), 2), dtype=np.int64)
+    i, j = len(R) - 1, len(Q) - 1
+    if distance.is_straight:
+        cost, count = kernels.trace_points(R, Q, top, left, i, j, cells)
+    else:
+        known = distance.table
+        table, r, q = (known, R, Q) if known is not None else _as_table(distance.between(R, Q))
+        cost, count = kernels.trace_table(table, r, q, top, left, i, j, cells)
+    return cost, cells[: count + 1]
 
 
 def _warp_tiles(
@@ -106,27 +133,33 @@ def _warp_tiles(
     return rows, columns, row_cuts, column_cuts
 
 
-def walk_back(
-    R: Places, Q: Places, distance: Distance, top: Floats, left: Floats, i: int, j: int
-) -> Iterator[tuple[int, int]]:
-    """Yield the cells of an optimal warping from (i, j) back, and then the first one outside these borders."""
-    R, Q, top, left = R[: i + 1], Q[: j + 1], top[: j + 2], left[: i + 2]
-    if len(R) * len(Q) <= BLOCK_CELLS:
-        cells = np.empty((len(R) + len(Q) + 1, 2), dtype=np.int64)
-        count = kernels.trace_block(distance.between(R, Q), top, left, i, j, cells)
-        yield from map(tuple, cells[: count + 1].tolist())
-        return
+def optimal_warping(R: Places, Q: Places, distance: Distance) -> tuple[float, NDArray[np.int64]]:
+    """Return DTW of two encoded paths and the (k, 2) pairs of an optimal warping."""
+    cost, cells = _walk_back(R, Q, distance, *fresh_borders(len(R), len(Q)))
+    check_overflow(cost, Q, distance)
+    return cost, cells[-2::-1].copy()  # without the cell before the first
+
+
+def _walk_back(R: Places, Q: Places, distance: Distance, top: Floats, left: Floats) -> tuple[float, NDArray[np.int64]]:
+    """Return C at the last cell of a tile, and the cells of an optimal warping from there back to the first outside.
+
+    A long pair is divided into tiles: only their borders are stored, and only those are computed again that the
+    warping crosses.
+    """
+    known = distance.is_straight or distance.table is not None
+    if len(R) * len(Q) <= (TRACE_CELLS if known else BLOCK_CELLS):
+        return _trace_tile(R, Q, distance, top, left)
     rows, columns, row_cuts, column_cuts = _warp_tiles(R, Q, distance, top, left, 48)
+    i, j = len(R) - 1, len(Q) - 1
+    found = []
     while i >= 0 and j >= 0:
         a = int(np.searchsorted(row_cuts, i, side="right")) - 1
         b = int(np.searchsorted(column_cuts, j, side="right")) - 1
         i0, j0 = int(row_cuts[a]), int(column_cuts[b])
-        above = rows[a][j0 : int(column_cuts[b + 1]) + 1]
-        beside = columns[b][i0 : int(row_cuts[a + 1]) + 1]
-        inside = walk_back(R[i0 : i + 1], Q[j0 : j + 1], distance, above, beside, i - i0, j - j0)
-        cell = next(inside)
-        for following in inside:
-            yield cell[0] + i0, cell[1] + j0
-            cell = following
-        i, j = cell[0] + i0, cell[1] + j0
-    yield i, j
+        above, beside = rows[a][j0 : j + 2], columns[b][i0 : i + 2]
+        _, inside = _walk_back(R[i0 : i + 1], Q[j0 : j + 1], distance, above, beside)
+        inside += np.array([i0, j0])
+        found.append(inside[:-1])
+        i, j = inside[-1].tolist()
+    found.append(np.array([[i, j]]))
+    return float(rows[-1][-1]), np.concatenate(found)

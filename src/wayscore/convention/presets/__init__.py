@@ -66,7 +66,8 @@ def signed(convention: Convention) -> str:
     >>> signed(replace(PAPER, name="mine", comparison="<", repeats="drop"))
     'mine(comparison=<,repeats=drop)'
     """
-    if convention == CONVENTIONS.get(convention.name):
+    preset = CONVENTIONS.get(convention.name)
+    if convention is preset or convention == preset:
         return convention.name
     changes = {choice: mine for choice, (mine, _) in convention.differences(PAPER).items()}
     own = [key for key in changes.pop("metrics", ()) if ":" in key]  # which others are printed changes no number

@@ -253,8 +253,8 @@ KERNEL(kernel_fast_table) {
     if (need_arguments("fast_table", nargs, 6) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
         take_array(args[1], &arrays[1], 'i', 1, 0, 0) && take_array(args[2], &arrays[2], 'i', 1, 0, 0) &&
         take_count(args[3], &radius) && take_count(args[4], &rule) &&
-        take_array(args[5], &arrays[3], 'l', 2, 1, 0) && check_codes(&arrays[1], &arrays[0]) &&
-        check_codes(&arrays[2], &arrays[0])) {
+        take_array(args[5], &arrays[3], 'l', 2, 1, 0) && check_codes(&arrays[1], &arrays[0], 0) &&
+        check_codes(&arrays[2], &arrays[0], 1)) {
         Space space = {0, DOUBLES(arrays[0]), LENGTH(arrays[0], 1)};
         result = run_fast(&space, (Level){NULL, INTS32(arrays[1]), LENGTH(arrays[1], 0), NULL},
                           (Level){NULL, INTS32(arrays[2]), LENGTH(arrays[2], 0), NULL}, radius, rule, &arrays[3]);

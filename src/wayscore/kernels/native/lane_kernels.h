@@ -6,91 +6,7 @@
 #define REGISTERS (STRIP_ROWS / LANE_COUNT)
 #define PARTS (GROUP / LANE_COUNT)
 
-/* C[i][j] for up to 16 consecutive rows against all m columns.
- *
- * Lane k holds row k and runs one column behind lane k - 1: at step t it is at column t - k. Its left
- * neighbour is then its own last value, the upper one is lane k - 1's last value, the diagonal one is what was
- * the upper one a step ago: one lane shift a step, no memory traffic but the border row. The order of
- * additions is that of the plain double loop, so the result has the same bits.
- *
- * `reversed` is the query, one array for each coordinate, last point first, padded by ROWS at both ends
- * (`stride` apart). On entry top[0] is the corner, top[1..m] the row above, left[0..rows-1] the column before;
- * on return top holds the last row (top[0]: the last of the old left) and left the last column. */
-INLINE void strip(const int dimension, const int full, const double *reference, int rows, const double *reversed,
-                  int64_t stride, int64_t m, double *top, double *left, double *rows_by_axis) {
-    double edge[STRIP_ROWS], current_row[STRIP_ROWS], numbers[STRIP_ROWS];
-    lanes current[REGISTERS], diagonal[REGISTERS], border[REGISTERS], number[REGISTERS];
-    for (int k = 0; k < STRIP_ROWS; k++) {
-        int row = k < rows ? k : rows - 1;
-        for (int axis = 0; axis < dimension; axis++)
-            rows_by_axis[axis * STRIP_ROWS + k] = reference[row * dimension + axis];
-        edge[k] = k < rows ? left[k] : INFINITY;
-        numbers[k] = k;
-    }
-    for (int s = 0; s < REGISTERS; s++) {
-        border[s] = current[s] = lanes_load(edge + LANE_COUNT * s);
-        number[s] = lanes_load(numbers + LANE_COUNT * s);
-        diagonal[s] = lanes_shift(s ? border[s - 1] : lanes_all(top[0]), border[s]);
-    }
-    const double *last_point = reversed + STRIP_ROWS + m - 1;
-    const int64_t steps = m + rows - 1;
-    const int64_t middle = m - 1 < steps ? m - 1 : steps; /* from here on some lane has run off the end */
-
-#define STRIP_STEP(above, careful)                                                                             \
-    for (int s = REGISTERS - 1; s >= 0; s--) {                                                                 \
-        const double *query = last_point - t + LANE_COUNT * s, *row = rows_by_axis + LANE_COUNT * s;           \
-        lanes difference = lanes_sub(lanes_load(row), lanes_load(query));                                      \
-        lanes squares = lanes_mul(difference, difference);                                                     \
-        for (int axis = 1; axis < dimension; axis++) {                                                         \
-            difference = lanes_sub(lanes_load(row + axis * STRIP_ROWS), lanes_load(query + axis * stride));    \
-            squares = lanes_add(squares, lanes_mul(difference, difference));                                   \
-        }                                                                                                      \
-        lanes upper = lanes_shift(s ? current[s - 1] : lanes_all(above), current[s]);                          \
-        lanes best = lanes_min(lanes_min(upper, diagonal[s]), current[s]);                                     \
-        lanes value = lanes_add(s % 2 ? lanes_sqrt_beside(squares) : lanes_sqrt(squares), best);               \
-        diagonal[s] = upper;                                                                                   \
-        current[s] = careful ? lanes_choose(number[s], lanes_all((double)t), value, border[s]) : value;        \
-    }
-
-    const double corner_below = edge[rows - 1];
-    int64_t t = 0;
-    for (; t < STRIP_ROWS - 1 && t < middle; t++) { /* lanes enter one by one */
-        STRIP_STEP(top[t + 1], 1)
-        if (t >= rows - 1) {
-            for (int s = 0; s < REGISTERS; s++) lanes_store(current_row + LANE_COUNT * s, current[s]);
-            top[t - rows + 2] = current_row[rows - 1];
-        }
-    }
-    if (full) {
-        for (; t < middle; t++) {
-            STRIP_STEP(top[t + 1], 0)
-            top[t - STRIP_ROWS + 2] = lanes_last(current[REGISTERS - 1]);
-        }
-    } else {
-        for (; t < middle; t++) {
-            STRIP_STEP(top[t + 1], 0)
-            for (int s = 0; s < REGISTERS; s++) lanes_store(current_row + LANE_COUNT * s, current[s]);
-            top[t - rows + 2] = current_row[rows - 1];
-        }
-    }
-    for (; t < steps; t++) { /* lanes leave one by one, each past the last column */
-        STRIP_STEP((t < m ? top[t + 1] : INFINITY), 1)
-        for (int s = 0; s < REGISTERS; s++) lanes_store(current_row + LANE_COUNT * s, current[s]);
-        if (t >= rows - 1) top[t - rows + 2] = current_row[rows - 1];
-        if (t >= m - 1) left[t - m + 1] = current_row[t - m + 1];
-    }
-    top[0] = corner_below;
-#undef STRIP_STEP
-}
-
-TARGET static void strip_points(int dimension, const double *reference, int rows, const double *reversed,
-                                int64_t stride, int64_t m, double *top, double *left, double *rows_by_axis) {
-    if (dimension == 3 && rows == STRIP_ROWS) strip(3, 1, reference, STRIP_ROWS, reversed, stride, m, top, left, rows_by_axis);
-    else if (dimension == 2 && rows == STRIP_ROWS) strip(2, 1, reference, STRIP_ROWS, reversed, stride, m, top, left, rows_by_axis);
-    else if (dimension == 3) strip(3, 0, reference, rows, reversed, stride, m, top, left, rows_by_axis);
-    else if (dimension == 2) strip(2, 0, reference, rows, reversed, stride, m, top, left, rows_by_axis);
-    else strip(dimension, 0, reference, rows, reversed, stride, m, top, left, rows_by_axis);
-}
+#include "lane_strip.h"
 
 /* Distances from one point to many, those laid out coordinate by coordinate. */
 TARGET static void distances_to(int dimension, const double *point, const double *others, int64_t stride, int64_t count,
@@ -114,35 +30,6 @@ TARGET static void distances_to(int dimension, const double *point, const double
     }
 }
 
-/* nearest[j] = min(nearest[j], d^2(point, others[j])); returns the least d^2. */
-TARGET static double nearest_squares(int dimension, const double *point, const double *others, int64_t stride,
-                                     int64_t count, double *nearest) {
-    double least = INFINITY, each[LANE_COUNT];
-    lanes lowest = lanes_all(INFINITY);
-    int64_t j = 0;
-    for (; j + LANE_COUNT <= count; j += LANE_COUNT) {
-        lanes squares = lanes_all(0.0);
-        for (int axis = 0; axis < dimension; axis++) {
-            lanes difference = lanes_sub(lanes_all(point[axis]), lanes_load(others + axis * stride + j));
-            squares = lanes_add(squares, lanes_mul(difference, difference));
-        }
-        lowest = lanes_min(lowest, squares);
-        lanes_store(nearest + j, lanes_min(lanes_load(nearest + j), squares));
-    }
-    lanes_store(each, lowest);
-    for (int l = 0; l < LANE_COUNT; l++) least = each[l] < least ? each[l] : least;
-    for (; j < count; j++) {
-        double squares = 0.0;
-        for (int axis = 0; axis < dimension; axis++) {
-            double difference = point[axis] - others[axis * stride + j];
-            squares += difference * difference;
-        }
-        least = squares < least ? squares : least;
-        nearest[j] = squares < nearest[j] ? squares : nearest[j];
-    }
-    return least;
-}
-
 /* row[j] = min(row[j], through + via[j]): one row of one round of Floyd and Warshall. */
 TARGET static void relax(double *row, double through, const double *via, int64_t count) {
     lanes add = lanes_all(through);
@@ -158,7 +45,7 @@ TARGET static void relax(double *row, double through, const double *via, int64_t
 }
 
 /* Warping and nearest distances of eight episodes, one a lane; see measure.c. */
-INLINE void measure_lanes(Group *group, const int dimension) {
+INLINE void measure_lanes(Group *group, const int dimension, const int compare) {
     const int64_t n = group->rows, m = group->columns;
     double *const previous = group->previous, *const nearest = group->nearest;
     for (int64_t j = 0; j < m * GROUP; j++) previous[j] = nearest[j] = INFINITY;
@@ -187,13 +74,18 @@ INLINE void measure_lanes(Group *group, const int dimension) {
                 } else {
                     cost = lanes_look_up(row + l, at + l);
                 }
-                double *cell = previous + j * GROUP + l, *closest = nearest + j * GROUP + l;
-                lanes north = lanes_load(cell);
-                covered[part] = lanes_min(covered[part], cost);
-                lanes_store(closest, lanes_min(lanes_load(closest), cost));
-                west[part] = lanes_add(cost, lanes_min(lanes_min(north, corner[part]), west[part]));
-                corner[part] = north;
-                lanes_store(cell, west[part]);
+                if (compare & COMPARE_NEAREST) {
+                    double *closest = nearest + j * GROUP + l;
+                    covered[part] = lanes_min(covered[part], cost);
+                    lanes_store(closest, lanes_min(lanes_load(closest), cost));
+                }
+                if (compare & COMPARE_WARPING) {
+                    double *cell = previous + j * GROUP + l;
+                    lanes north = lanes_load(cell);
+                    west[part] = lanes_add(cost, lanes_min(lanes_min(north, corner[part]), west[part]));
+                    corner[part] = north;
+                    lanes_store(cell, west[part]);
+                }
             }
         }
         for (int part = 0; part < PARTS; part++) lanes_store(group->covered + i * GROUP + part * LANE_COUNT, covered[part]);
@@ -230,14 +122,22 @@ INLINE void sum_lanes(Group *group) {
     }
 }
 
-TARGET static void measure_group(Group *group) {
-    switch (group->dimension) {
-    case 0: measure_lanes(group, 0); break;
-    case 2: measure_lanes(group, 2); break;
-    case 3: measure_lanes(group, 3); break;
-    default: measure_lanes(group, group->dimension);
+#define MEASURE_LANES(compare)                                                                                 \
+    switch (group->dimension) {                                                                                \
+    case 0: measure_lanes(group, 0, compare); break;                                                           \
+    case 2: measure_lanes(group, 2, compare); break;                                                           \
+    case 3: measure_lanes(group, 3, compare); break;                                                           \
+    default: measure_lanes(group, group->dimension, compare);                                                  \
     }
-    sum_lanes(group);
+TARGET static void measure_group(Group *group) {
+    if (group->compare == COMPARE_WARPING) {
+        MEASURE_LANES(COMPARE_WARPING)
+    } else if (group->compare == COMPARE_NEAREST) {
+        MEASURE_LANES(COMPARE_NEAREST)
+    } else {
+        MEASURE_LANES(COMPARE_WARPING | COMPARE_NEAREST)
+    }
+    if (group->compare & COMPARE_NEAREST) sum_lanes(group);
 }
 
 /* totals[g][c] = sum of weights[g][u] values[u][c] over the units u, for eight rows of weights; columns in eights. */
@@ -254,4 +154,4 @@ TARGET static void weigh(const double *weights, int64_t units, const double *val
     }
 }
 
-const LaneKernels LANE_KERNELS = {strip_points, distances_to, nearest_squares, relax, measure_group, weigh};
+const LaneKernels LANE_KERNELS = {strip_values, strip_nearest, strip_choices, distances_to, relax, measure_group, weigh};

@@ -5,13 +5,34 @@
 #include <stdint.h>
 
 #define STRIP_ROWS 16
+enum { STRIP_VALUES, STRIP_NEAREST, STRIP_CHOICES };
+
+/* Up to 16 rows of C against all m columns; see lane_strip.h. Distances are Euclidean between points of `dimension`
+ * coordinates, or, where that is 0, looked up: row[k][code]. The query stands last place first, with its ends repeated
+ * STRIP_ROWS times: one array for each coordinate (`stride` apart), or codes. */
+typedef struct {
+    int dimension, rows;
+    int64_t m, stride;
+    const double *reference, *reversed;
+    const double *row[STRIP_ROWS];
+    const int32_t *codes;
+    double *top, *left, *rows_by_axis;
+    double *nearest;   /* the least square of each column so far, updated */
+    double *covered;   /* the least square of each row */
+    uint32_t *choices; /* a word a step t: bit k, cell (k, t - k) comes from the diagonal; bit 16 + k, its upper
+                          neighbour is at most its left one */
+} Strip;
+
 #define GROUP 8
+
+/* What of two paths takes all pairs of their places. */
+enum { COMPARE_WARPING = 1, COMPARE_NEAREST = 2 };
 
 /* Eight episodes side by side, padded to `rows` by `columns` with repeats of their last places (which change
  * neither minima nor any cell of C that matters). Either distances are looked up, row[i][lane][column[j][lane]],
  * and dimension is 0; or they are Euclidean, between reference[i][axis][lane] and query[j][axis][lane]. */
 typedef struct {
-    int dimension;
+    int dimension, compare;
     int64_t rows, columns;
     int64_t n[GROUP], m[GROUP];
     const double **row;
@@ -25,12 +46,11 @@ typedef struct {
 } Group;
 
 typedef struct {
-    void (*strip_points)(int dimension, const double *reference, int rows, const double *reversed, int64_t stride,
-                         int64_t m, double *top, double *left, double *rows_by_axis);
+    void (*strip_values)(const Strip *strip);
+    void (*strip_nearest)(const Strip *strip);
+    void (*strip_choices)(const Strip *strip);
     void (*distances_to)(int dimension, const double *point, const double *others, int64_t stride, int64_t count,
                          double *out);
-    double (*nearest_squares)(int dimension, const double *point, const double *others, int64_t stride,
-                              int64_t count, double *nearest);
     void (*relax)(double *row, double through, const double *via, int64_t count);
     void (*measure_group)(Group *group);
     void (*weigh)(const double *weights, int64_t units, const double *values, int64_t columns, double *totals);

@@ -30,6 +30,8 @@ INLINE lanes lanes_div(lanes a, lanes b) { return _mm512_div_pd(a, b); }
 INLINE lanes lanes_min(lanes a, lanes b) { return _mm512_min_pd(a, b); }
 INLINE lanes lanes_max(lanes a, lanes b) { return _mm512_max_pd(a, b); }
 INLINE int lanes_any_below(lanes a, lanes b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ) != 0; }
+/* bit l: a[l] <= b[l] */
+INLINE int lanes_at_most(lanes a, lanes b) { return _mm512_cmp_pd_mask(a, b, _CMP_LE_OQ); }
 INLINE lanes lanes_shift_bits(lanes a) { return _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_castpd_si512(a), 52)); }
 INLINE lanes lanes_sqrt(lanes a) { return _mm512_sqrt_pd(a); }
 INLINE lanes lanes_choose(lanes a, lanes b, lanes yes, lanes no) {
@@ -83,6 +85,7 @@ INLINE lanes lanes_div(lanes a, lanes b) { return _mm256_div_pd(a, b); }
 INLINE lanes lanes_min(lanes a, lanes b) { return _mm256_min_pd(a, b); }
 INLINE lanes lanes_max(lanes a, lanes b) { return _mm256_max_pd(a, b); }
 INLINE int lanes_any_below(lanes a, lanes b) { return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ)) != 0; }
+INLINE int lanes_at_most(lanes a, lanes b) { return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_LE_OQ)); }
 INLINE lanes lanes_shift_bits(lanes a) { return _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_castpd_si256(a), 52)); }
 INLINE lanes lanes_sqrt(lanes a) { return _mm256_sqrt_pd(a); }
 /* a <= b ? yes : no, lane by lane */
@@ -119,6 +122,9 @@ INLINE lanes lanes_min(lanes a, lanes b) { return LANES_BOTH(_mm_min_pd, a, b); 
 INLINE lanes lanes_max(lanes a, lanes b) { return LANES_BOTH(_mm_max_pd, a, b); }
 INLINE int lanes_any_below(lanes a, lanes b) {
     return (_mm_movemask_pd(_mm_cmplt_pd(a.lo, b.lo)) | _mm_movemask_pd(_mm_cmplt_pd(a.hi, b.hi))) != 0;
+}
+INLINE int lanes_at_most(lanes a, lanes b) {
+    return _mm_movemask_pd(_mm_cmple_pd(a.lo, b.lo)) | _mm_movemask_pd(_mm_cmple_pd(a.hi, b.hi)) << 2;
 }
 INLINE __m128d half_shift_bits(__m128d a) { return _mm_castsi128_pd(_mm_slli_epi64(_mm_castpd_si128(a), 52)); }
 INLINE lanes lanes_shift_bits(lanes a) { return (lanes){half_shift_bits(a.lo), half_shift_bits(a.hi)}; }
@@ -158,6 +164,11 @@ INLINE int lanes_any_below(lanes a, lanes b) {
     int below = 0;
     for (int l = 0; l < 4; l++) below |= a.at[l] < b.at[l];
     return below;
+}
+INLINE int lanes_at_most(lanes a, lanes b) {
+    int met = 0;
+    for (int l = 0; l < 4; l++) met |= (a.at[l] <= b.at[l]) << l;
+    return met;
 }
 INLINE double shifted_bits(double a) {
     uint64_t bits;

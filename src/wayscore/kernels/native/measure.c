@@ -3,38 +3,14 @@
  *
  * Eight episodes run side by side, one a lane (measure_lanes in lane_kernels.h): a single short episode is a
  * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips. */
+#include "measure.h"
+
 #include "lane_table.h"
 #include "native.h"
 #include "warp.h"
 
-enum { QUERY_LENGTH, REFERENCE_LENGTH, END, CLOSEST, START, MEAN_DEVIATION, MAX_DEVIATION, COVERAGE, EDITS, WARPING, REFERENCE_COUNT,
-       QUERY_COUNT, COLUMNS };
-
 /* Where a pair of points stops running in a lane and gets strips of its own. */
 static const int64_t LANE_CELLS = 4096;
-
-typedef struct {
-    /* places: codes into a table or identities of block rows, or points */
-    const int32_t *r_codes, *q_codes;
-    const double *r_points, *q_points;
-    int dimension; /* 0 for codes */
-    const int64_t *r_offsets, *q_offsets, *pairing;
-    /* distances: a table over codes, or one block an episode with the steps of all paths */
-    const double *table, *blocks, *r_steps, *q_steps;
-    int64_t table_size;
-    const int64_t *block_offsets;
-    /* what to compute */
-    double scale; /* of the coverage's exponential; 0: leave coverage out */
-    double reach; /* edit distances only of episodes that end this near; negative: of none */
-    double *out;
-    int64_t stride; /* from one row of `out` to the next */
-    int64_t episodes;
-} Batch;
-
-typedef struct {
-    int64_t r, n, q, m; /* first place and number of places of both paths */
-    int64_t number;
-} Episode;
 
 static Episode episode_of(const Batch *batch, int64_t e) {
     int64_t reference = batch->pairing ? batch->pairing[e] : e;
@@ -65,64 +41,6 @@ static inline double pair_distance(const Batch *batch, const Episode *at, int64_
     return batch->blocks[batch->block_offsets[at->number] + i * at->m + j];
 }
 
-/* Bit i of the words: is r_i the same place as q_j? */
-static void same_places(const Batch *batch, const Episode *at, int64_t j, uint64_t *words, int64_t count) {
-    const int64_t k = batch->dimension;
-    for (int64_t w = 0; w < count; w++) words[w] = 0;
-    for (int64_t i = 0; i < at->n; i++) {
-        uint64_t same = k == 0;
-        if (k) {
-            const double *a = batch->r_points + (at->r + i) * k, *b = batch->q_points + (at->q + j) * k;
-            int64_t axis = 0;
-            while (axis < k && a[axis] == b[axis]) axis++;
-            same = axis == k;
-        } else {
-            same = batch->r_codes[at->r + i] == batch->q_codes[at->q + j];
-        }
-        words[i / 64] |= same << (i % 64);
-    }
-}
-
-/* Levenshtein distance of the two sequences of edges, 64 cells of a column at once (Myers; Hyyrö). `scratch`
- * holds four runs of words for |R| bits. */
-static int64_t edit_distance(const Batch *batch, const Episode *at, uint64_t *scratch) {
-    const int64_t edges = at->n - 1, words = (at->n + 63) / 64;
-    if (!edges) return at->m - 1;
-    uint64_t *up = scratch, *down = up + words, *here = down + words, *next = here + words;
-    const int64_t last_word = (edges - 1) / 64;
-    const uint64_t last_bit = (uint64_t)1 << ((edges - 1) % 64);
-    int64_t distance = edges;
-    for (int64_t w = 0; w < words; w++) {
-        up[w] = ~(uint64_t)0;
-        down[w] = 0;
-    }
-    same_places(batch, at, 0, here, words);
-    for (int64_t j = 0; j + 1 < at->m; j++) {
-        same_places(batch, at, j + 1, next, words);
-        uint64_t up_in = 1, down_in = 0;
-        for (int64_t w = 0; w <= last_word; w++) {
-            uint64_t shifted = next[w] >> 1 | (w + 1 < words ? next[w + 1] << 63 : 0);
-            uint64_t equal = here[w] & shifted; /* edge i equals edge j when both their ends do */
-            uint64_t vertical = equal | down[w];
-            equal |= down_in;
-            uint64_t horizontal = (((equal & up[w]) + up[w]) ^ up[w]) | equal;
-            uint64_t rise = down[w] | ~(horizontal | up[w]), fall = up[w] & horizontal;
-            if (w == last_word) distance += (rise & last_bit) ? 1 : (fall & last_bit) ? -1 : 0;
-            uint64_t up_out = rise >> 63, down_out = fall >> 63;
-            rise = rise << 1 | up_in;
-            fall = fall << 1 | down_in;
-            up[w] = fall | ~(vertical | rise);
-            down[w] = rise & vertical;
-            up_in = up_out;
-            down_in = down_out;
-        }
-        uint64_t *swap = here;
-        here = next;
-        next = swap;
-    }
-    return distance;
-}
-
 /* What is known of an episode once its two paths have been compared place by place. */
 typedef struct {
     double warping, closest, deviation, largest, coverage; /* deviation and coverage are sums */
@@ -145,44 +63,35 @@ static inline int finish(const Batch *batch, const Episode *at, const Compared *
     out[REFERENCE_COUNT * stride] = (double)at->n;
     out[QUERY_COUNT * stride] = (double)at->m;
     int64_t edits = (at->n > at->m ? at->n : at->m) - 1; /* the most there can be */
-    if (end <= batch->reach) {
-        uint64_t few[32], *scratch = few;
-        int64_t words = (at->n + 63) / 64;
-        if (words > 8 && !(scratch = malloc(sizeof(uint64_t) * (size_t)(4 * words)))) return 0;
-        edits = edit_distance(batch, at, scratch);
-        if (scratch != few) free(scratch);
-    }
+    if (end <= batch->reach && (edits = edit_distance(batch, at)) < 0) return 0;
     out[EDITS * stride] = (double)edits;
     return 1;
 }
 
-/* One long pair of points: strips for C, a scan for the nearest distances (squares first: the root is monotone,
- * so the least root is the root of the least square, to the bit). */
+/* One long pair of points, by strips. The root is monotone, so the least root is the root of the least square, to the
+ * bit. */
 static int measure_alone(const Batch *batch, const Episode *at) {
-    const int k = batch->dimension;
-    const double *reference = batch->r_points + at->r * k, *query = batch->q_points + at->q * k;
-    int64_t stride;
-    double *left, *top = new_borders(at->n, at->m, &left);
-    double *reversed = reverse_points(query, at->m, k, &stride);
-    int done = 0;
-    if (!top || !reversed || !warp_tile(k, reference, at->n, query, at->m, top, left)) goto end;
-    Compared compared = {.warping = top[at->m]};
-    double *nearest = top; /* C is done with it */
+    const int k = batch->dimension, near = batch->compare & COMPARE_NEAREST;
+    const Pair pair = {.dimension = k, .n = at->n, .m = at->m, .r_points = batch->r_points + at->r * k,
+                       .q_points = batch->q_points + at->q * k};
+    double *top = malloc(sizeof(double) * (size_t)(2 * (at->n + at->m) + 2 + STRIP_ROWS));
+    if (!top) return 0;
+    double *left = top + at->m + 1, *nearest = left + at->n + 1, *covered = nearest + at->m;
+    fresh_borders(top, at->m, left, at->n);
     for (int64_t j = 0; j < at->m; j++) nearest[j] = INFINITY;
-    for (int64_t i = 0; i < at->n; i++) {
-        compared.closest =
-            sqrt(lane_kernels->nearest_squares(k, reference + i * k, reversed + STRIP_ROWS, stride, at->m, nearest));
+    int done = warp_tile(&pair, top, left, near ? nearest : NULL, near ? covered : NULL);
+    Compared compared = {.warping = batch->compare & COMPARE_WARPING ? top[at->m] : 0.0};
+    for (int64_t i = 0; done && near && i < at->n; i++) {
+        compared.closest = sqrt(covered[i]);
         if (batch->scale > 0.0) compared.coverage += exp(-compared.closest / batch->scale);
     }
-    for (int64_t j = at->m - 1; j >= 0; j--) { /* the query is reversed */
-        double near = sqrt(nearest[j]);
-        compared.deviation += near;
-        compared.largest = near > compared.largest ? near : compared.largest;
+    for (int64_t j = 0; done && near && j < at->m; j++) {
+        double distance = sqrt(nearest[j]);
+        compared.deviation += distance;
+        compared.largest = distance > compared.largest ? distance : compared.largest;
     }
-    done = finish(batch, at, &compared, path_length(batch, 1, at->r, at->n));
-end:
+    done = done && finish(batch, at, &compared, path_length(batch, 1, at->r, at->n));
     free(top);
-    free(reversed);
     return done;
 }
 
@@ -244,27 +153,39 @@ static void lay_out(const Batch *batch, const Episode *episodes, Group *group, L
     }
 }
 
-static int measure(const Batch *batch) {
-    Group group = {.dimension = batch->dimension, .scale = batch->scale};
+/* What eight episodes have in common with the ones before them. */
+typedef struct {
+    int64_t reference;
+    double length;
+} Last;
+
+static int finish_lane(const Batch *batch, const Episode *at, const Compared *compared, Last *last) {
+    if (at->r != last->reference) *last = (Last){at->r, path_length(batch, 1, at->r, at->n)};
+    return finish(batch, at, compared, last->length);
+}
+
+int measure(const Batch *batch) {
+    Group group = {.dimension = batch->dimension, .compare = batch->compare, .scale = batch->scale};
     Laid laid = {0};
+    Last last = {.reference = -1};
     char *memory = NULL;
     size_t capacity = 0;
     int done = 1;
-    int64_t last_reference = -1;
-    double reference_length = 0.0;
     for (int64_t e = 0; done && e < batch->episodes;) {
         Episode episodes[GROUP];
         int taken = 0;
         group.rows = group.columns = 0;
-        for (; taken < GROUP && e < batch->episodes; e++) {
-            Episode at = episode_of(batch, e);
-            if (batch->dimension && at.n * at.m > LANE_CELLS) {
-                if (!(done = measure_alone(batch, &at))) break;
-                continue;
+        for (; done && taken < GROUP && e < batch->episodes; e++) {
+            const Episode at = episode_of(batch, e);
+            if (!batch->compare) {
+                done = finish_lane(batch, &at, &(Compared){0}, &last);
+            } else if (batch->dimension && at.n * at.m > LANE_CELLS) {
+                done = measure_alone(batch, &at);
+            } else {
+                group.rows = at.n > group.rows ? at.n : group.rows;
+                group.columns = at.m > group.columns ? at.m : group.columns;
+                episodes[taken++] = at;
             }
-            group.rows = at.n > group.rows ? at.n : group.rows;
-            group.columns = at.m > group.columns ? at.m : group.columns;
-            episodes[taken++] = at;
         }
         if (!done || !taken) break;
         for (int l = taken; l < GROUP; l++) episodes[l] = episodes[0];
@@ -278,35 +199,46 @@ static int measure(const Batch *batch) {
         lay_out(batch, episodes, &group, &laid, memory);
         lane_kernels->measure_group(&group);
         for (int l = 0; done && l < taken; l++) {
-            if (episodes[l].r != last_reference) reference_length = path_length(batch, 1, episodes[l].r, episodes[l].n);
-            last_reference = episodes[l].r;
-            Compared compared = {group.warping[l], group.covered[(episodes[l].n - 1) * GROUP + l], group.deviation[l],
-                                 group.largest[l], group.coverage[l]};
-            done = finish(batch, &episodes[l], &compared, reference_length);
+            Compared compared = {0};
+            if (batch->compare & COMPARE_WARPING) compared.warping = group.warping[l];
+            if (batch->compare & COMPARE_NEAREST) {
+                compared.closest = group.covered[(episodes[l].n - 1) * GROUP + l];
+                compared.deviation = group.deviation[l];
+                compared.largest = group.largest[l];
+                compared.coverage = group.coverage[l];
+            }
+            done = finish_lane(batch, &episodes[l], &compared, &last);
         }
     }
     free(memory);
     return done;
 }
 
-/* The arguments that all three kernels end with: pairing, scale, reach, out, first. Episode e is written to column
- * first + e of `out`. */
-#define REST 5
+/* The arguments that all three kernels end with: pairing, compare, scale, reach, out, first. Episode e is written to
+ * column first + e of `out`. */
+#define REST 6
 static int take_rest(PyObject *const *args, Array *arrays, Batch *batch, int64_t episodes) {
-    int64_t first;
-    if (!take_array(args[0], &arrays[0], 'l', 1, 0, 1) || !take_double(args[1], &batch->scale) ||
-        !take_double(args[2], &batch->reach) || !take_array(args[3], &arrays[1], 'd', 2, 1, 0) ||
-        !take_count(args[4], &first))
+    int64_t first, compare;
+    if (!take_array(args[0], &arrays[0], 'l', 1, 0, 1) || !take_count(args[1], &compare) ||
+        !take_double(args[2], &batch->scale) || !take_double(args[3], &batch->reach) ||
+        !take_array(args[4], &arrays[1], 'd', 2, 1, 0) || !take_count(args[5], &first))
         return 0;
+    batch->compare = (int)compare & (COMPARE_WARPING | COMPARE_NEAREST);
     batch->pairing = arrays[0].held ? INTS64(arrays[0]) : NULL;
     batch->stride = LENGTH(arrays[1], 1);
     batch->episodes = episodes;
-    if (LENGTH(arrays[1], 0) == COLUMNS && first >= 0 && episodes >= 0 && first + episodes <= batch->stride &&
+    if (LENGTH(arrays[1], 0) == MEASURES && first >= 0 && episodes >= 0 && first + episodes <= batch->stride &&
         (!batch->pairing || LENGTH(arrays[0], 0) == episodes)) {
         batch->out = DOUBLES(arrays[1]) + first;
         return 1;
     }
     PyErr_SetString(PyExc_ValueError, "measure: shapes do not fit");
+    return 0;
+}
+
+static int check_square(const Array *table) {
+    if (LENGTH(*table, 0) == LENGTH(*table, 1)) return 1;
+    PyErr_SetString(PyExc_ValueError, "measure: a table needs as many rows as columns");
     return 0;
 }
 
@@ -344,7 +276,7 @@ static PyObject *run(Batch *batch, Array *arrays, int count, const Array *r_offs
     return result;
 }
 
-/* measure_table(table, r, r_offsets, q, q_offsets, pairing, scale, reach, out, first) */
+/* measure_table(table, r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out, first) */
 KERNEL(kernel_measure_table) {
     (void)self;
     Array arrays[7] = {{.held = 0}};
@@ -352,7 +284,7 @@ KERNEL(kernel_measure_table) {
     if (!need_arguments("measure_table", nargs, 5 + REST) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
         !take_array(args[1], &arrays[1], 'i', 1, 0, 0) || !take_array(args[2], &arrays[2], 'l', 1, 0, 0) ||
         !take_array(args[3], &arrays[3], 'i', 1, 0, 0) || !take_array(args[4], &arrays[4], 'l', 1, 0, 0) ||
-        !check_codes(&arrays[1], &arrays[0]) || !check_codes(&arrays[3], &arrays[0]) ||
+        !check_square(&arrays[0]) || !check_codes(&arrays[1], &arrays[0], 0) || !check_codes(&arrays[3], &arrays[0], 1) ||
         !take_rest(args + 5, arrays + 5, &batch, LENGTH(arrays[4], 0) - 1)) {
         drop_arrays(arrays, 7);
         return NULL;
@@ -366,7 +298,7 @@ KERNEL(kernel_measure_table) {
     return run(&batch, arrays, 7, &arrays[2], LENGTH(arrays[1], 0), LENGTH(arrays[3], 0));
 }
 
-/* measure_points(r, r_offsets, q, q_offsets, pairing, scale, reach, out, first) */
+/* measure_points(r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out, first) */
 KERNEL(kernel_measure_points) {
     (void)self;
     Array arrays[6] = {{.held = 0}};
@@ -390,8 +322,8 @@ KERNEL(kernel_measure_points) {
     return run(&batch, arrays, 6, &arrays[1], LENGTH(arrays[0], 0), LENGTH(arrays[2], 0));
 }
 
-/* measure_block(blocks, block_offsets, r_steps, q_steps, r, r_offsets, q, q_offsets, pairing, scale, reach, out,
- * first)
+/* measure_block(blocks, block_offsets, r_steps, q_steps, r, r_offsets, q, q_offsets, pairing, compare, scale,
+ * reach, out, first)
  * blocks[block_offsets[e] + i * m + j] = d(r_i, q_j) of episode e; steps[k] = d(place k, place k + 1). */
 KERNEL(kernel_measure_block) {
     (void)self;

@@ -45,14 +45,14 @@ int take_double(PyObject *object, double *value) {
     return !(*value == -1.0 && PyErr_Occurred());
 }
 
-int check_codes(const Array *codes, const Array *table) {
-    const int64_t size = LENGTH(*table, 0), count = LENGTH(*codes, 0);
+int check_codes(const Array *codes, const Array *table, int axis) {
+    const int64_t count = LENGTH(*codes, 0);
     uint32_t most = 0; /* a negative code is a huge unsigned one */
     for (int64_t i = 0; i < count; i++) {
         uint32_t code = (uint32_t)INTS32(*codes)[i];
         most = code > most ? code : most;
     }
-    if (LENGTH(*table, 1) == size && (count == 0 || (int64_t)most < size)) return 1;
+    if (count == 0 || (int64_t)most < LENGTH(*table, axis)) return 1;
     PyErr_SetString(PyExc_ValueError, "codes do not fit the table");
     return 0;
 }
@@ -67,10 +67,11 @@ int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed) {
 static PyMethodDef methods[] = {
     METHOD(march),
     METHOD(warp_points),
-    METHOD(warp_block),
-    METHOD(trace_block),
+    METHOD(warp_table),
+    METHOD(trace_points),
+    METHOD(trace_table),
     METHOD(euclidean_block),
-    METHOD(all_finite),
+    METHOD(all_within),
     METHOD(advance_cost),
     METHOD(advance_point),
     METHOD(advance_block),
@@ -87,7 +88,9 @@ static PyMethodDef methods[] = {
     METHOD(resample),
     METHOD(tally),
     METHOD(place),
-    METHOD(pair),
+    METHOD(pair_value),
+    METHOD(pair_warping),
+    METHOD(pair_measures),
     {NULL, NULL, 0, NULL},
 };
 

@@ -29,17 +29,18 @@ int take_array(PyObject *object, Array *array, char kind, int dimensions, int wr
 void drop_arrays(Array *arrays, int count);
 int take_count(PyObject *object, int64_t *value);
 int take_double(PyObject *object, double *value);
-/* Are all of these codes rows of a square table of this size? Sets a Python error where not. */
-int check_codes(const Array *codes, const Array *table);
+/* Are all of these codes rows (axis 0) or columns (1) of this table? Sets a Python error where not. */
+int check_codes(const Array *codes, const Array *table, int axis);
 int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed);
 
 #define KERNEL(name) PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 KERNEL(kernel_march);
 KERNEL(kernel_warp_points);
-KERNEL(kernel_warp_block);
-KERNEL(kernel_trace_block);
+KERNEL(kernel_warp_table);
+KERNEL(kernel_trace_points);
+KERNEL(kernel_trace_table);
 KERNEL(kernel_euclidean_block);
-KERNEL(kernel_all_finite);
+KERNEL(kernel_all_within);
 KERNEL(kernel_advance_cost);
 KERNEL(kernel_advance_point);
 KERNEL(kernel_advance_block);
@@ -56,6 +57,8 @@ KERNEL(kernel_measure_block);
 KERNEL(kernel_resample);
 KERNEL(kernel_tally);
 KERNEL(kernel_place);
-KERNEL(kernel_pair);
+KERNEL(kernel_pair_value);
+KERNEL(kernel_pair_warping);
+KERNEL(kernel_pair_measures);
 
 #endif

@@ -5,6 +5,16 @@
 #include <math.h>
 #include <stdint.h>
 
+/* Two paths: of points, or of nodes whose distances stand in a table. */
+typedef struct {
+    int dimension; /* 0: nodes */
+    int64_t n, m;
+    const double *r_points, *q_points;
+    const int32_t *r_codes, *q_codes;
+    const double *table;
+    int64_t columns; /* of the table */
+} Pair;
+
 /* Euclidean distance, coordinates summed in their order. */
 static inline double point_distance(int dimension, const double *a, const double *b) {
     double squares = 0.0;
@@ -15,10 +25,34 @@ static inline double point_distance(int dimension, const double *a, const double
     return sqrt(squares);
 }
 
-double *reverse_points(const double *points, int64_t count, int dimension, int64_t *stride);
-double *new_borders(int64_t n, int64_t m, double **left);
-/* Fills a tile of C for two paths of points; returns 0 when memory runs out. */
-int warp_tile(int dimension, const double *reference, int64_t n, const double *query, int64_t m, double *top,
-              double *left);
+static inline double least(double a, double b) { return a < b ? a : b; }
+
+/* One more row of C, in place: `row` is row i - 1 (row[0] its border) and becomes row i, whose border is `west`. */
+static inline double warp_row(const double *costs, int64_t m, double *row, double west) {
+    double corner = row[0];
+    row[0] = west;
+    for (int64_t j = 0; j < m; j++) {
+        double north = row[j + 1];
+        west = costs[j] + least(least(north, corner), west);
+        corner = north;
+        row[j + 1] = west;
+    }
+    return west;
+}
+
+/* Borders of a tile at the start of both paths: infinite except for the corner. */
+static inline void fresh_borders(double *top, int64_t m, double *left, int64_t n) {
+    top[0] = left[0] = 0.0;
+    for (int64_t j = 1; j <= m; j++) top[j] = INFINITY;
+    for (int64_t i = 1; i <= n; i++) left[i] = INFINITY;
+}
+
+/* Fills a tile of C; returns 0 when memory runs out. Where `nearest` (m values) and `covered` (n, and room for 15
+ * more) are given, they receive the least squared distance of each column and row of a pair of points. */
+int warp_tile(const Pair *pair, double *top, double *left, double *nearest, double *covered);
+/* Follows the optimal warping back from cell (i, j) until it leaves the tile; returns the number of cells, or -1 when
+ * memory runs out. `cells` receives them, last first, and after them the first cell outside (a coordinate is -1). Ties
+ * go to the diagonal, then to the reference's step. The borders change as in warp_tile, with C[i][j] in top[j + 1]. */
+int64_t trace_tile(const Pair *pair, double *top, double *left, int64_t i, int64_t j, int64_t *cells);
 
 #endif

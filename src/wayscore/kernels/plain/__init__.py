@@ -3,8 +3,15 @@
 from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
 from wayscore.kernels.plain.march import march
-from wayscore.kernels.plain.measure import measure_block, measure_points, measure_table
-from wayscore.kernels.plain.pair import pair
+from wayscore.kernels.plain.measure import (
+    COMPARE_NEAREST,
+    COMPARE_WARPING,
+    MEASURES,
+    measure_block,
+    measure_points,
+    measure_table,
+)
+from wayscore.kernels.plain.pair import pair_measures, pair_value, pair_warping
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
@@ -14,26 +21,30 @@ from wayscore.kernels.plain.warp import (
     advance_cost,
     advance_point,
     advance_points,
-    all_finite,
+    all_within,
     euclidean_block,
     fill,
     pruned_points,
-    trace_block,
-    warp_block,
+    trace_points,
+    trace_table,
     warp_points,
+    warp_table,
 )
 
 __all__ = [
     "ASTRAY",
+    "COMPARE_NEAREST",
+    "COMPARE_WARPING",
     "FRACTION_BITS",
     "LEAPING",
     "LIMB_BITS",
+    "MEASURES",
     "advance_block",
     "advance_cost",
     "advance_point",
     "advance_points",
-    "all_finite",
     "all_pairs",
+    "all_within",
     "carry",
     "dijkstra",
     "encode",
@@ -46,12 +57,15 @@ __all__ = [
     "measure_block",
     "measure_points",
     "measure_table",
-    "pair",
+    "pair_measures",
+    "pair_value",
+    "pair_warping",
     "place",
     "pruned_points",
     "resample",
     "tally",
-    "trace_block",
-    "warp_block",
+    "trace_points",
+    "trace_table",
     "warp_points",
+    "warp_table",
 ]

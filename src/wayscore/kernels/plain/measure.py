@@ -23,6 +23,11 @@ Offsets = NDArray[np.int64]
 Places = NDArray[Any]
 
 CELLS_AT_ONCE = 1 << 20
+MEASURES = 12
+"""The number of rows."""
+COMPARE_WARPING, COMPARE_NEAREST = 1, 2
+"""Flags of `compare`: which measurements that take all pairs of places are made. Without the second, the nearest
+distance to the goal, the deviations and the coverage are 0; without the first, the warping is."""
 
 
 @dataclass(slots=True)
@@ -45,6 +50,7 @@ def measure_table(
     q: Codes,
     q_offsets: Offsets,
     pairing: Offsets | None,
+    compare: int,
     scale: float,
     reach: float,
     out: Floats,
@@ -58,7 +64,7 @@ def measure_table(
     def steps(places: Codes) -> Callable[[Offsets], Floats]:
         return lambda at: table[places[at[:, :-1]], places[at[:, 1:]]]
 
-    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, scale, reach, out[:, first:])
+    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out[:, first:])
 
 
 def measure_points(
@@ -67,6 +73,7 @@ def measure_points(
     q: Floats,
     q_offsets: Offsets,
     pairing: Offsets | None,
+    compare: int,
     scale: float,
     reach: float,
     out: Floats,
@@ -87,7 +94,7 @@ def measure_points(
     def steps(places: Floats) -> Callable[[Offsets], Floats]:
         return lambda at: norm(places[at[:, :-1]], places[at[:, 1:]])
 
-    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, scale, reach, out[:, first:])
+    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out[:, first:])
 
 
 def measure_block(
@@ -100,6 +107,7 @@ def measure_block(
     q: Codes,
     q_offsets: Offsets,
     pairing: Offsets | None,
+    compare: int,
     scale: float,
     reach: float,
     out: Floats,
@@ -118,7 +126,20 @@ def measure_block(
     def steps(distances: Floats) -> Callable[[Offsets], Floats]:
         return lambda at: distances[at[:, :-1]]  # the last place of a path has no next; its step is padding
 
-    _measure(block, steps(r_steps), steps(q_steps), r, r_offsets, q, q_offsets, pairing, scale, reach, out[:, first:])
+    _measure(
+        block,
+        steps(r_steps),
+        steps(q_steps),
+        r,
+        r_offsets,
+        q,
+        q_offsets,
+        pairing,
+        compare,
+        scale,
+        reach,
+        out[:, first:],
+    )
 
 
 def _measure(
@@ -130,6 +151,7 @@ def _measure(
     q: Places,
     q_offsets: Offsets,
     pairing: Offsets | None,
+    compare: int,
     scale: float,
     reach: float,
     out: Floats,
@@ -152,7 +174,7 @@ def _measure(
             _positions(q_offsets[numbers], m[numbers]),
             numbers,
         )
-        out[:, numbers] = _measure_chunk(block(chunk), r_steps(chunk.r), q_steps(chunk.q), chunk, scale)
+        out[:, numbers] = _measure_chunk(block(chunk), r_steps(chunk.r), q_steps(chunk.q), chunk, compare, scale)
     for number in range(len(m)):
         edits = max(int(n[number]), int(m[number])) - 1
         if out[2, number] <= reach:
@@ -165,7 +187,7 @@ def _positions(starts: Offsets, counts: Offsets) -> Offsets:
     return starts[:, None] + np.minimum(np.arange(counts.max())[None, :], counts[:, None] - 1)
 
 
-def _measure_chunk(D: Floats, r_steps: Floats, q_steps: Floats, chunk: _Chunk, scale: float) -> Floats:
+def _measure_chunk(D: Floats, r_steps: Floats, q_steps: Floats, chunk: _Chunk, compare: int, scale: float) -> Floats:
     episodes = np.arange(len(D))
     last_r, last_q = chunk.n - 1, chunk.m - 1
     nearest, covered = D.min(axis=1), D.min(axis=2)
@@ -174,7 +196,7 @@ def _measure_chunk(D: Floats, r_steps: Floats, q_steps: Floats, chunk: _Chunk, s
     coverage = np.zeros(len(D))
     if scale > 0:
         coverage = _sum(np.where(real_r, np.exp(-covered / scale), 0.0)) / chunk.n
-    return np.stack(
+    found = np.stack(
         [
             _sum(np.where(real_q[:, 1:], q_steps, 0.0)),
             _sum(np.where(real_r[:, 1:], r_steps, 0.0)),
@@ -185,11 +207,14 @@ def _measure_chunk(D: Floats, r_steps: Floats, q_steps: Floats, chunk: _Chunk, s
             nearest.max(axis=1),
             coverage,
             np.zeros(len(D)),
-            _warp(D)[episodes, last_r, last_q],
+            _warp(D)[episodes, last_r, last_q] if compare & COMPARE_WARPING else np.zeros(len(D)),
             chunk.n,
             chunk.m,
         ]
     )
+    if not compare & COMPARE_NEAREST:
+        found[[3, 5, 6, 7]] = 0.0
+    return found
 
 
 def _sum(columns: Floats) -> Floats:

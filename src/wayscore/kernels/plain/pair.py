@@ -1,4 +1,7 @@
-"""DTW of one pair straight from lists and arrays, where nothing is unusual about them; else None, and others look."""
+"""One pair straight from lists and arrays, where nothing is unusual about them; else None, and others look.
+
+Without an index the paths are points; with one it maps labels to rows of a table of distances.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +11,86 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.kernels.plain.warp import warp_block, warp_points
+from wayscore.kernels.plain.measure import COMPARE_NEAREST, COMPARE_WARPING, MEASURES, measure_points, measure_table
+from wayscore.kernels.plain.warp import trace_points, trace_table, warp_points, warp_table
 
 Floats = NDArray[np.float64]
+Index = Mapping[Any, int] | None
 MOST_CELLS = 9_000_000
-"""From so many cells on pruning is tried, which the general way does."""
+"""From so many cells on, points are pruned and warpings are found tile by tile, which the general way does."""
+LARGEST = 1e150
+"""As in `paths`: squares of larger coordinates overflow."""
 
 
-def pair(reference: Any, query: Any, index: Mapping[Any, int] | None, table: Floats | None) -> float | None:
-    """Return DTW of two paths of points, or of labels that an index finds in a table; None where it is not plain."""
-    if index is not None and table is not None:
-        codes = [_codes(path, index) for path in (reference, query)]
-        if any(code is None for code in codes):
-            return None
-        return float(warp_block(table[codes[0]][:, codes[1]], None, None))
-    R, Q = _points(reference), _points(query)
-    if R is None or Q is None or R.shape[1] != Q.shape[1] or len(R) * len(Q) >= MOST_CELLS:
+def pair_value(reference: Any, query: Any, index: Index, table: Floats | None) -> float | None:
+    """Return DTW of two paths."""
+    given = _given(reference, query, index, table)
+    if given is None:
         return None
-    cost = float(warp_points(R, Q, None, None))
-    return cost if np.isfinite(cost) else None
+    R, Q = given
+    if index is not None and table is not None:
+        return warp_table(table, R, Q, None, None)
+    cost = warp_points(R, Q, None, None) if len(R) * len(Q) < MOST_CELLS else np.inf
+    return cost if cost < np.inf else None
 
 
-def _codes(path: Any, index: Mapping[Any, int]) -> list[int] | None:
+def pair_warping(
+    reference: Any, query: Any, index: Index, table: Floats | None, cells: NDArray[np.int64]
+) -> tuple[float, int] | None:
+    """Write the pairs of the optimal warping to `cells`, first pair first; return DTW and their number."""
+    given = _given(reference, query, index, table)
+    if given is None or len(given[0]) * len(given[1]) >= MOST_CELLS:
+        return None
+    R, Q = given
+    last = len(R) - 1, len(Q) - 1
+    if index is not None and table is not None:
+        cost, count = trace_table(table, R, Q, None, None, *last, cells)
+    else:
+        cost, count = trace_points(R, Q, None, None, *last, cells)
+        if cost == np.inf:
+            return None
+    cells[:count] = cells[:count][::-1].copy()
+    return cost, count
+
+
+def pair_measures(
+    reference: Any, query: Any, index: Index, table: Floats | None, scale: float, reach: float
+) -> tuple[float, ...] | None:
+    """Return what the measure kernels write for one episode, in their order."""
+    given = _given(reference, query, index, table)
+    if given is None:
+        return None
+    R, Q = given
+    out, offsets = np.empty((MEASURES, 1)), [np.array([0, len(path)]) for path in given]
+    rest = (None, COMPARE_WARPING | COMPARE_NEAREST, scale, reach, out, 0)
+    if index is not None and table is not None:
+        measure_table(table, R, offsets[0], Q, offsets[1], *rest)
+    else:
+        measure_points(R, offsets[0], Q, offsets[1], *rest)
+        if out[9, 0] == np.inf:
+            return None
+    return tuple(out[:, 0].tolist())
+
+
+def _given(reference: Any, query: Any, index: Index, table: Floats | None) -> tuple[Any, Any] | None:
+    """Return two paths of points or of codes; None where anything is unusual."""
+    if index is None:
+        R, Q = _points(reference), _points(query)
+        return None if R is None or Q is None or R.shape[1] != Q.shape[1] else (R, Q)
+    if table is None:
+        return None
+    r, q = (_codes(path, index, len(table)) for path in (reference, query))
+    return None if r is None or q is None else (r, q)
+
+
+def _codes(path: Any, index: Mapping[Any, int], size: int) -> NDArray[np.int32] | None:
     if not isinstance(path, list | tuple) or not path:
         return None
     try:
-        return [index[label] for label in path]
+        codes = [index[label] for label in path]
     except (KeyError, TypeError):
         return None
+    return np.array(codes, dtype=np.int32) if 0 <= min(codes) and max(codes) < size else None
 
 
 def _points(path: Any) -> Floats | None:
@@ -46,7 +101,7 @@ def _points(path: Any) -> Floats | None:
     if not plain:
         return None
     points = np.ascontiguousarray(path, dtype=np.float64)
-    return points if np.isfinite(points).all() else None
+    return points if (np.abs(points) <= LARGEST).all() else None
 
 
 def _is_point(step: Any, first: Any) -> bool:

@@ -6,10 +6,14 @@ the corner they share; on return they hold the tile's last row and last column.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Cells = NDArray[np.int64]
 
 
 def euclidean_block(a: Floats, b: Floats, out: Floats) -> None:
@@ -22,9 +26,9 @@ def euclidean_block(a: Floats, b: Floats, out: Floats) -> None:
     np.sqrt(out, out=out)
 
 
-def all_finite(numbers: Floats) -> bool:
-    """Say whether no number is NaN or infinite."""
-    return bool(np.isfinite(numbers).all())
+def all_within(numbers: Floats, largest: float) -> bool:
+    """Say whether every |number| is at most that; NaN is not."""
+    return bool((np.abs(numbers) <= largest).all())
 
 
 def fill(costs: Floats, top: Floats, left: Floats) -> Floats:
@@ -57,37 +61,55 @@ def _fresh(n: int, m: int) -> tuple[Floats, Floats]:
     return top, left
 
 
-def warp_block(costs: Floats, top: Floats | None, left: Floats | None) -> float:
+def _warp_block(costs: Floats, top: Floats, left: Floats) -> float:
     """Warp one tile of known costs; return C at its last cell."""
-    fresh_top, fresh_left = _fresh(*costs.shape)
-    top = fresh_top if top is None else top
-    left = fresh_left if left is None else left
     C = fill(costs, top, left)
     top[:], left[:] = C[-1], C[:, -1]
     return float(C[-1, -1])
 
 
+def warp_table(table: Floats, reference: Codes, query: Codes, top: Floats | None, left: Floats | None) -> float:
+    """Warp one tile of two paths of nodes, d(r, q) = table[r, q]; return C at its last cell."""
+
+    def costs(rows: slice, columns: slice) -> Floats:
+        return table[reference[rows][:, None], query[columns][None, :]]
+
+    return _warp_squares(costs, len(reference), len(query), top, left)
+
+
 def warp_points(reference: Floats, query: Floats, top: Floats | None, left: Floats | None) -> float:
-    """Warp one tile of two paths of points; 512 rows and columns of C at a time, so that memory stays linear."""
+    """Warp one tile of two paths of points; return C at its last cell."""
+
+    def costs(rows: slice, columns: slice) -> Floats:
+        a, b = reference[rows], query[columns]
+        block = np.empty((len(a), len(b)))
+        euclidean_block(a, b, block)
+        return block
+
+    return _warp_squares(costs, len(reference), len(query), top, left)
+
+
+def _warp_squares(
+    costs: Callable[[slice, slice], Floats], n: int, m: int, top: Floats | None, left: Floats | None
+) -> float:
+    """Warp one tile, 512 rows and columns of C at a time, so that memory stays linear."""
     size = 512
-    fresh_top, fresh_left = _fresh(len(reference), len(query))
+    fresh_top, fresh_left = _fresh(n, m)
     top = fresh_top if top is None else top
     left = fresh_left if left is None else left
-    for i in range(0, len(reference), size):
-        rows = reference[i : i + size]
-        side = left[i : i + len(rows) + 1].copy()
+    for i in range(0, n, size):
+        i_end = min(i + size, n)
+        side = left[i : i_end + 1].copy()
         side[0] = top[0]
         below = side[-1]
-        for j in range(0, len(query), size):
-            columns = query[j : j + size]
-            costs = np.empty((len(rows), len(columns)))
-            euclidean_block(rows, columns, costs)
-            upper = top[j : j + len(columns) + 1].copy()
+        for j in range(0, m, size):
+            j_end = min(j + size, m)
+            upper = top[j : j_end + 1].copy()
             upper[0] = side[0]
-            warp_block(costs, upper, side)
-            top[j + 1 : j + len(columns) + 1] = upper[1:]
+            _warp_block(costs(slice(i, i_end), slice(j, j_end)), upper, side)
+            top[j + 1 : j_end + 1] = upper[1:]
         top[0] = below
-        left[i if i == 0 else i + 1 : i + len(rows) + 1] = side if i == 0 else side[1:]
+        left[i if i == 0 else i + 1 : i_end + 1] = side if i == 0 else side[1:]
     return float(top[-1])
 
 
@@ -96,13 +118,30 @@ def pruned_points(reference: Floats, query: Floats, budget: int) -> float | None
     return None
 
 
-def trace_block(costs: Floats, top: Floats, left: Floats, i: int, j: int, cells: NDArray[np.int64]) -> int:
-    """Follow the optimal warping back from cell (i, j) until it leaves the tile; return the number of cells.
+def trace_points(
+    reference: Floats, query: Floats, top: Floats | None, left: Floats | None, i: int, j: int, cells: Cells
+) -> tuple[float, int]:
+    """Follow the optimal warping of two paths of points back from cell (i, j); see `_trace`."""
+    costs = np.empty((i + 1, j + 1))
+    euclidean_block(reference[: i + 1], query[: j + 1], costs)
+    return _trace(costs, top, left, i, j, cells)
+
+
+def trace_table(
+    table: Floats, reference: Codes, query: Codes, top: Floats | None, left: Floats | None, i: int, j: int, cells: Cells
+) -> tuple[float, int]:
+    """Follow the optimal warping of two paths of nodes back from cell (i, j); see `_trace`."""
+    return _trace(table[reference[: i + 1][:, None], query[: j + 1][None, :]], top, left, i, j, cells)
+
+
+def _trace(costs: Floats, top: Floats | None, left: Floats | None, i: int, j: int, cells: Cells) -> tuple[float, int]:
+    """Follow the optimal warping back from cell (i, j) until it leaves the tile; return C there and how many cells.
 
     `cells` receives them, last first, and after them the first cell outside (a coordinate is -1). Ties go to
     the diagonal, then to the reference's step.
     """
-    C = fill(costs[: i + 1, : j + 1], top[: j + 2], left[: i + 2])
+    fresh_top, fresh_left = _fresh(i + 1, j + 1)
+    C = fill(costs, fresh_top if top is None else top[: j + 2], fresh_left if left is None else left[: i + 2])
     count = 0
     while i >= 0 and j >= 0:
         cells[count] = i, j
@@ -115,7 +154,7 @@ def trace_block(costs: Floats, top: Floats, left: Floats, i: int, j: int, cells:
         else:
             j -= 1
     cells[count] = i, j
-    return count
+    return float(C[-1, -1]), count
 
 
 def advance_cost(costs: Floats, row: Floats) -> float:

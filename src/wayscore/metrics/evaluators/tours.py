@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wayscore import kernels
 from wayscore.distances.base import Floats
 from wayscore.metrics.base import Metric
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.evaluators.column import column
+from wayscore.warping.encoded import warp_costs
 
 RECORDS = ("query_episodes", "query_phases", "reference_episodes", "reference_phases")
 
@@ -27,7 +27,7 @@ def tour_similarity(episode: Episode) -> float:
     if [key for key, _ in groupby(of_query)] != [key for key, _ in groupby(of_reference)]:
         return inf
     distances = episode.distance.between(reference, query)
-    cost = kernels.warp_block(_tied(distances, of_reference, of_query), None, None)
+    cost = warp_costs(_tied(distances, of_reference, of_query))
     return float(np.exp(-cost / (len(reference) * episode.threshold))) if cost < inf else inf
 
 
