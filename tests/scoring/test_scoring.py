@@ -52,6 +52,70 @@ def test_points_alone_and_long() -> None:
         assert table["DTW"][number] == ws.dtw(reference=R, query=Q)
 
 
+@pytest.mark.parametrize("nodes", ["abcd", "abcdz"])
+def test_one_episode_alone_has_the_bits_of_a_batch(nodes: str) -> None:
+    references, queries = random_labels(8, 300, nodes), random_labels(9, 300, nodes)
+    references[:3], queries[:3] = [["a"], ["a"], ["a", "z"]], [["a"], ["a", "a"], ["z", "a"]]
+    together = ws.score(references=references, queries=queries, distance=LINE, threshold=2.0)
+    for number, (R, Q) in enumerate(zip(references, queries, strict=True)):
+        alone = ws.score(references=[R], queries=[Q], distance=LINE, threshold=2.0)
+        assert {metric: alone[metric].tolist() for metric in alone.metrics} == {
+            metric: [together[metric][number]] for metric in together.metrics
+        }
+        assert alone.settings == together.settings
+    rng = np.random.default_rng(10)
+    for length in (1, 2, 9, 70):
+        points = rng.normal(size=(length, 2)).cumsum(axis=0)
+        walk = points[::2] + 0.1
+        doubled = ws.score(references=[points, points], queries=[walk, walk], metrics="SPL,CLS,nDTW")
+        alone = ws.score(references=[points.tolist()], queries=[walk], metrics="SPL,CLS,nDTW")
+        assert all(alone[metric][0] == doubled[metric][0] for metric in ("SPL", "CLS", "nDTW"))
+        assert alone.metrics == ["SPL", "CLS", "nDTW"]
+
+
+def test_what_is_unusual_about_one_episode_is_said() -> None:
+    with pytest.raises(ws.UnknownNodeError, match="episode 0, query, step 1: node 'q'"):
+        ws.score(references=[["a"]], queries=[["a", "q"]], distance=LINE)
+    with pytest.raises(ws.PathError, match="episode 0, query is empty"):
+        ws.score(references=[["a"]], queries=[[]], distance=LINE)
+    with pytest.raises(ws.PathError, match="episode 0, query, step 0: coordinates must be finite"):
+        ws.score(references=[[[0.0, 0.0]]], queries=[[[0.0, 1e151]]])
+    with pytest.raises(ws.PathError, match="this is a single path"):
+        ws.score(
+            references=[("a", "b")], queries=[("a", "b")], distance=ws.Table(np.zeros((3, 3)), [("a", "b"), "a", "b"])
+        )
+
+
+def test_long_episodes_are_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(11)
+    references, queries = ([rng.normal(size=(n, 3)).cumsum(axis=0) for n in rng.integers(2, 60, 40)] for _ in range(2))
+    expected = ws.score(references=references, queries=queries, threads=1)
+    monkeypatch.setattr(parts, "CELLS_AT_ONCE", 2000)
+    cells = [len(R) * len(Q) for R, Q in zip(references, queries, strict=True)]
+    batches = parts.PathSets(*(ws.Euclidean().encode(paths) for paths in (references, queries)))
+    cut = list(parts.cut(ws.Euclidean(), batches, None, range(40)))
+    assert len(cut) > 5
+    assert [row for part in cut for row in range(*part.rows.indices(40))] == list(range(40))
+    for part in cut:
+        assert len(part) == 1 or sum(cells[part.rows]) <= 2 * 2000
+    shared = ws.score(references=references, queries=queries, threads=3)
+    assert all(shared[metric].tolist() == expected[metric].tolist() for metric in expected.metrics)
+
+
+def test_only_what_is_needed_is_measured() -> None:
+    everything = ws.score(references=["abcd", "ab"], queries=["abd", "cd"], distance=LINE)
+    for metric in everything.metrics:
+        alone = ws.score(references=["abcd", "ab"], queries=["abd", "cd"], distance=LINE, metrics=metric)
+        assert alone[metric].tolist() == everything[metric].tolist()
+    facts = {"name": "Mine", "direction": "down", "bounds": (0, math.inf), "unit": "m", "formula": "min d(q, goal)"}
+    mine = ws.Metric(symbol="mine", compute=lambda m: m.closest, **facts)
+    call = {"references": ["abcd", "ab"], "queries": ["abd", "cd"], "distance": LINE}
+    assert ws.score(**call, metrics=[mine])["mine"].tolist() == everything["ONE"].tolist()
+    unsaid = ws.Metric(symbol="mine", compute=lambda m: m.closest, needs=frozenset({"warping"}), **facts)
+    with pytest.raises(ws.OptionError, match="list the costly measurements that it looks at in needs="):
+        ws.score(**call, metrics=[unsaid])
+
+
 def test_queries_that_share_a_reference() -> None:
     references, queries = random_labels(6, 5), random_labels(7, 60)
     pairing = np.random.default_rng(0).integers(0, 5, 60)
