@@ -24,7 +24,7 @@ from wayscore.scoring.encoding import check_list_of_paths, check_pairing, parts_
 from wayscore.scoring.measuring import Scoring
 from wayscore.scoring.parts import Part, PathSets
 from wayscore.scoring.recorded import STEPWISE, Recorded
-from wayscore.scoring.single import score_one
+from wayscore.scoring.single import ONE, score_one
 from wayscore.scoring.table import ScoreTable
 from wayscore.warping.alignment import check_threshold
 
@@ -95,10 +95,10 @@ def score(
     chosen = find_metrics(metrics, chosen_convention)
     extras = (scenes, goals, views, stopped, start_distances, goal_distances, headings, objects, recorded, dense)
     if chosen_convention is PAPER and pairing is None and episodes is None and all(one is None for one in extras):
-        columns = score_one(references, queries, distance, chosen, d_th)
-        if columns is not None:
+        single = score_one(references, queries, distance, chosen, d_th)
+        if single is not None:
             settings = _settings([EUCLIDEAN if distance is None else as_distance(distance)], chosen_convention, d_th)
-            return ScoreTable(columns, settings)
+            return ScoreTable(single, settings, episodes=ONE)
     space = distance_by(distance, chosen_convention)
     one_space = EUCLIDEAN if space is None else space if isinstance(space, Distance) else None
     check_list_of_paths("references", references, one_space)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,31 @@ from wayscore.metrics import Metric, find_metric
 from wayscore.scoring.recorded import missing_warnings
 
 Floats = NDArray[np.float64]
+
+
+class Rows(Mapping[str, Floats]):
+    """Columns that are the rows of one array, each made when it is asked for: one episode takes less time than that.
+
+    Args:
+        numbers: symbol -> row.
+        scores: (metrics, episodes).
+    """
+
+    __slots__ = ("_numbers", "_scores")
+
+    def __init__(self, numbers: Mapping[str, int], scores: Floats) -> None:
+        self._numbers = numbers
+        self._scores = scores
+
+    def __getitem__(self, symbol: str) -> Floats:
+        column: Floats = self._scores[self._numbers[symbol]]
+        return column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 class ScoreTable:
@@ -43,10 +68,11 @@ class ScoreTable:
         scenes: Sequence[str] | None = None,
         own_metrics: Mapping[str, Metric] | None = None,
     ) -> None:
-        self.columns = dict(columns)
+        self.columns = columns if type(columns) is Rows else dict(columns)
         self.settings = dict(settings)
-        count = len(next(iter(self.columns.values()), ()))
-        self.episodes: Sequence[Any] = range(count) if episodes is None else episodes
+        if episodes is None:
+            episodes = range(len(next(iter(self.columns.values()), ())))
+        self.episodes: Sequence[Any] = episodes
         self.scenes = scenes
         self.own_metrics = dict(own_metrics or {})
 
