@@ -12,7 +12,15 @@ import numpy as np
 from wayscore import kernels
 from wayscore.errors import OptionError
 from wayscore.kernels import FRACTION_BITS, LIMB_BITS, carry
-from wayscore.statistics.bootstrap import MOST_CLUSTERS, Interval, Rng, check_resampling, interval, resampled_means
+from wayscore.statistics.bootstrap import (
+    MOST_CLUSTERS,
+    Interval,
+    Rng,
+    Sums,
+    check_resampling,
+    interval,
+    resampled_means,
+)
 from wayscore.statistics.values import Floats, Integers
 
 if TYPE_CHECKING:
@@ -127,16 +135,20 @@ class Tally:
         {'SR': Interval(mean=1.0, low=1.0, high=1.0)}
         """
         check_resampling(rng, resamples, level)
-        means = self.means()
-        counts = self.counts[self.sizes > 0]
-        if not len(counts):
-            return dict.fromkeys(self.symbols, Interval(None, None, None))
+        return self.intervals_of(resampled_means([self.to_sums()], int(rng.integers(2**63)), resamples)[0], level)
+
+    def to_sums(self) -> Sums:
+        """Return what resamples need to know of the episodes."""
         origin = np.where(np.isfinite(self.least), self.least, 0.0)
         sums = self._sums_above(origin)
-        constants = [mean or 0.0 for mean in means.values()]
+        constants = [mean or 0.0 for mean in self.means().values()]
         origin = np.where(sums.any(axis=0), origin, constants)  # a constant's mean may be rounded
-        found = resampled_means(sums, counts.astype(np.float64), origin, rng, resamples)
-        return {symbol: interval(means[symbol], row, level) for symbol, row in zip(self.symbols, found, strict=True)}
+        return Sums(sums, self.counts[self.sizes > 0].astype(np.float64), origin)
+
+    def intervals_of(self, resampled: Floats, level: float = 0.95) -> dict[str, Interval]:
+        """Return the mean of each metric with its interval, from the means of resamples (metrics, resamples)."""
+        pairs = zip(self.means().items(), resampled, strict=True)
+        return {symbol: interval(mean, row, level) for (symbol, mean), row in pairs}
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -2,6 +2,7 @@
 
 from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
+from wayscore.kernels.plain.flip import flip
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import measure_block, measure_points, measure_table
 from wayscore.kernels.plain.pair import pair
@@ -42,6 +43,7 @@ __all__ = [
     "fast_table",
     "fast_warp",
     "fill",
+    "flip",
     "march",
     "measure_block",
     "measure_points",
