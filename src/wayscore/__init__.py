@@ -6,8 +6,7 @@ that `import wayscore` costs little.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # `typing` takes longer to load than all that `wayscore --version` needs
 
 __version__ = "0.2.0"
 
@@ -56,6 +55,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = sorted(_HOME_OF)
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from wayscore.convention.choices import Convention as Convention
     from wayscore.convention.presets import conventions as conventions
     from wayscore.convention.signature import Signature as Signature
@@ -111,6 +112,8 @@ def __getattr__(name: str) -> Any:
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'wayscore' has no attribute {name!r}")
+    from importlib import import_module
+
     value = getattr(import_module(f"wayscore.{home}"), name)
     globals()[name] = value
     return value

@@ -6,7 +6,6 @@ mistake for a bad value are `ValueError` as well.
 
 from __future__ import annotations
 
-import difflib
 import re
 import reprlib
 from collections.abc import Iterable
@@ -124,6 +123,8 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     >>> did_you_mean("zebra", ["nDTW"])
     ''
     """
+    import difflib  # which most commands do without
+
     names = [str(item) for item in known]
     close = [item for item in names if item.lower() == str(name).lower()]
     close = close or difflib.get_close_matches(str(name), names, n=1)

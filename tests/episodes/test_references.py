@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
+from msgspec import structs
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run, write_references
@@ -172,7 +173,7 @@ def test_coded_paths() -> None:
     batch = EpisodeBatch(paths, ["e1", "e2"], scenes=pa.array(["S", "T"]))
     assert [query.path for query in batch.to_queries()] == [["a", "b"], ["y"]]
     assert batch.named(1) == "row 1 (episode 'e2')"
-    wrong = EpisodeBatch(replace(paths, codes=np.array([0, 7, -1], dtype=np.int32)), None)
+    wrong = EpisodeBatch(structs.replace(paths, codes=np.array([0, 7, -1], dtype=np.int32)), None)
     for row in (0, 1):
         with pytest.raises(ws.FormatError, match=f"row {row}: a code of its path stands for no label"):
             wrong.path(row)

@@ -7,11 +7,11 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 import wayscore as ws
 from tests.evaluation.gates import PATIENCE, Gate, stopped_at, wait_for
@@ -162,6 +162,6 @@ def test_pieces_of_changed_files_are_other_pieces(town: Town, run: Path) -> None
     task = Task(Settings.make(), 9, made_from="x")
     first, second = plan.plan_run(run).pieces[:2]
     assert task.stamp(first) != task.stamp(second)
-    assert task.stamp(first) == task.stamp(replace(first, file=f"/elsewhere/{run.name}"))
+    assert task.stamp(first) == task.stamp(structs.replace(first, file=f"/elsewhere/{run.name}"))
     os.utime(run, ns=(1, 1))
     assert task.stamp(plan.plan_run(run).pieces[0]) != task.stamp(first)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.machinery import PathFinder
-from typing import TYPE_CHECKING, Any
 
 import wayscore
 
+TYPE_CHECKING = False  # as in `wayscore`
 if TYPE_CHECKING:
+    from typing import Any
+
     from wayscore.cli.group import app as app
 
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
@@ -24,8 +25,10 @@ def main() -> None:
     import atexit
     import gc
 
-    from wayscore.cli.group import app
+    from wayscore.cli.group import SECTIONS, app
 
+    if sys.argv[1:] and sys.argv[1] in SECTIONS["Scores"]:  # which need no matrix products, only threads of their own
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a character that the terminal does not know is no error
@@ -41,6 +44,8 @@ def version() -> str:
 
         kind = kernels.name
     else:
+        from importlib.machinery import PathFinder
+
         found = PathFinder.find_spec("wayscore.kernels._native", [os.path.join(wayscore.__path__[0], "kernels")])
         kind = "native" if found else "numpy"
     return f"wayscore {wayscore.__version__} (kernels: {kind}; Python {sys.version.split()[0]})"

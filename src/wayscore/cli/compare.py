@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +11,9 @@ from wayscore.cli import options
 from wayscore.cli.inputs import split_name
 from wayscore.cli.output import FOR_PROGRAMS, progress, show, warn
 from wayscore.cli.verb import argument, option, verb
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @verb(

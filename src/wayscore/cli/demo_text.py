@@ -17,7 +17,7 @@ from wayscore.report.terminal import Cell, TextPage, TextTable
 
 if TYPE_CHECKING:
     from wayscore.evaluation import Comparison, Result
-    from wayscore.evaluation.comparison import Contrast
+    from wayscore.evaluation.contrasts import Contrast
     from wayscore.worlds.files import Course
 
 FAULTS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -44,6 +43,8 @@ def split_name(argument: str) -> tuple[str | None, str]:
     name, equals, place = argument.partition("=")
     if not equals or not name or not place or "/" in name or os.sep in name:
         return None, argument
+    import glob
+
     if os.path.exists(argument) or (glob.has_magic(argument) and glob.glob(argument)):
         return None, argument
     return name, place

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,13 +20,26 @@ POLICIES = {
     "node": (("error", "skip", "zero"), "Queries that visit a node which their scene does not have."),
 }
 """What can be done about each kind of problem, as in `wayscore.episodes.problems.POLICIES`, and its help."""
-FILE = click.Path(path_type=Path)
-
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     Choice = click.Choice[str]
 else:
     Choice = click.Choice  # not generic before click 8.2
+
+
+class _File(click.Path):
+    """A file or folder; `pathlib` is loaded when one is given, since help and completion name none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path."""
+        from pathlib import Path
+
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+FILE = _File()
 
 
 class OneOf(Choice):

@@ -7,11 +7,13 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PLAIN = str.maketrans(
     {"─": "-", "↑": "^", "↓": "v", "±": "+-", "…": "~", "–": "-", "−": "-", "“": '"', "”": '"', "’": "'"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
@@ -13,6 +12,8 @@ from wayscore.cli.output import FOR_PROGRAMS, Progress, progress, show, warn
 from wayscore.cli.verb import argument, option, verb
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wayscore.evaluation import Result
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.episodes.references import Query
@@ -17,8 +17,7 @@ Where: TypeAlias = Callable[[int], str]
 """What errors call a row."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CodedPaths:
+class CodedPaths(Struct, frozen=True, eq=False):
     """Paths of labels: codes end to end, and the labels that they stand for.
 
     Attributes:
@@ -51,8 +50,7 @@ BatchPaths: TypeAlias = CodedPaths | PathBatch | Sequence[Any]
 """Labels by code, points, or a list of paths as people write them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EpisodeBatch:
+class EpisodeBatch(Struct, frozen=True, eq=False):
     """Some answers of a run.
 
     Attributes:
@@ -69,7 +67,7 @@ class EpisodeBatch:
     episodes: Any
     scenes: Any = None
     references: BatchPaths | None = None
-    recorded: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    recorded: Mapping[str, Sequence[Any]] = {}
     first: int = 0
     where: Where = "row {}".format
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.episodes.references import Reference, References
@@ -21,8 +21,7 @@ FEW_CLUSTERS = 30
 """With fewer clusters, bootstrap intervals are too narrow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """Every episode in one group.
 
     Attributes:

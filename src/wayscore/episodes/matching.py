@@ -6,11 +6,11 @@ Rows of one scene go together from here on; `order` says where they came from.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore import kernels
@@ -35,8 +35,7 @@ class NoReferencesError(OptionError, FormatError):
     """Rows have no references of their own, and none were given: the call is wrong, or the rows are."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matched:
+class Matched(Struct, frozen=True, eq=False):
     """Answers by scene; those to unknown episodes are left out.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.convention.choices import Convention
@@ -25,8 +25,7 @@ NEVER = np.iinfo(np.int64).max
 """The row of the first answer to a reference that has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """A run beside its references, in the references' order.
 
     Attributes:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from wayscore.convention.choices import Convention
 from wayscore.distances.graph import Graph
@@ -56,8 +56,7 @@ class Problem(NamedTuple):
     what: str
 
 
-@dataclass(slots=True)
-class Problems:
+class Problems(Struct):
     """How many episodes have each kind of problem, and the first of them; two merge into one.
 
     Attributes:
@@ -67,8 +66,8 @@ class Problems:
     """
 
     most: int | None = SHOWN
-    counts: dict[str, int] = field(default_factory=dict)
-    first: dict[str, list[Problem]] = field(default_factory=dict)
+    counts: dict[str, int] = {}
+    first: dict[str, list[Problem]] = {}
 
     def add(self, kind: str, count: int, found: Iterable[Problem]) -> None:
         """Add episodes with one kind of problem: how many, and at least the first of them."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import mmap
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.convention.applied import distance_by
@@ -31,8 +31,7 @@ ALIGNED = 64
 """Arrays begin at multiples of so many bytes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EncodedReferences:
+class EncodedReferences(Struct, frozen=True, eq=False):
     """References, those of one scene side by side.
 
     Attributes:
@@ -67,8 +66,7 @@ class EncodedReferences:
         return len(self.episodes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Targets:
+class Targets(Struct, frozen=True, eq=False):
     """What queries are scored against.
 
     Attributes:

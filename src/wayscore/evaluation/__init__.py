@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wayscore.evaluation.agents import pool
-    from wayscore.evaluation.comparison import Comparison, Contrast, compare
+    from wayscore.evaluation.comparison import Comparison, compare
+    from wayscore.evaluation.contrasts import Contrast
     from wayscore.evaluation.evaluator import evaluate
     from wayscore.evaluation.result import Result
     from wayscore.evaluation.saved import load_result
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Comparison": "comparison",
-    "Contrast": "comparison",
+    "Contrast": "contrasts",
     "Findings": "validation",
     "Result": "result",
     "compare": "comparison",

@@ -12,7 +12,7 @@ from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError
 from wayscore.evaluation.result import Result, signature_differences
 from wayscore.evaluation.table import EpisodeTable, Floats
-from wayscore.statistics.bootstrap import MOST_CLUSTERS, interval, join_clusters, resampled_means
+from wayscore.statistics.bootstrap import MOST_CLUSTERS, Sums, interval, join_clusters, resampled_means
 
 LEVEL = 0.95
 
@@ -111,7 +111,8 @@ def resample_agents(agents: Sequence[Result], symbols: Sequence[str]) -> list[tu
                 origins.append(origin)
     seed, resamples = agents[0].bootstrap["seed"], agents[0].bootstrap["resamples"]
     rng = np.random.default_rng(seed)
-    drawn = resampled_means(np.column_stack(sums), np.column_stack(counts), np.array(origins), rng, resamples)
+    together = Sums(np.column_stack(sums), np.column_stack(counts), np.array(origins))
+    drawn = resampled_means([together], int(rng.integers(2**63)), resamples)[0]
     found = []
     at = 0
     for agent in agents:

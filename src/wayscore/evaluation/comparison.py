@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,62 +11,20 @@ import numpy as np
 
 from wayscore.convention.presets import find_convention
 from wayscore.errors import OptionError, Sentence, did_you_mean
-from wayscore.evaluation.agents import LEVEL, pool, resample_agents
+from wayscore.evaluation.agents import pool
+from wayscore.evaluation.contrasts import Contrast, contrast, finite
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.inputs import find_distances, find_references
 from wayscore.evaluation.result import Result, names_apart, signature_differences
 from wayscore.evaluation.shared import per_episode, share_episodes
-from wayscore.evaluation.table import EpisodeTable, Floats
+from wayscore.evaluation.table import Floats
 from wayscore.evaluation.warnings import unlike_paths
 from wayscore.metrics import Metric
-from wayscore.statistics.bootstrap import Interval, interval, paired_bootstrap_table, tail
-from wayscore.statistics.tests import effect_size, holm, probability_of_superiority, randomization_test, win_tie_loss
+from wayscore.statistics.tests import holm
 from wayscore.statistics.values import equal
 
 FIRST_METRIC = "nDTW"
 """The metric that ranks the episodes which differ most, unless metrics are named."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """One metric of one agent against the baseline; differences are agent - baseline.
-
-    Attributes:
-        run: the agent.
-        metric: the metric's symbol.
-        episodes: in how many episodes it is defined for both.
-        difference: mean difference with its 95 % bootstrap interval; fractions and metres, None where undefined.
-        p: two-sided p-value: of the paired randomization test, or with several runs of the bootstrap.
-        p_holm: the same after Holm's correction over all metrics and agents of the comparison.
-        outcomes: in how many episodes the agent wins, ties and loses; None where a metric has no better direction.
-        superiority: the chance that the agent does better in an episode, ties counting half; None as above.
-        effect_size: d_z, the mean difference in standard deviations of the differences; may be infinite.
-    """
-
-    run: str
-    metric: str
-    episodes: int
-    difference: Interval
-    p: float | None
-    p_holm: float | None
-    outcomes: tuple[int, int, int] | None
-    superiority: float | None
-    effect_size: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, None for what is infinite or has no meaning."""
-        outcomes = self.outcomes or (None, None, None)
-        return {
-            "run": self.run,
-            "metric": self.metric,
-            "episodes": self.episodes,
-            "difference": self.difference._asdict(),
-            "p": self.p,
-            "p_holm": self.p_holm,
-            **dict(zip(("wins", "ties", "losses"), outcomes, strict=True)),
-            "superiority": self.superiority,
-            "effect_size": _finite(self.effect_size),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +38,7 @@ class Example:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, None for what is infinite."""
-        values = {"baseline": _finite(self.baseline), "run": _finite(self.run)}
+        values = {"baseline": finite(self.baseline), "run": finite(self.run)}
         return {"episode": self.episode, "scene": self.scene, **values}
 
 
@@ -130,7 +87,7 @@ class Comparison:
 
     def of(self, run: str) -> dict[str, Contrast]:
         """Return the tests of one agent, by metric; none for the baseline."""
-        return {contrast.metric: contrast for contrast in self.contrasts if contrast.run == run}
+        return {one.metric: one for one in self.contrasts if one.run == run}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
@@ -141,7 +98,7 @@ class Comparison:
             "baseline": self.baseline,
             **{fact: self.bootstrap[fact] for fact in ("cluster", "seed", "resamples")},
             "runs": [result.to_dict() for result in self.results],
-            "tests": [contrast.to_dict() for contrast in self.contrasts],
+            "tests": [one.to_dict() for one in self.contrasts],
             "differ_most": {
                 "metric": self.metric,
                 **{
@@ -207,10 +164,10 @@ def compare(
     if len(results) < 2:
         raise OptionError(f"all runs have one name, {results[0].name!r}: they are one agent, and need another one")
     shared, left_out = share_episodes(results, metrics)
+    shared, contrasts = contrast(shared, place)
     base = shared[place]
     others = [result for result in shared if result is not base]
-    contrasts = [contrast for one in others for contrast in _contrasts(one, base)]
-    tested = [contrast.p for contrast in contrasts if contrast.p is not None]
+    tested = [one.p for one in contrasts if one.p is not None]
     adjusted = iter(holm(tested) if tested else [])
     leading = next((m for m in base.metrics if m.symbol == FIRST_METRIC), base.metrics[0])
     leading = base.metrics[0] if metrics is not None else leading
@@ -223,7 +180,7 @@ def compare(
         left_out,
         base.name,
         tuple(shared),
-        tuple(contrast if contrast.p is None else replace(contrast, p_holm=next(adjusted)) for contrast in contrasts),
+        tuple(one if one.p is None else replace(one, p_holm=next(adjusted)) for one in contrasts),
         leading.symbol,
         {name: better for name, (better, _) in ranked.items()},
         {name: worse for name, (_, worse) in ranked.items()},
@@ -265,73 +222,6 @@ def _is_path(run: Any) -> bool:
     return isinstance(run, str | os.PathLike)
 
 
-def _contrasts(one: Result, base: Result) -> list[Contrast]:
-    a, b = per_episode(one), per_episode(base)
-    seed, resamples = base.bootstrap["seed"], base.bootstrap["resamples"]
-    symbols = [symbol for symbol in one.symbols if symbol in base.symbols]
-    clusters = base.cluster_labels()[: len(a.episodes)] if base.bootstrap["cluster"] != "none" else None
-    several = one.runs > 1 or base.runs > 1
-    if several:
-        intervals, ps = _over_runs(one, base, symbols)
-    else:
-        columns = ({symbol: table[symbol] for symbol in symbols} for table in (a, b))
-        rng = np.random.default_rng(seed)
-        means = paired_bootstrap_table(*columns, rng=rng, resamples=resamples, clusters=clusters)
-        intervals = {symbol: Interval(*means[symbol][:3]) for symbol in symbols}
-    found = []
-    for metric in (metric for metric in base.metrics if metric.symbol in symbols):
-        x, y = a[metric.symbol], b[metric.symbol]
-        if several:
-            p = ps[metric.symbol]
-        else:
-            rng = np.random.default_rng(seed)
-            p = randomization_test(x, y, rng=rng, resamples=resamples, clusters=clusters)
-        contrast = Contrast(
-            run=one.name,
-            metric=metric.symbol,
-            episodes=int(np.count_nonzero(np.isfinite(x) & np.isfinite(y))),
-            difference=intervals[metric.symbol],
-            p=p,
-            p_holm=p,
-            outcomes=win_tie_loss(x, y, metric.direction) if metric.direction else None,
-            superiority=probability_of_superiority(x, y, metric.direction) if metric.direction else None,
-            effect_size=effect_size(x, y),
-        )
-        found.append(contrast)
-    return found
-
-
-def _over_runs(
-    one: Result, base: Result, symbols: Sequence[str]
-) -> tuple[dict[str, Interval], dict[str, float | None]]:
-    """Return differences of agents with several runs, and their p-values, from resampling runs and clusters."""
-    (means, drawn), (base_means, base_drawn) = resample_agents(_defined_in_both(one, base, symbols), symbols)
-    intervals: dict[str, Interval] = {}
-    ps: dict[str, float | None] = {}
-    for number, symbol in enumerate(symbols):
-        a, b = means[number], base_means[number]
-        if a is None or b is None:
-            intervals[symbol], ps[symbol] = Interval(None, None, None), None
-            continue
-        both = np.isfinite(drawn[number]) & np.isfinite(base_drawn[number])
-        differences = drawn[number][both] - base_drawn[number][both]
-        intervals[symbol] = interval(a - b, differences, LEVEL)
-        ps[symbol] = tail(np.array([a - b]), differences)
-    return intervals, ps
-
-
-def _defined_in_both(one: Result, base: Result, symbols: Sequence[str]) -> list[Result]:
-    """Return both with values undefined wherever a run of either has none: means over other episodes do not compare."""
-    a, b = per_episode(one), per_episode(base)
-    defined = {symbol: np.isfinite(a[symbol]) & np.isfinite(b[symbol]) for symbol in symbols}
-    found = []
-    for result in (one, base):
-        table = result._rows()
-        columns = {s: np.where(np.tile(defined[s], result.runs), table[s], np.inf) for s in symbols}
-        found.append(replace(result, table=EpisodeTable(table.facts, columns)))
-    return found
-
-
 def _examples(one: Result, base: Result, metric: Metric, top: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
     a, b = per_episode(one), per_episode(base)
     if metric.symbol not in a.columns:
@@ -370,7 +260,3 @@ def _baseline(wanted: str | int | None, names: Sequence[str], runs: Sequence[Any
         f"there is no run {str(wanted)!r} to be the baseline{did_you_mean(wanted, names)} "
         f"Known: {', '.join(names)}, or a number from 1 to {len(names)}"
     )
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

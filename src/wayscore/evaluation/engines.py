@@ -6,8 +6,6 @@ A worker that dies costs a retry of what it had, not the run.
 from __future__ import annotations
 
 import os
-import tempfile
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -63,6 +61,7 @@ class Engine:
 
     def _beside(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
         import multiprocessing  # what small runs do without is not loaded
+        import tempfile
         from concurrent.futures import ProcessPoolExecutor
         from concurrent.futures.process import BrokenProcessPool
 
@@ -167,6 +166,7 @@ def _until_done(
 
 def _end_with_parent() -> None:
     """Let this process end when the one that started it does, even by a signal that cannot be caught."""
+    import threading
     from multiprocessing import parent_process
 
     parent = parent_process()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from wayscore.convention.choices import Convention
 from wayscore.episodes.groups import choose_cluster, few_clusters
@@ -153,7 +154,7 @@ def evaluate(
     known = find_references(references, reader)
     listed = None if known is None else known.first_instructions(settings.convention.instructions)
     several = settings.policies["duplicate"] == "all"
-    settings = replace(settings, cluster=choose_cluster(cluster, listed, several))
+    settings = structs.replace(settings, cluster=choose_cluster(cluster, listed, several))
     distances = find_distances(graphs, known, settings.convention)
     if workers is None and given.rows > KEPT_ROWS:
         on = Engine(engine, os.cpu_count() or 1, scheduler)
@@ -191,17 +192,17 @@ def _score_pieces(
     pieces = plan.pieces
     large = (plan.rows > KEPT_ROWS and not keep) or resume
     if engine.name == "dask":  # whose workers are at home elsewhere
-        pieces = [replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
+        pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
         target = storage.absolute(target) if target else target
     if target:
         check_target(target, pieces)
     task = Task(settings, rows, keep=not large, target=target if large else "")
     if task.target:
-        task = replace(task, made_from=_digest(settings, matcher.targets))
+        task = structs.replace(task, made_from=_digest(settings, matcher.targets))
     whole = len(pieces) == 1 and pieces[0].kind == "whole"
     if settings.policies["duplicate"] == "keep" and matcher.targets.references is not None and not whole:
         found = engine.map(scan_piece, pieces, matcher, task)
-        task = replace(task, first=np.minimum.reduce(list(found)))
+        task = structs.replace(task, first=np.minimum.reduce(list(found)))
     done = Partial.empty(settings, matcher.targets)
     skipped = finished(pieces, task, done) if resume else set()
     if task.target and not resume:

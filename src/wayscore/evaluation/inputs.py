@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance
@@ -22,8 +23,7 @@ from wayscore.formats.plan import RunPlan, plan_run
 Distances = Distance | Mapping[str, Distance] | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GivenRun:
+class GivenRun(Struct, frozen=True, eq=False):
     """A run that is in memory already."""
 
     name: str
@@ -36,8 +36,7 @@ class GivenRun:
         return len(self.batch)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Inputs:
+class Inputs(Struct, frozen=True, eq=False):
     """Where the paths of a result are, for pictures and comparisons.
 
     Attributes:

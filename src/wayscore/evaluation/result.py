@@ -17,7 +17,8 @@ from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError, Sentence, need
 from wayscore.evaluation.table import EpisodeTable, Floats
 from wayscore.metrics import Metric
-from wayscore.statistics.bootstrap import Interval
+from wayscore.statistics.bootstrap import Interval, resampled_means
+from wayscore.statistics.seeds import first_word
 from wayscore.statistics.tally import Tally
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ class Result:
         if self.known is not None:
             return self.known
         assert self.tally is not None
-        rng = np.random.default_rng(self.bootstrap["seed"])
-        return self.tally.intervals(rng, resamples=self.bootstrap["resamples"])
+        word, resamples = first_word(self.bootstrap["seed"]), self.bootstrap["resamples"]
+        return self.tally.intervals_of(resampled_means([self.tally.to_sums()], word, resamples)[0])
 
     def __getitem__(self, symbol: str) -> Floats:
         """Return the scores of one metric, one per episode; infinite where it is undefined."""

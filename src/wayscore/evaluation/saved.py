@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,6 +52,8 @@ def write_episodes(result: Result, path: str | Path) -> None:
 
 def metadata_of(result: Result) -> dict[bytes, bytes]:
     """Return what a file of scores says of itself."""
+    import json
+
     facts = {
         "name": result.name,
         "settings": {**result.settings, "undefined": result.undefined},
@@ -99,6 +100,8 @@ def is_result(path: Any) -> bool:
 
 
 def _load(path: str, name: str | None) -> Result:
+    import json
+
     with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
         table = file.read()
     try:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from wayscore.convention.choices import CHOICES, Convention
 from wayscore.convention.presets import CONVENTIONS, find_convention, signed
@@ -17,8 +19,7 @@ from wayscore.metrics.registry import with_columns
 from wayscore.warping.alignment import check_threshold
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """How the answers of a run are scored.
 
     Attributes:

@@ -6,10 +6,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from wayscore.convention.presets import find_convention
 from wayscore.episodes.matching import Matcher
@@ -149,7 +150,7 @@ def validate(
         named = (Problem(int(targets.order[n]), targets.episodes[n], "") for n in numbers)
         problems.add(kind, len(numbers), named)
     kinds = [kind for kind in POLICIES if problems.counts.get(kind)]
-    listed: dict[str, Any] = {"damaged": [asdict(fault) for fault in faults[:most]]} if faults else {}
+    listed: dict[str, Any] = {"damaged": [structs.asdict(fault) for fault in faults[:most]]} if faults else {}
     listed |= {kind: [{"episode": one.episode, "what": one.what} for one in problems.first[kind]] for kind in kinds}
     summaries = {kind: summary(kind, problems.counts[kind], known.name, len(targets)) for kind in kinds}
     if faults:
@@ -187,7 +188,7 @@ def _damaged(faults: Sequence[Fault]) -> Iterator[str]:
     said = Counter(fault.expected for fault in faults if fault.expected)
     common = said.most_common(1)[0][0] if said else ""
     for fault in faults:
-        yield f"  {replace(fault, expected='') if fault.expected == common else fault}"
+        yield f"  {structs.replace(fault, expected='') if fault.expected == common else fault}"
     if common:
         yield f"  expected {common}"
 

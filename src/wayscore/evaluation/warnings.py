@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from wayscore.convention.choices import Convention
@@ -34,8 +34,7 @@ USUAL = {"vlnce": "vlnce", "ndh": "cvdn", "reverie": "reverie", "street": "touch
 _SPLIT = re.compile(r"(?<![a-z])(train|val_train_seen|val_seen|val_unseen|test)(?![a-z])")
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(Struct):
     """What was seen of the paths of a run; two of them merge into one.
 
     Attributes:
@@ -62,12 +61,12 @@ class Seen:
 
     def merge(self, other: Seen) -> None:
         """Add what was seen of another part of the run."""
-        for one in fields(Seen):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        for name in Seen.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def to_list(self) -> list[int]:
         """Return all of it as plain numbers."""
-        return list(astuple(self))
+        return list(structs.astuple(self))
 
     def look(self, queries: PathBatch, references: PathBatch | None = None, pairs: Offsets | None = None) -> Offsets:
         """Look at queries, and at the points that they are warped to; return which queries repeat a node."""

@@ -6,12 +6,13 @@ The same function runs in this process, in processes beside it and on a cluster.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
 from wayscore.episodes.batch import EpisodeBatch
@@ -36,8 +37,7 @@ COUNTED = ("zeroed", "recorded", "unrecorded")
 recorded, and how many lack what the convention or a metric takes from the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """How all pieces of a run are scored.
 
     Attributes:
@@ -62,8 +62,7 @@ class Task:
         return f"{name} {piece.stamp} {piece.kind} {piece.start}-{piece.stop} row {piece.first} {self.made_from}"
 
 
-@dataclass(slots=True)
-class Partial:
+class Partial(Struct):
     """What some answers come to; two of them merge into one.
 
     Attributes:
@@ -81,12 +80,12 @@ class Partial:
     tally: Tally
     problems: Problems = field(default_factory=Problems)
     answers: NDArray[np.int64] | None = None
-    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = {}
     seen: Seen = field(default_factory=Seen)
     rows: int = 0
-    scenes: set[int] = field(default_factory=set)
+    scenes: set[int] = set()
     snap: float = 0.0
-    parts: list[Part] = field(default_factory=list)
+    parts: list[Part] = []
 
     @classmethod
     def empty(cls, settings: Settings, targets: Targets) -> Partial:
@@ -240,7 +239,7 @@ def _look(
         return
     dropped = np.empty(0)
     if len(repeating):
-        once = replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
+        once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
         dropped = _scored(matched.take(repeating), targets, batch, once)["nDTW"]
     seen.add_scores(table["nDTW"], repeating, dropped)
 

@@ -18,9 +18,8 @@ from wayscore.formats.faults import Fault
 from wayscore.formats.files import MEMBER_MARK, read
 from wayscore.formats.plan import plan_run
 from wayscore.formats.registry import FORMATS
-from wayscore.formats.street import load_street_graph
 
-__all__ = ["FORMATS", "Fault", "Format", "load_references", "load_run", "load_street_graph"]
+__all__ = ["FORMATS", "Fault", "Format", "load_references", "load_run"]
 
 
 def load_references(

@@ -7,12 +7,12 @@ what the agent did, and `stopped` says whether it stopped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import inf
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
@@ -144,7 +144,7 @@ def _listed(column: Any, field: str, source: Source, labels: Any, scenes: Sequen
     kept = np.flatnonzero(np.asarray(column.is_valid())) if field == "dense" else np.arange(len(column))
     column = column.drop_null() if field == "dense" else column
     for number, fault in _faults(column, field, source):
-        source.refuse(replace(fault, where=f"row {kept[number]}"))
+        source.refuse(structs.replace(fault, where=f"row {kept[number]}"))
     paths = _paths(column, field, source, labels)
     found: list[Any] = [None] * len(scenes)
     for number, row in enumerate(kept.tolist()):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from wayscore.formats.names import own_names
 
@@ -26,8 +27,7 @@ Value: TypeAlias = Literal["text", "point", "other"]
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:?)|([{}\[\]])|[^\s,:"{}\[\]]+')
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True):
     """The beginning of a file.
 
     Attributes:
@@ -55,7 +55,7 @@ class Beginning:
     inner: frozenset[str] = frozenset()
     cut: bool = False
     listed: frozenset[str] = frozenset()
-    values: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, Value] = {}
 
     @property
     def json(self) -> bool:

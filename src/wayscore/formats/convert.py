@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from wayscore.episodes.references import Query, Reference, References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
@@ -26,8 +27,7 @@ Progress = Callable[[int, int], None]
 """Called with how many rows are done, and of how many (0 where that is not known)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Converted:
+class Converted(Struct, frozen=True):
     """A file that was converted, or checked.
 
     Attributes:

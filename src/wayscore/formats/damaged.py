@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from wayscore.formats.faults import NAMED_LIMIT
 
@@ -13,8 +13,7 @@ _ESCAPED = "surrogateescape"
 _CLOSING = {"[": "]", "{": "}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One record as it stands in the file.
 
     Attributes:
@@ -44,6 +43,8 @@ def cut_json(content: bytes) -> tuple[list[Record], bool]:
     >>> [record.content for record in cut_json(b'[{"a": NaN}, 5, {"b": [1')[0]]
     [b'{"a": NaN}', b'5']
     """
+    import json
+
     text = content.decode(errors=_ESCAPED) if len(content) <= NAMED_LIMIT else ""
     scan = json.JSONDecoder().raw_decode
     records: list[Record] = []

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import structs
 
 from wayscore.errors import FormatError
 from wayscore.formats.damaged import Record, cut_json, cut_lines
@@ -169,5 +169,5 @@ def _one_by_one(
         if not parts:
             raise FormatError(damage.of(source))
         rest = f"(before that, {len(found):,} record{'' if len(found) == 1 else 's'} can be read)"
-        source.refuse(damage if source.faults is None else replace(damage, what=f"{damage.what} {rest}"))
+        source.refuse(damage if source.faults is None else structs.replace(damage, what=f"{damage.what} {rest}"))
     return found

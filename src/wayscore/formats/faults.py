@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec import Struct, structs
 
 NAMED_LIMIT = 256 * 2**20
 """Bytes up to which a damaged file is decoded once more to name the record; above, the byte is named."""
@@ -22,8 +21,7 @@ _KINDS = {"array": "a list", "object": "an object", "str": "text", "int": "an in
 _KINDS |= {"null": "null", "bool": "true or false"}
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One thing that is wrong with a file.
 
     Attributes:
@@ -121,6 +119,8 @@ def not_json(
 
 def loosely(content: bytes) -> Any:
     """Decode loosely, to name what is wrong; not what is so large that it would fill the memory."""
+    import json  # which whole files do without
+
     try:
         return json.loads(content) if len(content) <= NAMED_LIMIT else None
     except (ValueError, RecursionError):
@@ -154,7 +154,7 @@ def _name_not_finite(
             known, record, steps = steps[0], record[steps[0]], steps[1:]
         where, episode = ("", known) if isinstance(known, str) else (f"record {known}", None)
     fault = not_finite(bad, steps)
-    return replace(fault, where=where, episode=name_of(record, names) if episode is None else episode)
+    return structs.replace(fault, where=where, episode=name_of(record, names) if episode is None else episode)
 
 
 def not_finite(value: float, steps: Sequence[Any]) -> Fault:

@@ -13,9 +13,10 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
+
+from msgspec import Struct
 
 from wayscore.errors import FormatError, did_you_mean
 from wayscore.formats.faults import Fault
@@ -35,8 +36,7 @@ TAR_MAGIC = (257, b"ustar")
 ENDINGS = {".gz", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".tar", ".tgz", ".txt"}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file's content and how errors and tables call it.
 
     Attributes:
@@ -54,7 +54,7 @@ class Source:
     path: Path
     content: bytes
     member: str = ""
-    faults: list[Fault] | None = field(default=None, compare=False, repr=False)
+    faults: list[Fault] | None = None
     lines_before: int = 0
 
     def __str__(self) -> str:

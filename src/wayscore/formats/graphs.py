@@ -10,7 +10,6 @@ from wayscore.convention.presets import find_convention
 from wayscore.distances.graphs import load_graphs
 from wayscore.episodes.references import References
 from wayscore.errors import FormatError, OptionError
-from wayscore.formats.street import SCENE, STREET_FORMAT, find_street_graph
 
 
 def distances_for(references: References, graphs: str | os.PathLike[str] | None, convention: Any = "paper") -> Any:
@@ -26,7 +25,9 @@ def distances_for(references: References, graphs: str | os.PathLike[str] | None,
             f"{references.name}: paths are node names, so distances need the graphs; give the connectivity files (a "
             "folder or a tar) with <<graphs=FOLDER>>"
         )
-    if references.format == STREET_FORMAT.name:
+    if references.format == "street":
+        from wayscore.formats.street import SCENE, find_street_graph
+
         return {SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")}
     try:
         return load_graphs(Path(graphs))

@@ -11,12 +11,12 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.errors import FormatError
@@ -65,8 +65,7 @@ class Labels:
         return json.dumps({scene: list(codes) for scene, codes in self._codes.items()}).encode()
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The columns of a file.
 
     Attributes:

@@ -8,7 +8,6 @@ player's where it comes past the planner's end after its first step, else the pl
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -55,12 +54,11 @@ class Instance(msgspec.Struct, gc=False):
     dialog_history: list[Turn] = []
 
 
-@dataclass(frozen=True, slots=True)
 class NDH:
     """NDH, and runs with `inst_idx` and `trajectory`."""
 
-    name: str = "ndh"
-    title: str = "NDH"
+    name = "ndh"
+    title = "NDH"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise both by `inst_idx`, and references by their scan."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, structs
 
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError, first_line
@@ -25,8 +26,7 @@ ROWS_AT_ONCE = 65_536
 """Rows of Parquet in a batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Some rows of a file.
 
     Attributes:
@@ -73,7 +73,7 @@ def read_piece(piece: Piece, rows: int = ROWS_AT_ONCE, faults: list[Fault] | Non
         return
     form = choose(Source(Path(piece.file), b""), "run", piece.format, FORMATS)
     if piece.kind == "whole":
-        source = replace(_all_of(piece.file) if piece.source is None else piece.source, faults=faults)
+        source = structs.replace(_all_of(piece.file) if piece.source is None else piece.source, faults=faults)
         yield _batch(read_with(form, source, "run", {}, FORMATS), piece.first)
         return
     first, line = piece.first, piece.row
@@ -87,7 +87,7 @@ def read_piece(piece: Piece, rows: int = ROWS_AT_ONCE, faults: list[Fault] | Non
 
 def _batch(found: Any, first: int) -> EpisodeBatch:
     assert isinstance(found, EpisodeBatch)
-    return replace(found, first=first)
+    return structs.replace(found, first=first)
 
 
 def _all_of(file: str) -> Source:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
+
+from msgspec import Struct, structs
 
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError
@@ -32,8 +33,7 @@ PIECES = 4096
 """... or there are so many pieces."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
+class RunPlan(Struct, frozen=True):
     """A run to be read.
 
     Attributes:
@@ -84,7 +84,7 @@ def plan_run(
     first = 0
     for some in found:
         for piece in _together(some, max(ROWS, total // PIECES)):
-            pieces.append(replace(piece, number=len(pieces), first=first))
+            pieces.append(structs.replace(piece, number=len(pieces), first=first))
             first += piece.rows
     return RunPlan(name_of(addresses[0]), pieces[0].format, pieces)
 
@@ -116,7 +116,7 @@ def _pieces_of(file: str, name: str | None, alone: bool) -> list[Piece]:
         ]
     piece = Piece(0, file, "whole", form.name, stamp=stamp, source=whole)
     if not alone:  # rows of later files are numbered after these
-        piece = replace(piece, rows=sum(map(len, read_piece(piece))))
+        piece = structs.replace(piece, rows=sum(map(len, read_piece(piece))))
     return [piece]
 
 
@@ -159,7 +159,7 @@ def _together(pieces: Sequence[Piece], most: int) -> Iterator[Piece]:
             yield joined
             joined = piece
         else:
-            joined = replace(joined, stop=piece.stop, rows=joined.rows + piece.rows)
+            joined = structs.replace(joined, stop=piece.stop, rows=joined.rows + piece.rows)
     if joined is not None:
         yield joined
 

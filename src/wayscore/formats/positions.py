@@ -7,11 +7,11 @@ By episode, as records (a list or JSON lines), or as such a list in the field `e
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Query
@@ -86,7 +86,7 @@ def read_positions(source: Source) -> EpisodeBatch:
     beginning = look(source.content)
     if beginning.layout == "object" and LIST in beginning.keys:
         whole = decode_object(source, Summary, names=(), expected=EXPECTED, items=LIST)
-        source = replace(source, content=bytes(whole.episodes))
+        source = structs.replace(source, content=bytes(whole.episodes))
         beginning = look(source.content)
     if beginning.layout == "object" and not beginning.has_any(*IDS, *WALKS):
         pairs = decode_mapping(source, Steps, expected=EXPECTED)

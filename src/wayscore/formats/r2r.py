@@ -6,7 +6,6 @@ An episode is one instruction, named `<path_id>_<k>`, for every instruction k th
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import msgspec
 
@@ -33,12 +32,12 @@ class InstructedPath(msgspec.Struct, gc=False):
     heading: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
 class R2R:
     """R2R, and R4R, whose paths are two of R2R joined."""
 
-    name: str = "r2r"
-    title: str = "R2R"
+    def __init__(self, name: str, title: str) -> None:
+        self.name = name
+        self.title = title
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise paths with instructions, or results named by `instr_id`."""
@@ -84,5 +83,5 @@ class R2R:
         return read_trajectories(source, self.title, ids=("instr_id",), walks=("trajectory",))
 
 
-R2R_FORMAT = R2R()
+R2R_FORMAT = R2R("r2r", "R2R")
 R4R_FORMAT = R2R("r4r", "R4R")

@@ -1,24 +1,30 @@
 """The formats that wayscore reads by itself, by name; those of other packages come besides (`base.choose`)."""
 
-from wayscore.formats.base import Format
-from wayscore.formats.ndh import NDH_FORMAT
-from wayscore.formats.r2r import R2R_FORMAT, R4R_FORMAT
-from wayscore.formats.reverie import REVERIE_FORMAT
-from wayscore.formats.rxr import RXR_FORMAT
-from wayscore.formats.street import STREET_FORMAT
-from wayscore.formats.table import TABLE_FORMAT
-from wayscore.formats.vlnce import VLNCE_FORMAT
+from __future__ import annotations
 
-FORMATS: dict[str, Format] = {
-    form.name: form
-    for form in (
-        R2R_FORMAT,
-        R4R_FORMAT,
-        RXR_FORMAT,
-        NDH_FORMAT,
-        REVERIE_FORMAT,
-        VLNCE_FORMAT,
-        STREET_FORMAT,
-        TABLE_FORMAT,
-    )
-}
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
+from wayscore.formats.base import Format
+
+
+class _Formats(Mapping[str, Format]):
+    """Formats in the order in which they are asked whether a file is theirs; each is imported when it is."""
+
+    names = ("r2r", "r4r", "rxr", "ndh", "reverie", "vlnce", "street", "table")
+
+    def __getitem__(self, name: str) -> Format:
+        if name not in self.names:
+            raise KeyError(name)
+        home = "r2r" if name == "r4r" else name
+        found: Format = getattr(import_module(f"wayscore.formats.{home}"), f"{name.upper()}_FORMAT")
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+FORMATS: Mapping[str, Format] = _Formats()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -43,12 +42,11 @@ class Box(msgspec.Struct, gc=False):
     visible_pos: list[int]
 
 
-@dataclass(frozen=True, slots=True)
 class Reverie:
     """REVERIE, and runs with `instr_id`, `trajectory` and perhaps `predObjId`."""
 
-    name: str = "reverie"
-    title: str = "REVERIE"
+    name = "reverie"
+    title = "REVERIE"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise references by `id`, and runs by the object that they name; others read as R2R's, which they are."""

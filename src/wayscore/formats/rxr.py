@@ -6,7 +6,6 @@ An episode is named by its `instruction_id`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -38,12 +37,11 @@ class Guide(msgspec.Struct, gc=False):
     language: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class RxR:
     """RxR guide annotations, and runs with `instruction_id` and `path`."""
 
-    name: str = "rxr"
-    title: str = "RxR"
+    name = "rxr"
+    title = "RxR"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise guide annotations by their scan, and runs (followers too) by its absence; points are VLN-CE's."""

@@ -7,16 +7,13 @@ Habitat, CWP and NaviLLM write `{episode: {"success": ..., "spl": ...}}`; Intern
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.errors import FormatError, OptionError
@@ -46,8 +43,7 @@ PATHS = frozenset({"path", "trajectory", "positions", "reference_path", "path_id
 """Fields of files that hold paths."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreFile:
+class ScoreFile(Struct, frozen=True):
     """Scores of single episodes.
 
     Attributes:
@@ -142,6 +138,10 @@ def _metric(name: str) -> Metric | None:
 
 def _records(source: Source) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """Go through the episodes of a file, each with its name."""
+    import csv
+    import io
+    import json
+
     text = source.content.decode(errors="replace")
     if text.lstrip()[:1] not in "[{":
         rows: Iterable[Any] = csv.DictReader(io.StringIO(text))
@@ -161,6 +161,8 @@ def _records(source: Source) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 
 def _lines(source: Source, text: str) -> Iterable[Any]:
+    import json
+
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:

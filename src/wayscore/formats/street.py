@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -37,12 +36,11 @@ class Route(msgspec.Struct, gc=False):
     navigation_text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class Street:
     """Touchdown and map2seq routes, and runs with `route_id` or `id` and the panoramas passed."""
 
-    name: str = "street"
-    title: str = "Touchdown/map2seq"
+    name = "street"
+    title = "Touchdown/map2seq"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise routes by `route_panoids`."""

@@ -12,11 +12,12 @@ Parquet files that `wayscore convert` wrote hold codes for labels, and say which
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Query, Reference, References
@@ -76,12 +77,11 @@ class AnswerRow(msgspec.Struct, kw_only=True, gc=False):
     reference: Places | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Table:
     """Plain tables."""
 
-    name: str = "table"
-    title: str = "table"
+    name = "table"
+    title = "table"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise the columns `episode` and `path` by any of their names; with a `scene`, rows can be references."""
@@ -141,7 +141,7 @@ class Table:
                 kept.append((where, row, _even(path), _even(row.reference)))
             else:
                 episode = None if row.episode is None else str(row.episode)
-                source.refuse(replace(fault, where=place(where, source), episode=episode))
+                source.refuse(structs.replace(fault, where=place(where, source), episode=episode))
         rows = [row for _, row, _, _ in kept]
         scenes = [None if row.scene is None else str(row.scene) for row in rows]
         return EpisodeBatch(

@@ -8,12 +8,12 @@ Every way may occur in one file. Only places are kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Query
@@ -49,7 +49,7 @@ def read_trajectories(
     """
     expected = f'{title} results: [{{"{ids[0]}": ..., "{walks[0]}": [[viewpoint, heading, elevation], ...]}}, ...]'
     try:
-        strict = replace(source, faults=None)
+        strict = structs.replace(source, faults=None)
         kind = _record(tuple(ids), tuple(walks), list[Step], tuple(objects))
         records = decode_each(strict, kind, names=ids, expected=expected)
         walk_of: Callable[[Any], Any] = _viewpoints

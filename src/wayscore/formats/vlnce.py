@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -76,12 +76,11 @@ class Walk(msgspec.Struct, gc=False):
     locations: list[Point]
 
 
-@dataclass(frozen=True, slots=True)
 class VLNCE:
     """VLN-CE episodes with their ground truth walks, and runs of positions."""
 
-    name: str = "vlnce"
-    title: str = "VLN-CE"
+    name = "vlnce"
+    title = "VLN-CE"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise episodes by the field that lists them, and runs by lists of points or positions."""

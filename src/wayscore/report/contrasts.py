@@ -10,7 +10,8 @@ from wayscore.report.layout import UNDEFINED, counted, head, interval, metrics_o
 from wayscore.report.notes import clusters
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.comparison import Comparison, Contrast, Example
+    from wayscore.evaluation.comparison import Comparison, Example
+    from wayscore.evaluation.contrasts import Contrast
     from wayscore.metrics import Metric
 
 MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))

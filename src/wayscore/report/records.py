@@ -13,7 +13,8 @@ from wayscore.report.layout import metrics_of, split
 from wayscore.report.notes import warnings_of
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.comparison import Comparison, Contrast
+    from wayscore.evaluation.comparison import Comparison
+    from wayscore.evaluation.contrasts import Contrast
     from wayscore.evaluation.result import Result
 
 TESTS = "run baseline metric episodes difference low high p p_holm wins ties losses superiority effect_size".split()

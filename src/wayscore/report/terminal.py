@@ -6,8 +6,9 @@ Small on purpose: a command that takes a third of a second cannot wait for a lar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
 
 Item = TypeVar("Item")
 Cell: TypeAlias = str | Sequence[tuple[str, str]]
@@ -19,8 +20,7 @@ NARROWEST = 4
 """Columns that do not fit are cut, but to no less than this."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextTable:
+class TextTable(Struct, frozen=True):
     r"""A table with one line under its heads.
 
     Attributes:
@@ -40,7 +40,7 @@ class TextTable:
     heads: Sequence[str]
     left: Collection[int] = (0,)
     space: int = 3
-    rows: list[Sequence[Cell]] = field(default_factory=list)
+    rows: list[Sequence[Cell]] = []
 
     def width(self) -> int:
         """Return how many columns of a terminal the table takes."""
@@ -76,13 +76,12 @@ class TextTable:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class TextPage:
+class TextPage(Struct, frozen=True):
     """What a command prints, as wide as there is room."""
 
     width: int = DEFAULT_WIDTH
     color: bool = False
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = []
 
     def fits(self, table: TextTable) -> bool:
         """Whether a table needs no more than the page's width."""

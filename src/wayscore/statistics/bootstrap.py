@@ -27,16 +27,29 @@ from wayscore.statistics.values import (
     whole_number,
 )
 
-Rng: TypeAlias = np.random.Generator
+Rng: TypeAlias = "np.random.Generator"  # in quotes: `numpy.random` is loaded only by who uses it
 Labels: TypeAlias = Iterable[Hashable] | NDArray[Any] | None
 
 MOST_CLUSTERS = 10_000
 """More are joined into this many (`join_clusters`), which moves an interval less than 10,000 resamples leave to chance.
 """
-PRODUCT_AT_ONCE = 2**18
-"""Multiplications in one matrix product: few enough that memory stays small and BLAS on one thread."""
 SINGLE_THREAD = 10**6
 """Draws that are finished before a second thread has started."""
+
+
+class Sums(NamedTuple):
+    """What resamples need to know of some metrics.
+
+    Attributes:
+        sums: (clusters, metrics), of the values that are defined, less their origin each.
+        counts: (clusters, metrics), how many these are.
+        origin: of each metric its least value, so that no sum is negative, and that of constants and whole numbers
+            exact.
+    """
+
+    sums: Floats
+    counts: Floats
+    origin: Floats
 
 
 class Interval(NamedTuple):
@@ -95,7 +108,8 @@ def bootstrap_table(
     arrays = as_columns(columns)
     means = _means_of_resamples(list(arrays.values()), clusters, rng, resamples)
     return {
-        name: interval(_mean(values), found, level) for (name, values), found in zip(arrays.items(), means, strict=True)
+        name: interval(mean_of(values), found, level)
+        for (name, values), found in zip(arrays.items(), means, strict=True)
     }
 
 
@@ -128,7 +142,7 @@ def paired_bootstrap_table(
     columns = as_columns({name: differences(a[name], b[name]) for name in a if name in b})
     means = _means_of_resamples(list(columns.values()), clusters, rng, resamples)
     return {
-        name: Difference(*interval(_mean(values), found, level), tail(values, found))
+        name: Difference(*interval(mean_of(values), found, level), tail(values, found))
         for (name, values), found in zip(columns.items(), means, strict=True)
     }
 
@@ -165,10 +179,9 @@ def join_clusters(numbers: Integers) -> Integers:
     return joined
 
 
-def cluster_sums(columns: Iterable[NDArray[Any]], episodes: int, clusters: Labels) -> Floats:
-    """Sum columns over each cluster, (clusters, columns); without labels every episode is a cluster of its own."""
-    codes = join_clusters(np.arange(episodes) if clusters is None else _codes(clusters, episodes))
-    return np.stack([np.bincount(codes, weights=column) for column in columns], axis=1)
+def number_clusters(labels: Labels, episodes: int) -> Integers:
+    """Return the cluster of each episode, joined; without labels every episode is a cluster of its own."""
+    return join_clusters(np.arange(episodes) if labels is None else _codes(labels, episodes))
 
 
 def _codes(clusters: Iterable[Hashable], count: int) -> Integers:
@@ -185,38 +198,51 @@ def _codes(clusters: Iterable[Hashable], count: int) -> Integers:
     return np.array(codes, dtype=np.int64)
 
 
-def _means_of_resamples(columns: Sequence[Floats], clusters: Labels, rng: Rng, resamples: int) -> Floats:
+def sum_by_cluster(columns: Iterable[NDArray[Any]], clusters: Integers) -> Floats:
+    """Sum columns over each cluster, (clusters, columns)."""
+    return np.stack([np.bincount(clusters, weights=column) for column in columns], axis=1)
+
+
+def sums_of(columns: Sequence[Floats], clusters: Integers) -> Sums:
+    """Return what resamples need to know of columns of values; infinite ones are undefined."""
     finite = [np.isfinite(column) for column in columns]
     origins = [np.min(column[defined], initial=np.inf) for column, defined in zip(columns, finite, strict=True)]
     origin = np.where(np.isfinite(origins), origins, 0.0)
     parts = [np.where(d, c - o, 0.0) for c, d, o in zip(columns, finite, origin, strict=True)]
-    kinds = {defined.tobytes(): defined for defined in finite}
-    sums = cluster_sums([*parts, *kinds.values()], len(columns[0]), clusters)
-    if not len(sums):
-        return np.full((len(columns), resamples), np.inf)
+    kinds = {defined.tobytes(): defined for defined in finite}  # most metrics are defined in the same episodes
+    sums = sum_by_cluster([*parts, *kinds.values()], clusters)
     column_of = {kind: len(columns) + number for number, kind in enumerate(kinds)}
     counts = sums[:, [column_of[defined.tobytes()] for defined in finite]]
-    return resampled_means(sums[:, : len(columns)], counts, origin, rng, resamples)
+    return Sums(sums[:, : len(columns)], counts, origin)
 
 
-def resampled_means(sums: Floats, counts: Floats, origin: Floats, rng: Rng, resamples: int) -> Floats:
-    """Return the mean of each metric in each resample (rows: metrics), infinite where a resample has no defined value.
+def _means_of_resamples(columns: Sequence[Floats], clusters: Labels, rng: Rng, resamples: int) -> Floats:
+    table = sums_of(columns, number_clusters(clusters, len(columns[0])))
+    return resampled_means([table], int(rng.integers(2**63)), resamples)[0]
 
-    `sums` (clusters, metrics) are of as many values as `counts` says, less the metric's `origin` each: the least of
-    all its values, so that no sum is negative, and that of constants and whole numbers exact.
+
+def resampled_means(tables: Sequence[Sums], word: int, resamples: int) -> list[Floats]:
+    """Return for each table the means of its metrics in each resample (rows: metrics).
+
+    They are infinite where a resample has no defined value. Tables of equally many clusters see the same resamples,
+    which are drawn only once. The random `word`, below 2^63, decides which.
     """
-    kinds = {column.tobytes(): column for column in counts.T}  # most metrics are defined in the same episodes
-    totals = _resampled_totals(np.column_stack((sums, *kinds.values())), rng, resamples)
-    drawn = dict(zip(kinds, totals[sums.shape[1] :], strict=True))
-    means = np.full((sums.shape[1], resamples), np.inf)
-    for total, column, row in zip(totals, counts.T, means, strict=False):
-        count = drawn[column.tobytes()]
-        np.divide(total, count, out=row, where=count > 0)
-    means += origin[:, None]
-    return means
+    found = [np.full((table.sums.shape[1], resamples), np.inf) for table in tables]
+    for clusters in {len(table.sums) for table in tables} - {0}:
+        alike = [number for number, table in enumerate(tables) if len(table.sums) == clusters]
+        kinds = {column.tobytes(): column for number in alike for column in tables[number].counts.T}
+        sums = [tables[number].sums for number in alike]
+        totals = iter(_resampled_totals(np.column_stack((*kinds.values(), *sums)), word, resamples))
+        drawn = {kind: next(totals) for kind in kinds}
+        for number in alike:
+            for column, row in zip(tables[number].counts.T, found[number], strict=True):
+                count = drawn[column.tobytes()]
+                np.divide(next(totals), count, out=row, where=count > 0)
+            found[number] += tables[number].origin[:, None]
+    return found
 
 
-def _resampled_totals(sums: Floats, rng: Rng, resamples: int) -> Floats:
+def _resampled_totals(sums: Floats, word: int, resamples: int) -> Floats:
     """Return the total of each column in each resample (rows: columns).
 
     Sums are rounded to whole multiples of a power of two that make every total less than 2^53: additions are exact
@@ -226,13 +252,12 @@ def _resampled_totals(sums: Floats, rng: Rng, resamples: int) -> Floats:
     clusters, columns = sums.shape
     exponents = np.frexp(sums.max(axis=0))[1] + clusters.bit_length() - 52
     whole = np.rint(np.ldexp(sums, -exponents))
-    seed = int(rng.integers(2**63))
     totals = np.empty((resamples, columns))
     half = resamples // 2 if resamples * clusters > SINGLE_THREAD and kernels.name == "native" else 0
     drawn = []
 
     def work(first: int, stop: int) -> None:
-        kernels.resample(seed, first, whole, totals[first:stop])
+        kernels.resample(word, first, whole, totals[first:stop])
         drawn.append(stop - first)
 
     helper = threading.Thread(target=work, args=(0, half))
@@ -249,20 +274,23 @@ def interval(mean: float | None, means: Floats, level: float) -> Interval:
     """Return a mean with the quantiles of its resamples; infinite ones, without any defined value, are left out."""
     if mean is None:
         return Interval(None, None, None)
-    means = means[np.isfinite(means)]
-    low, high = (_quantile(means, share) if len(means) else mean for share in ((1 - level) / 2, (1 + level) / 2))
+    low, high = _quantiles(means[np.isfinite(means)], ((1 - level) / 2, (1 + level) / 2)) or (mean, mean)
     return Interval(mean, min(mean, low), max(mean, high))  # not outside by a rounding error
 
 
-def _quantile(values: Floats, share: float) -> float:
+def _quantiles(values: Floats, shares: Sequence[float]) -> list[float]:
     """Return what np.quantile does, whose first call takes longer than all resampling: it loads masked arrays."""
-    position = share * (len(values) - 1)
-    before = math.floor(position)
-    a, b = np.partition(values, (before, math.ceil(position)))[[before, math.ceil(position)]].tolist()
-    return float(a + (b - a) * (position - before))
+    if not len(values):
+        return []
+    positions = [share * (len(values) - 1) for share in shares]
+    around = [rounded(position) for position in positions for rounded in (math.floor, math.ceil)]
+    near = np.partition(values, around)[around].tolist()
+    pairs = zip(positions, near[::2], near[1::2], strict=True)
+    return [float(a + (b - a) * (position - math.floor(position))) for position, a, b in pairs]
 
 
-def _mean(values: Floats) -> float | None:
+def mean_of(values: Floats) -> float | None:
+    """Return the mean of the values that are defined, rounded once; None where none is."""
     values = values[np.isfinite(values)]
     return math.fsum(values) / len(values) if len(values) else None
 

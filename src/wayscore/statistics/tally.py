@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.errors import OptionError
 from wayscore.kernels import FRACTION_BITS, LIMB_BITS, carry
-from wayscore.statistics.bootstrap import MOST_CLUSTERS, Interval, Rng, check_resampling, interval, resampled_means
+from wayscore.statistics.bootstrap import (
+    MOST_CLUSTERS,
+    Interval,
+    Rng,
+    Sums,
+    check_resampling,
+    interval,
+    resampled_means,
+)
 from wayscore.statistics.values import Floats, Integers
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+LIMB_MASK = 2**LIMB_BITS - 1
+HALF_BITS = LIMB_BITS // 2
+HALF_MASK = 2**HALF_BITS - 1
 
 
 class Tally:
@@ -93,21 +106,20 @@ class Tally:
         """Return the mean of each metric: its exact total, rounded once, over its count; None where that is 0."""
         counts = self.counts.sum(axis=0).tolist()
         return {
-            symbol: float(total) / count if count else None
-            for (symbol, total), count in zip(self.totals().items(), counts, strict=True)
+            symbol: total / 2**FRACTION_BITS / count if count else None
+            for symbol, total, count in zip(self.symbols, self._totals(), counts, strict=True)
         }
 
     def totals(self) -> dict[str, Fraction]:
         """Return the exact total of each metric."""
-        totals = self._whole().sum(axis=0)
-        return {
-            symbol: Fraction(int(total), 2**FRACTION_BITS) for symbol, total in zip(self.symbols, totals, strict=True)
-        }
+        from fractions import Fraction
+
+        totals = (Fraction(total, 2**FRACTION_BITS) for total in self._totals())
+        return dict(zip(self.symbols, totals, strict=True))
 
     def cluster_sums(self) -> dict[str, Floats]:
         """Return the sum of each metric over each cluster that holds an episode."""
-        sums = np.ldexp(self._whole().astype(np.float64), -FRACTION_BITS)
-        return dict(zip(self.symbols, sums.T, strict=True))
+        return dict(zip(self.symbols, self._sums_above(np.zeros(len(self.symbols))).T, strict=True))
 
     def undefined(self) -> dict[str, int]:
         """Return how many episodes are left out of the mean of each metric, for metrics where any are."""
@@ -123,18 +135,20 @@ class Tally:
         {'SR': Interval(mean=1.0, low=1.0, high=1.0)}
         """
         check_resampling(rng, resamples, level)
-        means = self.means()
-        counts = self.counts[self.sizes > 0]
-        if not len(counts):
-            return dict.fromkeys(self.symbols, Interval(None, None, None))
+        return self.intervals_of(resampled_means([self.to_sums()], int(rng.integers(2**63)), resamples)[0], level)
+
+    def to_sums(self) -> Sums:
+        """Return what resamples need to know of the episodes."""
         origin = np.where(np.isfinite(self.least), self.least, 0.0)
-        floors = np.array([math.floor(math.ldexp(value, FRACTION_BITS)) for value in origin.tolist()], dtype=object)
-        above = self._whole() - counts * floors
-        sums = np.ldexp(above.astype(np.float64), -FRACTION_BITS)
-        constants = [mean or 0.0 for mean in means.values()]
+        sums = self._sums_above(origin)
+        constants = [mean or 0.0 for mean in self.means().values()]
         origin = np.where(sums.any(axis=0), origin, constants)  # a constant's mean may be rounded
-        found = resampled_means(sums, counts.astype(np.float64), origin, rng, resamples)
-        return {symbol: interval(means[symbol], row, level) for symbol, row in zip(self.symbols, found, strict=True)}
+        return Sums(sums, self.counts[self.sizes > 0].astype(np.float64), origin)
+
+    def intervals_of(self, resampled: Floats, level: float = 0.95) -> dict[str, Interval]:
+        """Return the mean of each metric with its interval, from the means of resamples (metrics, resamples)."""
+        pairs = zip(self.means().items(), resampled, strict=True)
+        return {symbol: interval(mean, row, level) for (symbol, mean), row in pairs}
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -172,9 +186,30 @@ class Tally:
         carry(self.sums, self.large)
         return self.sizes, self.sums, self.large, self.undefined_counts, self.least
 
-    def _whole(self) -> NDArray[Any]:
-        """Return the sums over each cluster that holds an episode, in Python's own numbers of any length."""
+    def _totals(self) -> list[int]:
+        """Return the total of each metric, a whole number of 2^-72, in Python's own numbers of any length."""
+        carry(self.sums, self.large)
+        halves = (part for limb in self.sums.transpose(1, 0, 2) for part in (limb & HALF_MASK, limb >> HALF_BITS))
+        parts = [part.sum(axis=0).tolist() for part in (*halves, self.large)]
+        return [sum(part << HALF_BITS * n for n, part in enumerate(column)) for column in zip(*parts, strict=True)]
+
+    def _sums_above(self, origin: Floats) -> Floats:
+        """Return the sums over each cluster that holds an episode of values less their origin, each rounded once."""
+        carry(self.sums, self.large)
         held = self.sizes > 0
-        low, high = self.sums[held].astype(object).transpose(1, 0, 2)
-        whole: NDArray[Any] = low + high * 2**LIMB_BITS + self.large[held].astype(object) * 2 ** (2 * LIMB_BITS)
-        return whole
+        sums, large, counts = self.sums[held], self.large[held], self.counts[held]
+        floors = [math.floor(math.ldexp(value, FRACTION_BITS)) for value in origin.tolist()]
+        for place in (0, 1):
+            limb = np.array([floor >> LIMB_BITS * place & LIMB_MASK for floor in floors])
+            small, great = counts * (limb & HALF_MASK), counts * (limb >> HALF_BITS)  # fit for 2^37 episodes
+            sums[:, place] -= (small & LIMB_MASK) + ((great & HALF_MASK) << HALF_BITS)
+            above = sums[:, 1] if place == 0 else large
+            above -= (small >> LIMB_BITS) + (great >> HALF_BITS)
+        large -= counts * np.array([floor >> 2 * LIMB_BITS for floor in floors])
+        carry(sums, large)
+        low, high = sums.transpose(1, 0, 2).astype(np.float64)
+        found: Floats = np.ldexp(low, -FRACTION_BITS) + np.ldexp(high, LIMB_BITS - FRACTION_BITS)
+        for cluster, metric in np.argwhere(large).tolist():  # negative, or 2^32 and more
+            limbs = (*sums[cluster, :, metric].tolist(), int(large[cluster, metric]))
+            found[cluster, metric] = sum(limb << LIMB_BITS * n for n, limb in enumerate(limbs)) / 2**FRACTION_BITS
+        return found

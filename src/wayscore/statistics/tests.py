@@ -8,8 +8,9 @@ from typing import Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
+from wayscore import kernels
 from wayscore.errors import OptionError
-from wayscore.statistics.bootstrap import PRODUCT_AT_ONCE, Labels, Rng, check_resampling, cluster_sums
+from wayscore.statistics.bootstrap import Labels, Rng, check_resampling, number_clusters, sum_by_cluster
 from wayscore.statistics.values import (
     ROUNDING,
     Floats,
@@ -42,25 +43,38 @@ def randomization_test(
     """
     check_resampling(rng, resamples)
     d = differences(a, b)
-    defined = np.isfinite(d)
-    sums = cluster_sums([np.where(defined, d, 0.0)], len(d), clusters)[:, 0]
-    return randomize(sums, rng, resamples) if defined.any() else None
+    return randomization_tests([d], number_clusters(clusters, len(d)), rng=rng, resamples=resamples)[0]
 
 
-def randomize(sums: Floats, rng: Rng, resamples: int) -> float:
-    """Return the p-value of `randomization_test` from the sum of the differences over each cluster."""
-    sums = sums[sums != 0]  # their sign changes nothing
-    total = float(sums.sum())
-    least = abs(total) - ROUNDING * float(np.abs(sums).sum())
-    width = 4 * -(-len(sums) // 32)  # bytes, in whole words: the stream does not depend on the chunks
-    rows = max(1, PRODUCT_AT_ONCE // max(1, len(sums)))
-    extreme = 0
-    for first in range(0, resamples, rows):
-        count = min(rows, resamples - first)
-        noise = np.frombuffer(rng.bytes(count * width), dtype=np.uint8).reshape(count, width)
-        positive = np.unpackbits(noise, axis=1, count=len(sums)).astype(np.float64)
-        extreme += int(np.count_nonzero(np.abs(2 * (positive @ sums) - total) >= least))
-    return (1 + extreme) / (1 + resamples)
+def randomization_tests(
+    columns: Sequence[Floats], clusters: Integers, *, rng: Rng, resamples: int
+) -> list[float | None]:
+    """Return the p-values of `randomization_test` for several columns of differences over the same episodes.
+
+    All of them see the same random signs. Sums over clusters are rounded to whole multiples of a power of two that make
+    every total less than 2^52: additions are exact then, whatever adds and in whichever order.
+    """
+    defined = [np.isfinite(column) for column in columns]
+    sums = sum_by_cluster([np.where(d, c, 0.0) for c, d in zip(columns, defined, strict=True)], clusters).T
+    exponents = np.frexp(np.abs(sums).sum(axis=1))[1] - 51
+    whole = np.rint(np.ldexp(sums, -exponents[:, None]))
+    kept = [column[own != 0] for column, own in zip(whole, sums, strict=True)]  # the others' signs change nothing
+    widths = [4 * -(-len(column) // 32) for column in kept]  # bytes, in whole words
+    noise = np.frombuffer(rng.bytes(resamples * max(widths)), dtype=np.uint8)
+    found: list[float | None] = [None] * len(columns)
+    for width in set(widths):
+        alike = [number for number, own in enumerate(widths) if own == width and defined[number].any()]
+        values = np.zeros((8 * width, len(alike)))
+        for place, number in enumerate(alike):
+            values[: len(kept[number]), place] = kept[number]
+        positive = np.empty((resamples, len(alike)))
+        kernels.flip(noise[: resamples * width].reshape(resamples, width), values, positive)
+        total = values.sum(axis=0)
+        least = np.abs(total) - ROUNDING * np.abs(values).sum(axis=0)
+        extreme = np.count_nonzero(np.abs(2 * positive - total) >= least, axis=0)
+        for number, count in zip(alike, extreme.tolist(), strict=True):
+            found[number] = (1 + count) / (1 + resamples)
+    return found
 
 
 def sign_test(positive: int, negative: int) -> float:
@@ -167,7 +181,11 @@ def effect_size(a: Values, b: Values) -> float | None:
     >>> effect_size([1.0, 2.0, 6.0], [0.0, 0.0, 3.0])
     2.0
     """
-    d = differences(a, b)
+    return effect_size_of(differences(a, b))
+
+
+def effect_size_of(d: Floats) -> float | None:
+    """Return what `effect_size` does from the differences, infinite where either value is undefined."""
     d = d[np.isfinite(d)]
     if not d.any():
         return 0.0 if len(d) else None

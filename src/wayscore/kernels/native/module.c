@@ -86,6 +86,7 @@ static PyMethodDef methods[] = {
     METHOD(measure_points),
     METHOD(measure_block),
     METHOD(resample),
+    METHOD(flip),
     METHOD(tally),
     METHOD(place),
     METHOD(pair_value),

@@ -2,10 +2,20 @@
 #include "lane_table.h"
 #include "native.h"
 
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include <immintrin.h>
+#endif
+
 #define STEP 0x9E3779B97F4A7C15u
 
+#if defined(__GNUC__) || defined(__clang__)
+#define INLINED static inline __attribute__((always_inline))
+#else
+#define INLINED static inline
+#endif
+
 /* SplitMix64's mixing: neighbouring numbers become words that nothing tells from chance. */
-static inline uint64_t mixed(uint64_t word) {
+INLINED uint64_t mixed(uint64_t word) {
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
     word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
     return word ^ (word >> 31);
@@ -13,7 +23,7 @@ static inline uint64_t mixed(uint64_t word) {
 
 /* A unit by the upper half of a word, all of them equally likely: where the 2^32 halves cannot be shared out evenly,
  * the few left over draw again. */
-static inline uint64_t pick(uint64_t word, uint64_t units, uint32_t left_over) {
+static uint64_t pick(uint64_t word, uint64_t units, uint32_t left_over) {
     uint64_t scaled = (word >> 32) * units;
     while ((uint32_t)scaled < left_over) {
         word = mixed(word + STEP);
@@ -22,36 +32,101 @@ static inline uint64_t pick(uint64_t word, uint64_t units, uint32_t left_over) {
     return scaled >> 32;
 }
 
-/* How often each unit is drawn in resample `number`. */
-static void draw(uint64_t seed, uint64_t number, int64_t units, double *times) {
-    const uint32_t left_over = (uint32_t)((UINT64_C(1) << 32) % (uint64_t)units);
-    uint64_t state = seed + STEP * (number * ((uint64_t)(units + 1) / 2));
+/* How often each unit is drawn in resample `number`; two draws share a word. Nearly always none has to draw again, so
+ * that compilers make vectors of the first loop. */
+INLINED void draw(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times) {
+    const uint32_t count = (uint32_t)units, left_over = (uint32_t)((UINT64_C(1) << 32) % count);
+    const int64_t words = (units + 1) / 2;
+    const uint64_t start = seed + STEP * (number * (uint64_t)words), lower = UINT32_MAX;
+    uint64_t state = start, uneven = 0;
+    for (int64_t w = 0; w < words; w++) {
+        const uint64_t word = mixed(state += STEP);
+        const uint64_t first = (uint64_t)(uint32_t)(word >> 32) * count, second = (uint64_t)(uint32_t)word * count;
+        pairs[w] = first >> 32 | (second & ~lower);
+        uneven |= ((first & lower) - left_over) | ((second & lower) - left_over); /* negative once one is left over */
+    }
+    state = start;
+    for (int64_t w = 0; uneven >> 63 && w < words; w++) {
+        const uint64_t word = mixed(state += STEP);
+        pairs[w] = pick(word, count, left_over) | pick(word << 32 | word >> 32, count, left_over) << 32;
+    }
     memset(times, 0, (size_t)units * sizeof *times);
-    for (int64_t drawn = 0; drawn < units; drawn += 2) {
-        uint64_t word = mixed(state += STEP);
-        times[pick(word, (uint64_t)units, left_over)] += 1.0;
-        if (drawn + 1 < units) times[pick(word << 32 | word >> 32, (uint64_t)units, left_over)] += 1.0;
+    for (int64_t w = 0; w < units / 2; w++) {
+        times[pairs[w] & lower] += 1.0;
+        times[pairs[w] >> 32] += 1.0;
+    }
+    if (units % 2) times[pairs[words - 1] & lower] += 1.0;
+}
+
+typedef void Draw(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times);
+typedef void Weigh(const double *times, int64_t units, const double *values, int64_t columns, double *totals);
+
+static void draw_base(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times) {
+    draw(seed, number, units, pairs, times);
+}
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define AVX2 __attribute__((target("avx2,fma")))
+AVX2 static void draw_avx2(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times) {
+    draw(seed, number, units, pairs, times);
+}
+
+/* What `lane_kernels->weigh` does, of eight columns. Products and sums of whole numbers are exact: to fuse them changes
+ * no bit. */
+AVX2 static void weigh_fused(const double *times, int64_t units, const double *values, int64_t columns,
+                             double *totals) {
+    for (int first = 0; first < GROUP; first += 4) {
+        __m256d sum[4][2];
+        for (int g = 0; g < 4; g++) sum[g][0] = sum[g][1] = _mm256_setzero_pd();
+        for (int64_t u = 0; u < units; u++) {
+            const __m256d left = _mm256_loadu_pd(values + u * columns);
+            const __m256d right = _mm256_loadu_pd(values + u * columns + 4);
+            for (int g = 0; g < 4; g++) {
+                const __m256d often = _mm256_set1_pd(times[(first + g) * units + u]);
+                sum[g][0] = _mm256_fmadd_pd(often, left, sum[g][0]);
+                sum[g][1] = _mm256_fmadd_pd(often, right, sum[g][1]);
+            }
+        }
+        for (int g = 0; g < 4; g++) {
+            _mm256_storeu_pd(totals + (first + g) * columns, sum[g][0]);
+            _mm256_storeu_pd(totals + (first + g) * columns + 4, sum[g][1]);
+        }
     }
 }
 
-/* Eight resamples go together, so that a row of values is read once for all of them. */
+static int has_avx2(void) { return lane_kernels != &lanes_base && __builtin_cpu_supports("fma"); }
+#else
+#define draw_avx2 draw_base
+#define weigh_fused lane_kernels->weigh
+static int has_avx2(void) { return 0; }
+#endif
+
+/* Eight resamples go together, and eight columns of values, which are packed side by side first. */
 static int resample(uint64_t seed, uint64_t first, const Array *values, const Array *totals) {
     const int64_t units = LENGTH(*values, 0), columns = LENGTH(*values, 1), rows = LENGTH(*totals, 0);
-    const int64_t width = (columns + GROUP - 1) / GROUP * GROUP;
-    double *memory = calloc((size_t)(GROUP * units + units * width + GROUP * width), sizeof *memory);
-    if (!memory) return 0;
-    double *times = memory, *padded = times + GROUP * units, *sums = padded + units * width;
-    for (int64_t u = 0; u < units; u++)
-        memcpy(padded + u * width, DOUBLES(*values) + u * columns, (size_t)columns * sizeof *padded);
-    for (int64_t r = 0; r < rows; r += GROUP) {
+    const int64_t blocks = (columns + GROUP - 1) / GROUP;
+    Draw *const draw_units = has_avx2() ? draw_avx2 : draw_base;
+    Weigh *const weigh = has_avx2() ? weigh_fused : lane_kernels->weigh;
+    double *times = calloc((size_t)((1 + blocks) * GROUP * units), sizeof *times), *packed = times + GROUP * units;
+    uint64_t *pairs = malloc((size_t)(units + 1) / 2 * sizeof *pairs);
+    const int enough = times && pairs;
+    for (int64_t u = 0; enough && u < units; u++)
+        for (int64_t c = 0; c < columns; c++)
+            packed[(c / GROUP * units + u) * GROUP + c % GROUP] = DOUBLES(*values)[u * columns + c];
+    for (int64_t r = 0; enough && r < rows; r += GROUP) {
         const int64_t count = rows - r < GROUP ? rows - r : GROUP;
-        for (int64_t g = 0; g < count; g++) draw(seed, first + (uint64_t)(r + g), units, times + g * units);
-        lane_kernels->weigh(times, units, padded, width, sums);
-        for (int64_t g = 0; g < count; g++)
-            memcpy(DOUBLES(*totals) + (r + g) * columns, sums + g * width, (size_t)columns * sizeof *sums);
+        for (int64_t g = 0; g < count; g++) draw_units(seed, first + (uint64_t)(r + g), units, pairs, times + g * units);
+        for (int64_t b = 0; b < blocks; b++) {
+            double sums[GROUP][GROUP];
+            const int64_t width = columns - b * GROUP < GROUP ? columns - b * GROUP : GROUP;
+            weigh(times, units, packed + b * units * GROUP, GROUP, sums[0]);
+            for (int64_t g = 0; g < count; g++)
+                memcpy(DOUBLES(*totals) + (r + g) * columns + b * GROUP, sums[g], (size_t)width * sizeof(double));
+        }
     }
-    free(memory);
-    return 1;
+    free(times);
+    free(pairs);
+    return enough;
 }
 
 KERNEL(kernel_resample) {

@@ -2,6 +2,7 @@
 
 from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
+from wayscore.kernels.plain.flip import flip
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import (
     COMPARE_NEAREST,
@@ -53,6 +54,7 @@ __all__ = [
     "fast_table",
     "fast_warp",
     "fill",
+    "flip",
     "march",
     "measure_block",
     "measure_points",

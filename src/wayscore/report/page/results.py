@@ -23,7 +23,8 @@ from wayscore.report.layout import (
 )
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.comparison import Comparison, Contrast, Example
+    from wayscore.evaluation.comparison import Comparison, Example
+    from wayscore.evaluation.contrasts import Contrast
     from wayscore.evaluation.result import Result
     from wayscore.metrics import Metric
 
