@@ -9,6 +9,7 @@ static int same_kind(const Py_buffer *view, char kind) {
     if (*format == '@' || *format == '=' || *format == '<') format++;
     switch (kind) {
     case 'd': return *format == 'd';
+    case 'f': return *format == 'f';
     case 'i': return view->itemsize == 4 && (*format == 'i' || *format == 'l');
     case 'l': return view->itemsize == 8 && (*format == 'l' || *format == 'q');
     default: return view->itemsize == 1 && (*format == 'B' || *format == '?');
@@ -88,6 +89,8 @@ static PyMethodDef methods[] = {
     METHOD(tally),
     METHOD(place),
     METHOD(pair),
+    METHOD(navmesh_snap),
+    METHOD(navmesh_search),
     {NULL, NULL, 0, NULL},
 };
 

@@ -18,13 +18,14 @@ typedef struct {
 } Array;
 
 #define DOUBLES(array) ((double *)(array).view.buf)
+#define FLOATS(array) ((float *)(array).view.buf)
 #define INTS32(array) ((int32_t *)(array).view.buf)
 #define INTS64(array) ((int64_t *)(array).view.buf)
 #define BYTES(array) ((uint8_t *)(array).view.buf)
 #define LENGTH(array, axis) ((int64_t)(array).view.shape[axis])
 
-/* Fill `array` from `object`, or set a Python error and return 0. `kind` is 'd' (float64), 'i' (int32),
- * 'l' (int64) or 'B' (uint8 or bool). None is allowed where `optional`: the array then has no memory. */
+/* Fill `array` from `object`, or set a Python error and return 0. `kind` is 'd' (float64), 'f' (float32),
+ * 'i' (int32), 'l' (int64) or 'B' (uint8 or bool). None is allowed where `optional`: the array then has no memory. */
 int take_array(PyObject *object, Array *array, char kind, int dimensions, int writable, int optional);
 void drop_arrays(Array *arrays, int count);
 int take_count(PyObject *object, int64_t *value);
@@ -57,5 +58,7 @@ KERNEL(kernel_resample);
 KERNEL(kernel_tally);
 KERNEL(kernel_place);
 KERNEL(kernel_pair);
+KERNEL(kernel_navmesh_snap);
+KERNEL(kernel_navmesh_search);
 
 #endif

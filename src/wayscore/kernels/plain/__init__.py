@@ -4,6 +4,8 @@ from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import measure_block, measure_points, measure_table
+from wayscore.kernels.plain.navmesh import Mesh, navmesh_snap
+from wayscore.kernels.plain.navmesh_search import navmesh_search
 from wayscore.kernels.plain.pair import pair
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
@@ -28,6 +30,7 @@ __all__ = [
     "FRACTION_BITS",
     "LEAPING",
     "LIMB_BITS",
+    "Mesh",
     "advance_block",
     "advance_cost",
     "advance_point",
@@ -46,6 +49,8 @@ __all__ = [
     "measure_block",
     "measure_points",
     "measure_table",
+    "navmesh_search",
+    "navmesh_snap",
     "pair",
     "place",
     "pruned_points",
