@@ -64,7 +64,7 @@ def find_links(tiles: Sequence[Tile], firsts: Sequence[int], *, rounds: bool, wh
         crossing = _Crossing(tiles, firsts, room, rounds, where).find()
         links = np.concatenate((crossing, links))
         links = links[np.argsort(links[:, 0], kind="stable")]
-    return Links(*links[:, :4].T, links[:, 4:])
+    return Links(links[:, 0], links[:, 1], links[:, 2], links[:, 3], links[:, 4:])
 
 
 def _inner(tile: Tile, first: int) -> Ints:
@@ -193,4 +193,5 @@ def _touch(mine: _Border, edge: int, theirs: _Border, others: Ints, climb: np.fl
         at_last = their_slope * last + their_base - (slope * last + base)
         limit = (climb * np.float32(2)) * (climb * np.float32(2))
         level = (at_first * at_last < 0) | (at_first * at_first <= limit) | (at_last * at_last <= limit)
-    return (np.abs(mine.across[edge] - theirs.across[others]) <= REACH) & (first <= last) & level
+    beside = np.abs(mine.across[edge] - theirs.across[others]) <= REACH
+    return np.asarray(beside & (first <= last) & level)

@@ -71,7 +71,7 @@ def check_mesh(mesh: Mesh) -> None:
         raise ValueError("the arrays of the mesh do not fit each other")
     steps = mesh.boxes[:, 6:7] * (mesh.boxes[:, 3:6] - mesh.boxes[:, :3]) + ONE
     polygons, nodes = mesh.polygons, mesh.nodes
-    fits = (
+    in_range = (
         ((steps >= ONE) & (steps < 65536)).all()
         and _within(mesh.tiles[:, 2:], len(nodes))
         and (nodes[:, 6] < len(polygons)).all()
@@ -83,7 +83,7 @@ def check_mesh(mesh: Mesh) -> None:
         and _below(mesh.links[:, 1], 4)
         and _below(mesh.triangles[:, :3], len(mesh.points))
     )
-    if not fits:
+    if not in_range:
         raise ValueError("a number of the mesh is out of range")
 
 

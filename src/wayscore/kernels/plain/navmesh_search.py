@@ -6,7 +6,7 @@ they were given, each moved into its polygon only sideways: heights above the fl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,33 +140,31 @@ def _about_same(a: Point, b: Point) -> bool:
     return bool(_squared(a, b) <= TOLERANCE * TOLERANCE * min(_squared(origin, a), _squared(origin, b)))
 
 
-@dataclass(slots=True)
 class _Node:
     """A polygon that the search has met, and where the way to it enters it: that stays, even if the way changes."""
 
-    polygon: int
-    place: Point
-    parent: int
-    cost: np.float32 = ZERO
-    total: np.float32 = ZERO
-    is_open: bool = True
+    __slots__ = ("cost", "is_open", "parent", "place", "polygon", "total")
+
+    def __init__(self, polygon: int, place: Point, parent: int) -> None:
+        self.polygon, self.place, self.parent = polygon, place, parent
+        self.cost = self.total = ZERO
+        self.is_open = True
 
 
-@dataclass(slots=True)
 class _Search:
     """A* over polygons; a polygon that is entered over several borders of its tile has several nodes."""
 
-    mesh: Mesh
-    end: int
-    goal: Point
-    nodes: list[_Node] = field(default_factory=list)
-    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
-    heap: list[int] = field(default_factory=list)
-    is_out_of_nodes: bool = False
+    def __init__(self, mesh: Mesh, end: int, goal: Point) -> None:
+        self.mesh, self.end, self.goal = mesh, end, goal
+        self.nodes: list[_Node] = []
+        self.numbers: dict[tuple[int, int], int] = {}
+        self.heap: list[int] = []
+        self.is_out_of_nodes = False
 
     def run(self, start: int, place: Point) -> int:
         """Search until the end is the best open node; return its number, or -1."""
-        self.nodes.append(_Node(start, place, -1, total=_distance(place, self.goal) * HEURISTIC))
+        self.nodes.append(_Node(start, place, -1))
+        self.nodes[0].total = _distance(place, self.goal) * HEURISTIC
         self.numbers[start, 0] = 0
         self.push(0)
         while self.heap:
@@ -194,7 +192,7 @@ class _Search:
             number = self.numbers[target, kind] = len(self.nodes)
             left, right = tuple(portal[:3]), tuple(portal[3:])
             middle = tuple((one + other) * HALF for one, other in zip(left, right, strict=True))
-            self.nodes.append(_Node(target, middle, best))  # type: ignore[arg-type]
+            self.nodes.append(_Node(target, middle, best))
         node, from_node = self.nodes[number], self.nodes[best]
         cost = from_node.cost + _distance(from_node.place, node.place)
         rest = _distance(node.place, self.goal)
@@ -319,6 +317,6 @@ def _distance(a: Point, b: Point) -> np.float32:
 
 def _length(path: list[Point]) -> np.float32:
     length = ZERO
-    for a, b in zip(path[:-1], path[1:], strict=True):
+    for a, b in pairwise(path):
         length = length + _distance(a, b)
     return length
