@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,8 @@ HABITAT = "0.3.4"
 """The version of habitat-sim whose rules are followed where nothing else is said: the latest whose source was read."""
 POINTS = 256
 """More points than any path has."""
+NO_PAIRS, ONE_PAIR = np.empty((0, 2), dtype=np.int32), np.array([[0, 1]], dtype=np.int32)
+"""Numbers of starts and ends."""
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 
@@ -142,7 +145,10 @@ class NavMesh(Distance):
             start: x, y, z.
             end: x, y, z, or an (m, 3) array of goals.
         """
-        return float(self.distances(_one(start, "start"), end)[0])
+        points = np.concatenate((_one(start, "start"), _points(end, "end")))
+        return float(
+            self._search(points, ONE_PAIR)[2][0] if len(points) == 2 else self.distances(points[:1], points[1:])[0]
+        )
 
     def distances(self, points: ArrayLike, goal: ArrayLike) -> Floats:
         """Return the distance from each point of a walk to the goal, metres.
@@ -164,7 +170,7 @@ class NavMesh(Distance):
         moved = np.append(True, (walk[1:] != walk[:-1]).any(axis=1))  # turning on the spot needs no new search
         starts = np.flatnonzero(moved)
         pairs = np.column_stack((np.arange(len(starts)), np.full(len(starts), len(starts))))
-        lengths = self._search(np.concatenate((walk[starts], goals)), pairs)
+        lengths = self._search(np.concatenate((walk[starts], goals)), pairs)[2]
         return np.repeat(lengths, np.diff(starts, append=len(walk)))
 
     def path(self, start: ArrayLike, end: ArrayLike) -> Floats:
@@ -176,8 +182,8 @@ class NavMesh(Distance):
         """
         points = np.concatenate((_one(start, "start"), _one(end, "end")))
         corners = np.empty((1, POINTS, 3), dtype=np.float32)
-        outcome = self._search_all(points, np.array([[0, 1]]), corners)[1]
-        return corners[0, : outcome[0, 2]].astype(np.float64)
+        count = self._search(points, ONE_PAIR, corners)[3][0, 2]
+        return corners[0, :count].astype(np.float64)
 
     def snap(self, points: ArrayLike) -> tuple[Floats, Floats]:
         """Find the nearest point of the mesh, as Habitat finds it.
@@ -190,7 +196,7 @@ class NavMesh(Distance):
             is returned itself, with an infinite distance.
         """
         given = _points(points, "points")
-        snapped, polygons = self._snap(given)
+        snapped, polygons, *_ = self._search(given)
         moved = np.sqrt(((snapped.astype(np.float64) - given) ** 2).sum(axis=1))
         return snapped.astype(np.float64), np.where(polygons < 0, np.inf, moved)
 
@@ -210,30 +216,27 @@ class NavMesh(Distance):
         goals, rows = np.unique(_singles(a), axis=0, return_inverse=True)
         starts, columns = np.unique(_singles(b), axis=0, return_inverse=True)
         goal, start = np.divmod(np.arange(len(goals) * len(starts)), max(1, len(starts)))
-        lengths = self._search(np.concatenate((goals, starts)), np.column_stack((start + len(goals), goal)))
+        lengths = self._search(np.concatenate((goals, starts)), np.column_stack((start + len(goals), goal)))[2]
         return lengths.reshape(len(goals), len(starts))[rows.reshape(-1)][:, columns.reshape(-1)]
 
     def pairs(self, a: Places, b: Places) -> Floats:
         """Return the distance from each point of `a` to its partner in `b`."""
         numbers = np.arange(len(a))
-        return self._search(_singles(np.concatenate((a, b))), np.column_stack((numbers, numbers + len(a))))
+        return self._search(_singles(np.concatenate((a, b))), np.column_stack((numbers, numbers + len(a))))[2]
 
-    def _snap(self, points: Singles) -> tuple[Singles, Numbers]:
-        snapped, polygons = np.empty_like(points), np.empty(len(points), dtype=np.int32)
-        kernels.navmesh_snap(self._mesh, points, snapped, polygons)
-        return snapped, polygons
-
-    def _search(self, points: Singles, pairs: NDArray[np.int64]) -> Floats:
-        return self._search_all(points, pairs, None)[0]
-
-    def _search_all(self, points: Singles, pairs: NDArray[np.int64], corners: Singles | None) -> tuple[Floats, Numbers]:
-        snapped, polygons = self._snap(points)
-        lengths, outcomes = np.empty(len(pairs)), np.empty((len(pairs), 3), dtype=np.int32)
-        numbers = np.ascontiguousarray(pairs, dtype=np.int32)
-        kernels.navmesh_search(
-            self._mesh, points, snapped, polygons, numbers, self._by_component, lengths, outcomes, corners
+    def _search(
+        self, points: Singles, pairs: NDArray[Any] = NO_PAIRS, corners: Singles | None = None
+    ) -> tuple[Singles, Numbers, Floats, Numbers]:
+        """Snap points and search between pairs of them; see the kernel for what is returned."""
+        found = (
+            np.empty_like(points),
+            np.empty(len(points), dtype=np.int32),
+            np.empty(len(pairs)),
+            np.empty((len(pairs), 3), dtype=np.int32),
         )
-        return lengths, outcomes
+        numbers = np.ascontiguousarray(pairs, dtype=np.int32)
+        kernels.navmesh_search(self._mesh, points, numbers, self._by_component, *found, corners)
+        return found
 
 
 class Goals:
@@ -249,14 +252,14 @@ class Goals:
         self.goals = goals
         self.bounds = np.zeros(len(goals), dtype=np.float32)
         self.before = np.zeros((1, 3), dtype=np.float32)
-        self.on_mesh = mesh._snap(goals)[1] >= 0
+        self.on_mesh = mesh._search(goals)[1] >= 0
         if not mesh._skips_goals and not self.on_mesh.all():
             self.on_mesh[:] = False
 
     def nearest(self, start: Singles) -> tuple[float, int]:
         """Return the distance to the nearest goal and its number: infinity and -1 where none is found."""
         best, number = np.inf, -1
-        if not self.on_mesh.any() or self.mesh._snap(start[None])[1][0] < 0:
+        if not self.on_mesh.any() or self.mesh._search(start[None])[1][0] < 0:
             return best, number
         moved = np.float32(self._length(start, self.before))
         x, y, z = (self.goals - start).T
@@ -270,7 +273,7 @@ class Goals:
         return best, number
 
     def _length(self, start: Singles, end: Singles) -> float:
-        return float(self.mesh._search(np.concatenate((start[None], end)), np.array([[0, 1]]))[0])
+        return float(self.mesh._search(np.concatenate((start[None], end)), ONE_PAIR)[2][0])
 
 
 def checked_version(habitat: str) -> tuple[int, ...]:

@@ -89,7 +89,6 @@ static PyMethodDef methods[] = {
     METHOD(tally),
     METHOD(place),
     METHOD(pair),
-    METHOD(navmesh_snap),
     METHOD(navmesh_search),
     {NULL, NULL, 0, NULL},
 };

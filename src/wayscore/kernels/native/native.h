@@ -58,7 +58,6 @@ KERNEL(kernel_resample);
 KERNEL(kernel_tally);
 KERNEL(kernel_place);
 KERNEL(kernel_pair);
-KERNEL(kernel_navmesh_snap);
 KERNEL(kernel_navmesh_search);
 
 #endif

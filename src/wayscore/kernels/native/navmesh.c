@@ -5,37 +5,38 @@
 static const float EXTENTS[3] = {2.0f, 4.0f, 2.0f}; /* half of the box in which polygons are looked for, metres */
 enum { BORDER = 0, ONCE = 3 };                      /* the lowest bits of an edge's flags */
 
-static int within(int32_t first, int32_t end, int64_t count) { return 0 <= first && first <= end && end <= count; }
-
-static int below(const int32_t *numbers, int count, int64_t end) {
-    int fits = 1;
-    for (int i = 0; i < count; i++) fits &= (uint32_t)numbers[i] < (uint64_t)end;
-    return fits;
+/* The largest number of each column, read as unsigned: a negative one is huge. */
+static void largest(const Array *array, int columns, uint32_t *most) {
+    const uint32_t *numbers = array->view.buf;
+    memset(most, 0, sizeof(uint32_t) * (size_t)columns);
+    for (int64_t row = 0; row < LENGTH(*array, 0); row++, numbers += columns)
+        for (int i = 0; i < columns; i++) most[i] = numbers[i] > most[i] ? numbers[i] : most[i];
 }
 
 /* Does every number of a mesh lead to something? */
 static int fits_itself(const Mesh *mesh, const Array *arrays) {
     const int64_t nodes = LENGTH(arrays[3], 0), points = LENGTH(arrays[4], 0), polygons = LENGTH(arrays[5], 0);
     const int64_t links = LENGTH(arrays[6], 0), triangles = LENGTH(arrays[8], 0);
+    uint32_t tile[4], polygon[12], link[2], triangle[4];
     int fits = 1;
-    for (int64_t t = 0; t < mesh->tile_count; t++) {
-        const TileBox *box = &mesh->boxes[t];
+    for (int64_t t = 0; t < mesh->tile_count; t++)
         for (int i = 0; i < 3; i++) {
-            float steps = box->steps * (box->high[i] - box->low[i]) + 1.0f;
+            float steps = mesh->boxes[t].steps * (mesh->boxes[t].high[i] - mesh->boxes[t].low[i]) + 1.0f;
             fits &= steps >= 1.0f && steps < 65536.0f;
         }
-        fits &= within(mesh->tiles[t].first, mesh->tiles[t].end, nodes);
-    }
     for (int64_t i = 0; i < nodes; i++) fits &= mesh->nodes[i].value < polygons;
-    for (int64_t i = 0; i < polygons; i++) {
-        const Polygon *polygon = &mesh->polygons[i];
-        fits &= below(polygon->corners, 6, points) && 3 <= polygon->count && polygon->count <= 6 &&
-                within(polygon->first_link, polygon->end_link, links) &&
-                within(polygon->first_triangle, polygon->end_triangle, triangles);
-    }
-    for (int64_t i = 0; i < links; i++) fits &= below(&mesh->links[i].target, 1, polygons) && below(&mesh->links[i].kind, 1, 4);
-    for (int64_t i = 0; i < triangles; i++) fits &= below(mesh->triangles[i].corners, 3, points);
-    return fits;
+    for (int64_t i = 0; i < polygons; i++) fits &= mesh->polygons[i].count >= 3;
+    largest(&arrays[2], 4, tile);
+    largest(&arrays[5], 12, polygon);
+    largest(&arrays[6], 2, link);
+    largest(&arrays[8], 4, triangle);
+    if (polygons)
+        for (int i = 0; i < 6; i++) fits &= polygon[i] < points;
+    if (triangles)
+        for (int i = 0; i < 3; i++) fits &= triangle[i] < points;
+    return fits && tile[2] <= nodes && tile[3] <= nodes && polygon[6] <= 6 && polygon[8] <= links &&
+           polygon[9] <= links && polygon[10] <= triangles && polygon[11] <= triangles &&
+           (!links || (link[0] < polygons && link[1] < 4));
 }
 
 int take_mesh(PyObject *tuple, Array *arrays, Mesh *mesh) {
@@ -101,7 +102,7 @@ static int nearest_on_edges(const Mesh *mesh, const Polygon *polygon, Point poin
     return from != NULL;
 }
 
-/* Whether a point is above or below a polygon, and the polygon's nearest point by its triangles; 0 where there is none. */
+/* Whether a point is above or below a polygon, and the polygon's nearest point by its triangles; 0 if it has none. */
 static int nearest_in(const Mesh *mesh, const Polygon *polygon, Point point, int *inside, Point *nearest) {
     *inside = is_inside(mesh, polygon, point);
     if (!*inside) return nearest_on_edges(mesh, polygon, point, BORDER, nearest);
@@ -124,8 +125,7 @@ static float score(Point point, Point nearest, float climb, int inside) {
     return height > 0.0f ? height * height : 0.0f;
 }
 
-/* The nearest walkable polygon, of equals the first in the trees' order; -1 where there is none. */
-static int32_t nearest_polygon(const Mesh *mesh, Point point, Point *snapped) {
+int32_t nearest_polygon(const Mesh *mesh, Point point, Point *snapped) {
     const float place[3] = {point.x, point.y, point.z}, *frame = mesh->frame;
     float low[3], high[3], least = FLT_MAX;
     int32_t found = -1;
@@ -164,29 +164,3 @@ static int32_t nearest_polygon(const Mesh *mesh, Point point, Point *snapped) {
     return found;
 }
 
-/* navmesh_snap(mesh, points, snapped, polygons): the nearest walkable polygon of each point and its nearest point. */
-KERNEL(kernel_navmesh_snap) {
-    (void)self;
-    Array arrays[MESH_ARRAYS + 3] = {{.held = 0}}, *own = arrays + MESH_ARRAYS;
-    Mesh mesh;
-    PyObject *result = NULL;
-    if (!need_arguments("navmesh_snap", nargs, 4) || !take_mesh(args[0], arrays, &mesh) ||
-        !take_array(args[1], &own[0], 'f', 2, 0, 0) || !take_array(args[2], &own[1], 'f', 2, 1, 0) ||
-        !take_array(args[3], &own[2], 'i', 1, 1, 0))
-        goto end;
-    int64_t count = LENGTH(own[0], 0);
-    if (LENGTH(own[0], 1) != 3 || LENGTH(own[1], 0) != count || LENGTH(own[1], 1) != 3 || LENGTH(own[2], 0) != count) {
-        PyErr_SetString(PyExc_ValueError, "points, snapped and polygons do not fit each other");
-        goto end;
-    }
-    const Point *points = own[0].view.buf;
-    Point *snapped = own[1].view.buf;
-    PyThreadState *state = PyEval_SaveThread();
-    for (int64_t i = 0; i < count; i++) INTS32(own[2])[i] = nearest_polygon(&mesh, points[i], &snapped[i]);
-    PyEval_RestoreThread(state);
-    Py_INCREF(Py_None);
-    result = Py_None;
-end:
-    drop_arrays(arrays, MESH_ARRAYS + 3);
-    return result;
-}

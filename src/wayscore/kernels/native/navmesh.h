@@ -68,6 +68,10 @@ typedef struct {
 /* Read a mesh from the tuple of its arrays, or set a Python error and return 0. */
 int take_mesh(PyObject *tuple, Array *arrays, Mesh *mesh);
 
+/* The nearest walkable polygon, of equals the first in the trees' order, and its point that is nearest; -1 and the
+ * point itself where there is none. */
+int32_t nearest_polygon(const Mesh *mesh, Point point, Point *snapped);
+
 static inline Point minus(Point a, Point b) { return (Point){a.x - b.x, a.y - b.y, a.z - b.z}; }
 
 static inline float squared(Point a, Point b) {

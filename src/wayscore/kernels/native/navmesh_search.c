@@ -5,11 +5,12 @@
 #include "navmesh.h"
 
 #define HEURISTIC 0.999f
-#define CLOSE (0.001f * 0.001f)                             /* square metres: a start nearer has passed the portal */
+#define CLOSE (0.001f * 0.001f)                       /* square metres: a start nearer has passed the portal */
 #define EQUAL ((1.0f / 16384.0f) * (1.0f / 16384.0f)) /* square metres: nearer points of a path are one */
 #define TOLERANCE 1e-5f
 
-enum { FOUND = 0, SAME = 1, NO_START = 2, NO_END = 4, OTHER_ISLAND = 8, UNREACHED = 16, OUT_OF_NODES = 32, TOO_LONG = 64 };
+/* What became of a search. */
+enum { FOUND, SAME, NO_START, NO_END = 4, OTHER_ISLAND = 8, UNREACHED = 16, OUT_OF_NODES = 32, TOO_LONG = 64 };
 
 /* A polygon that the search has met, and where the way to it enters it: that stays, even if the way changes. */
 typedef struct {
@@ -249,21 +250,20 @@ static double find_path(Search *search, const Point *points, const Point *snappe
     return sum;
 }
 
-static int shapes_fit(const Mesh *mesh, const Array *own) {
-    int64_t count = LENGTH(own[0], 0), many = LENGTH(own[3], 0);
-    if (LENGTH(own[0], 1) != 3 || LENGTH(own[1], 0) != count || LENGTH(own[1], 1) != 3 || LENGTH(own[2], 0) != count ||
-        LENGTH(own[3], 1) != 2 || LENGTH(own[4], 0) != many || LENGTH(own[5], 0) != many || LENGTH(own[5], 1) != 3)
+static int shapes_fit(const Array *own) {
+    int64_t count = LENGTH(own[0], 0), many = LENGTH(own[1], 0);
+    if (LENGTH(own[0], 1) != 3 || LENGTH(own[1], 1) != 2 || LENGTH(own[2], 0) != count || LENGTH(own[2], 1) != 3 ||
+        LENGTH(own[3], 0) != count || LENGTH(own[4], 0) != many || LENGTH(own[5], 0) != many || LENGTH(own[5], 1) != 3)
         return 0;
-    if (own[6].held && (LENGTH(own[6], 0) != many || LENGTH(own[6], 1) != MOST_POINTS || LENGTH(own[6], 2) != 3)) return 0;
-    for (int64_t i = 0; i < count; i++)
-        if (INTS32(own[2])[i] < -1 || INTS32(own[2])[i] >= mesh->polygon_count) return 0;
+    if (own[6].held && (LENGTH(own[6], 0) != many || LENGTH(own[6], 1) != MOST_POINTS || LENGTH(own[6], 2) != 3))
+        return 0;
     for (int64_t i = 0; i < 2 * many; i++)
-        if (INTS32(own[3])[i] < 0 || INTS32(own[3])[i] >= count) return 0;
+        if (INTS32(own[1])[i] < 0 || INTS32(own[1])[i] >= count) return 0;
     return 1;
 }
 
-/* navmesh_search(mesh, points, snapped, polygons, pairs, by_component, lengths, outcomes, paths): the way from one point
- * to another, for many pairs of numbers of snapped points. */
+/* navmesh_search(mesh, points, pairs, by_component, snapped, polygons, lengths, outcomes, paths): points snapped to the
+ * mesh, and the way from one to another for many pairs of them. */
 KERNEL(kernel_navmesh_search) {
     (void)self;
     Array arrays[MESH_ARRAYS + 7] = {{.held = 0}}, *own = arrays + MESH_ARRAYS;
@@ -272,12 +272,12 @@ KERNEL(kernel_navmesh_search) {
     int64_t by_component;
     PyObject *result = NULL;
     if (!need_arguments("navmesh_search", nargs, 9) || !take_mesh(args[0], arrays, &mesh) ||
-        !take_array(args[1], &own[0], 'f', 2, 0, 0) || !take_array(args[2], &own[1], 'f', 2, 0, 0) ||
-        !take_array(args[3], &own[2], 'i', 1, 0, 0) || !take_array(args[4], &own[3], 'i', 2, 0, 0) ||
-        !take_count(args[5], &by_component) || !take_array(args[6], &own[4], 'd', 1, 1, 0) ||
+        !take_array(args[1], &own[0], 'f', 2, 0, 0) || !take_array(args[2], &own[1], 'i', 2, 0, 0) ||
+        !take_count(args[3], &by_component) || !take_array(args[4], &own[2], 'f', 2, 1, 0) ||
+        !take_array(args[5], &own[3], 'i', 1, 1, 0) || !take_array(args[6], &own[4], 'd', 1, 1, 0) ||
         !take_array(args[7], &own[5], 'i', 2, 1, 0) || !take_array(args[8], &own[6], 'f', 3, 1, 1))
         goto end;
-    if (!shapes_fit(&mesh, own)) {
+    if (!shapes_fit(own)) {
         PyErr_SetString(PyExc_ValueError, "points, pairs and results do not fit each other");
         goto end;
     }
@@ -289,12 +289,14 @@ KERNEL(kernel_navmesh_search) {
     }
     search->mesh = &mesh;
     search->numbers = (int32_t *)(search + 1);
-    const Point *points = own[0].view.buf, *snapped = own[1].view.buf;
-    Point *paths = own[6].view.buf;
+    const Point *points = own[0].view.buf;
+    Point *snapped = own[2].view.buf, *paths = own[6].view.buf;
+    int32_t *polygons = INTS32(own[3]);
     PyThreadState *state = PyEval_SaveThread();
     memset(search->numbers, 0xff, numbers);
-    for (int64_t i = 0; i < LENGTH(own[3], 0); i++)
-        DOUBLES(own[4])[i] = find_path(search, points, snapped, INTS32(own[2]), INTS32(own[3]) + 2 * i, by_component != 0,
+    for (int64_t i = 0; i < LENGTH(own[0], 0); i++) polygons[i] = nearest_polygon(&mesh, points[i], &snapped[i]);
+    for (int64_t i = 0; i < LENGTH(own[1], 0); i++)
+        DOUBLES(own[4])[i] = find_path(search, points, snapped, polygons, INTS32(own[1]) + 2 * i, by_component != 0,
                                        paths ? paths + i * MOST_POINTS : NULL, INTS32(own[5]) + 3 * i);
     PyEval_RestoreThread(state);
     Py_INCREF(Py_None);

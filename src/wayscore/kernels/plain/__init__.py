@@ -4,7 +4,7 @@ from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import measure_block, measure_points, measure_table
-from wayscore.kernels.plain.navmesh import Mesh, navmesh_snap
+from wayscore.kernels.plain.navmesh import Mesh
 from wayscore.kernels.plain.navmesh_search import navmesh_search
 from wayscore.kernels.plain.pair import pair
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
@@ -50,7 +50,6 @@ __all__ = [
     "measure_points",
     "measure_table",
     "navmesh_search",
-    "navmesh_snap",
     "pair",
     "place",
     "pruned_points",

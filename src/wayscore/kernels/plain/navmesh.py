@@ -22,10 +22,12 @@ BORDER, ONCE = 0, 3
 """The lowest bits of an edge's flags in `Mesh.triangles`: it is on the polygon's border; it is looked at only once."""
 FARTHEST = np.float32(1e9)
 """Metres: no point beyond is on a mesh, and no product of coordinates within overflows."""
+LARGEST = np.finfo(np.float32).max
 ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
 EXTENTS = (np.float32(2), np.float32(4), np.float32(2))
 """Half of the box around a point in which polygons are looked for, metres."""
 FLAT = np.float32(1e-6)
+"""Square metres: a triangle of less has no height."""
 
 
 class Mesh(NamedTuple):
@@ -70,18 +72,18 @@ def check_mesh(mesh: Mesh) -> None:
     if not fits or len(mesh.frame) != 5 or len(mesh.tiles) != len(mesh.boxes) or len(mesh.links) != len(mesh.portals):
         raise ValueError("the arrays of the mesh do not fit each other")
     steps = mesh.boxes[:, 6:7] * (mesh.boxes[:, 3:6] - mesh.boxes[:, :3]) + ONE
-    polygons, nodes = mesh.polygons, mesh.nodes
+    polygons, points = mesh.polygons, len(mesh.points)
     in_range = (
         ((steps >= ONE) & (steps < 65536)).all()
-        and _within(mesh.tiles[:, 2:], len(nodes))
-        and (nodes[:, 6] < len(polygons)).all()
-        and _below(polygons[:, CORNERS], len(mesh.points))
-        and ((polygons[:, COUNT] >= 3) & (polygons[:, COUNT] <= 6)).all()
-        and _within(polygons[:, LINKS], len(mesh.links))
-        and _within(polygons[:, TRIANGLES], len(mesh.triangles))
+        and _below(mesh.tiles[:, 2:], len(mesh.nodes) + 1)
+        and (mesh.nodes[:, 6] < len(polygons)).all()
+        and _below(polygons[:, CORNERS], points)
+        and _below(polygons[:, COUNT] - 3, 4)
+        and _below(polygons[:, LINKS], len(mesh.links) + 1)
+        and _below(polygons[:, TRIANGLES], len(mesh.triangles) + 1)
         and _below(mesh.links[:, 0], len(polygons))
         and _below(mesh.links[:, 1], 4)
-        and _below(mesh.triangles[:, :3], len(mesh.points))
+        and _below(mesh.triangles[:, :3], points)
     )
     if not in_range:
         raise ValueError("a number of the mesh is out of range")
@@ -91,30 +93,12 @@ def _below(numbers: Ints, end: int) -> Any:
     return ((numbers >= 0) & (numbers < end)).all()
 
 
-def _within(ranges: Ints, end: int) -> Any:
-    return ((ranges[:, 0] >= 0) & (ranges[:, 0] <= ranges[:, 1]) & (ranges[:, 1] <= end)).all()
+def nearest_polygon(mesh: Mesh, point: Point) -> tuple[int, Point]:
+    """Return the nearest walkable polygon (of equals, the first in the trees' order) and its point that is nearest.
 
-
-def navmesh_snap(mesh: Mesh, points: Floats, snapped: Floats, polygons: Ints) -> None:
-    """Find the nearest walkable polygon of each point, and the point of that polygon that is nearest.
-
-    Args:
-        mesh: where.
-        points: (n, 3).
-        snapped: (n, 3), written; the point itself where there is no polygon.
-        polygons: (n,), written: the polygon's number, -1 where there is none.
+    Where there is none, that is -1 and the point itself.
     """
-    check_mesh(mesh)
-    if points.ndim != 2 or points.shape[1] != 3 or snapped.shape != points.shape or polygons.shape != points.shape[:1]:
-        raise ValueError("points, snapped and polygons do not fit each other")
-    with np.errstate(all="ignore"):
-        for number, row in enumerate(points):
-            polygons[number], snapped[number] = _nearest(mesh, tuple(row))
-
-
-def _nearest(mesh: Mesh, point: Point) -> tuple[int, Point]:
-    """Return the nearest walkable polygon (of equals, the first in the trees' order) and its nearest point."""
-    found, place, least = -1, point, np.float32(np.finfo(np.float32).max)
+    found, place, least = -1, point, LARGEST
     if not all(abs(coordinate) <= FARTHEST for coordinate in point):
         return found, place
     low = [coordinate - extent for coordinate, extent in zip(point, EXTENTS, strict=True)]
@@ -185,7 +169,7 @@ def _height(point: Point, a: Point, b: Point, c: Point) -> np.float32 | None:
 
 def _nearest_on_edges(mesh: Mesh, triangles: Ints, point: Point, kind: int) -> Point | None:
     """Return the nearest point, seen from above, on the edges of triangles whose flag of this kind is set."""
-    least, found = np.float32(np.finfo(np.float32).max), None
+    least, found = LARGEST, None
     for *numbers, flags in triangles.tolist():
         corners = [tuple(mesh.points[number]) for number in numbers]
         for edge, end in ((2, 0), (0, 1), (1, 2)):

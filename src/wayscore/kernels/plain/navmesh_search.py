@@ -25,6 +25,7 @@ from wayscore.kernels.plain.navmesh import (
     check_mesh,
     corners_of,
     is_inside,
+    nearest_polygon,
     to_segment,
 )
 
@@ -44,24 +45,24 @@ TOLERANCE = np.float32(1e-5)
 def navmesh_search(
     mesh: Mesh,
     points: Floats,
-    snapped: Floats,
-    polygons: Ints,
     pairs: Ints,
     by_component: int,
+    snapped: Floats,
+    polygons: Ints,
     lengths: NDArray[np.float64],
     outcomes: Ints,
     paths: Floats | None,
 ) -> None:
-    """Find the way from one point to another, for many pairs.
+    """Snap points to the mesh, and find the way from one to another for many pairs of them.
 
     Args:
         mesh: where.
-        points: (n, 3), as given.
-        snapped: (n, 3), by `navmesh_snap`.
-        polygons: (n,), by `navmesh_snap`.
+        points: (n, 3).
         pairs: (m, 2): numbers of start and end.
         by_component: 1 if snapped points are the same when each coordinate is (habitat-sim 0.3.3 and later), 0 if they
             are by their distance (before).
+        snapped: (n, 3), written: the nearest point of the nearest walkable polygon, or the point itself.
+        polygons: (n,), written: the number of that polygon, -1 where there is none.
         lengths: (m,), written: metres, infinite where there is no path.
         outcomes: (m, 3), written: what became of the search, how many polygons the corridor has, how many points the
             path.
@@ -71,17 +72,18 @@ def navmesh_search(
     count, many = len(points), len(pairs)
     if (
         points.shape != (count, 3)
+        or pairs.shape != (many, 2)
         or snapped.shape != (count, 3)
         or polygons.shape != (count,)
-        or pairs.shape != (many, 2)
         or lengths.shape != (many,)
         or outcomes.shape != (many, 3)
         or (paths is not None and paths.shape != (many, MOST_POINTS, 3))
         or not ((pairs >= 0) & (pairs < count)).all()
-        or not ((polygons >= -1) & (polygons < len(mesh.polygons))).all()
     ):
         raise ValueError("points, pairs and results do not fit each other")
     with np.errstate(all="ignore"):
+        for number, point in enumerate(points):
+            polygons[number], snapped[number] = nearest_polygon(mesh, tuple(point))
         for number, (a, b) in enumerate(pairs.tolist()):
             ends = (int(polygons[a]), int(polygons[b]))
             places = (tuple(snapped[a]), tuple(snapped[b]))
