@@ -23,6 +23,7 @@ _HOMES = {
     "distances.grid": ("Grid",),
     "distances.navmesh": ("NavMesh",),
     "distances.navmeshes": ("load_navmeshes",),
+    "distances.snapped": ("Snapped",),
     "distances.table": ("Table",),
     "episodes.pairing": ("join",),
     "episodes.references": ("Query", "Reference", "References", "Run"),
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from wayscore.distances.grid import Grid as Grid
     from wayscore.distances.navmesh import NavMesh as NavMesh
     from wayscore.distances.navmeshes import load_navmeshes as load_navmeshes
+    from wayscore.distances.snapped import Snapped as Snapped
     from wayscore.distances.table import Table as Table
     from wayscore.episodes.pairing import join as join
     from wayscore.episodes.references import (
