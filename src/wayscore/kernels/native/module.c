@@ -9,6 +9,7 @@ static int same_kind(const Py_buffer *view, char kind) {
     if (*format == '@' || *format == '=' || *format == '<') format++;
     switch (kind) {
     case 'd': return *format == 'd';
+    case 'f': return *format == 'f';
     case 'i': return view->itemsize == 4 && (*format == 'i' || *format == 'l');
     case 'l': return view->itemsize == 8 && (*format == 'l' || *format == 'q');
     default: return view->itemsize == 1 && (*format == 'B' || *format == '?');
@@ -92,6 +93,7 @@ static PyMethodDef methods[] = {
     METHOD(pair_value),
     METHOD(pair_warping),
     METHOD(pair_measures),
+    METHOD(navmesh_search),
     {NULL, NULL, 0, NULL},
 };
 

@@ -18,13 +18,14 @@ typedef struct {
 } Array;
 
 #define DOUBLES(array) ((double *)(array).view.buf)
+#define FLOATS(array) ((float *)(array).view.buf)
 #define INTS32(array) ((int32_t *)(array).view.buf)
 #define INTS64(array) ((int64_t *)(array).view.buf)
 #define BYTES(array) ((uint8_t *)(array).view.buf)
 #define LENGTH(array, axis) ((int64_t)(array).view.shape[axis])
 
-/* Fill `array` from `object`, or set a Python error and return 0. `kind` is 'd' (float64), 'i' (int32),
- * 'l' (int64) or 'B' (uint8 or bool). None is allowed where `optional`: the array then has no memory. */
+/* Fill `array` from `object`, or set a Python error and return 0. `kind` is 'd' (float64), 'f' (float32),
+ * 'i' (int32), 'l' (int64) or 'B' (uint8 or bool). None is allowed where `optional`: the array then has no memory. */
 int take_array(PyObject *object, Array *array, char kind, int dimensions, int writable, int optional);
 void drop_arrays(Array *arrays, int count);
 int take_count(PyObject *object, int64_t *value);
@@ -61,5 +62,6 @@ KERNEL(kernel_place);
 KERNEL(kernel_pair_value);
 KERNEL(kernel_pair_warping);
 KERNEL(kernel_pair_measures);
+KERNEL(kernel_navmesh_search);
 
 #endif
