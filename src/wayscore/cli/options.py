@@ -132,6 +132,20 @@ reader = option(
     section="Data",
     help="A setting of the references' reader, such as objects=FILE or path_type=player; may be repeated.",
 )
+geodesics = together(
+    option(
+        "--navmesh",
+        metavar="DIR",
+        section="Data",
+        help="Habitat's .navmesh files: distances to the goal where the run does not record the simulator's.",
+    ),
+    option(
+        "--walkable",
+        is_flag=True,
+        section="Data",
+        help="Measure them along the walks of all references of a scene, where there is no mesh.",
+    ),
+)
 run_format = option(
     "--run-format", metavar="NAME", section="Data", help="Format of the run; recognised by its content by default."
 )
@@ -281,6 +295,17 @@ instruction_words = option(
 
 data = together(graphs, reader)
 evaluation = together(
-    run_format, convention, threshold, metrics, path_step, repeats, policies, cluster, resamples, seed, engines
+    run_format,
+    geodesics,
+    convention,
+    threshold,
+    metrics,
+    path_step,
+    repeats,
+    policies,
+    cluster,
+    resamples,
+    seed,
+    engines,
 )
 """All that `wayscore.evaluation.evaluator` and `compare` take besides the data; the values have its names."""

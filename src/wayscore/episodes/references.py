@@ -70,6 +70,7 @@ class References:
         episodes: by episode name, in the file's order.
         withheld: the file is a test split: paths hold the start only, so nothing can be scored.
         up_axis: which coordinate points up, where paths are points in space and the format says so.
+        agent: height and radius of the agent that they are for, metres, where the format says so.
     """
 
     name: str
@@ -77,6 +78,7 @@ class References:
     episodes: Mapping[str, Reference] = field(repr=False)
     withheld: bool = False
     up_axis: int | None = None
+    agent: tuple[float, float] | None = None
 
     def __len__(self) -> int:
         return len(self.episodes)

@@ -22,6 +22,7 @@ from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.graph import Graph
+from wayscore.episodes.geodesics import Geodesics
 from wayscore.episodes.groups import clusters_of
 from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError, PathError, did_you_mean
@@ -39,6 +40,7 @@ class EncodedReferences(Struct, frozen=True, eq=False):
         fingerprint: of their content.
         paths: encoded each in its scene.
         scenes: the number of each one's scene.
+        scene_names: the name of each one's scene, also where distances do not differ by scene.
         episodes: their names.
         numbers: name -> number.
         order: where each stands in the file.
@@ -53,6 +55,7 @@ class EncodedReferences(Struct, frozen=True, eq=False):
     fingerprint: str
     paths: PathBatch
     scenes: NDArray[np.int32]
+    scene_names: tuple[str, ...]
     episodes: tuple[str, ...]
     numbers: Mapping[str, int]
     order: Offsets
@@ -74,12 +77,14 @@ class Targets(Struct, frozen=True, eq=False):
         spaces: the distance of each.
         graphs: the graph of each whose edges moves follow; None where there is none.
         references: those that rows name; None where rows carry their own.
+        geodesics: where distances to the goal come from that a run does not record.
     """
 
     scenes: tuple[str, ...]
     spaces: list[Distance]
     graphs: list[Graph | None]
     references: EncodedReferences | None = None
+    geodesics: Geodesics | None = None
 
     def described(self, scenes: Iterable[int]) -> dict[str, Any]:
         """Return what the settings of a result say of the distances of some scenes."""
@@ -127,6 +132,7 @@ def make_targets(
     distances: Distance | Mapping[str, Distance] | None,
     convention: Convention,
     cluster: str = "none",
+    geodesics: Geodesics | None = None,
 ) -> Targets:
     """Return the targets of some references, or (without them) of all scenes.
 
@@ -135,12 +141,13 @@ def make_targets(
         distances: scene -> distance, or one for all scenes; None is Euclidean.
         convention: how distances count, and how many instructions per path.
         cluster: what is resampled together: "none", "path" or "scan".
+        geodesics: where distances to the goal come from that a run does not record.
     """
     measured = distance_by(distances, convention)
     by_scene = isinstance(distances, Mapping)
     if references is None:
         scenes = tuple(distances) if isinstance(distances, Mapping) else ("",)
-        return _ready(Targets(scenes, *_spaces(scenes, distances, measured)))
+        return _ready(Targets(scenes, *_spaces(scenes, distances, measured), geodesics=geodesics))
     if references.withheld:
         raise FormatError(
             f"{references.name}: this split holds starts only (its ground truth is withheld), so nothing can be "
@@ -168,6 +175,7 @@ def make_targets(
         fingerprint=references.fingerprint,
         paths=_encode([one.path for one in ordered], ordered, spaces, numbers[order]),
         scenes=numbers[order],
+        scene_names=tuple(reference.scene for reference in ordered),
         episodes=tuple(reference.episode for reference in ordered),
         numbers={reference.episode: number for number, reference in enumerate(ordered)},
         order=order,
@@ -177,7 +185,7 @@ def make_targets(
         dense=None if any(walk is None for walk in dense) else _encode(dense, ordered, spaces, numbers[order]),
         clusters=order if clusters is None else clusters.numbers(reference.episode for reference in ordered),
     )
-    return _ready(Targets(scenes, spaces, graphs, encoded))
+    return _ready(Targets(scenes, spaces, graphs, encoded, geodesics))
 
 
 def _facts(references: Sequence[Reference]) -> dict[str, list[Any]]:

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from wayscore.convention.choices import Convention
+from wayscore.episodes.geodesics import find_geodesics, geodesic_warnings
 from wayscore.episodes.groups import choose_cluster, few_clusters
 from wayscore.episodes.matching import Matcher
 from wayscore.episodes.pairing import finish
@@ -58,6 +59,8 @@ def evaluate(
     node: str | None = None,
     repeats: str | None = None,
     path_step: float | None = None,
+    navmesh: Any = None,
+    walkable: bool = False,
     cluster: str = "auto",
     resamples: int = 10_000,
     seed: int = 0,
@@ -94,6 +97,9 @@ def evaluate(
         node: queries that visit an unknown node: "error", "skip" or "zero".
         repeats: "drop" nodes that repeat the one before, or "keep" them; the convention's by default.
         path_step: DTW, nDTW and SDTW compare coordinates resampled at this step, metres.
+        navmesh: a folder of Habitat's .navmesh files, or scene -> `NavMesh`: distances to the goal where the run does
+            not record the simulator's; straight lines by default, with a warning where the convention expects others.
+        walkable: measure them along the walks of all references of a scene, where there is no mesh.
         cluster: what the bootstrap draws together: "path", "scan", "none", or "auto": paths where episodes share them.
         resamples: how often the bootstrap draws.
         seed: random seed of the bootstrap.
@@ -158,7 +164,8 @@ def evaluate(
     distances = find_distances(graphs, known, settings.convention)
     if workers is None and given.rows > KEPT_ROWS:
         on = Engine(engine, os.cpu_count() or 1, scheduler)
-    matcher = Matcher(make_targets(known, distances, settings.convention, settings.cluster))
+    geodesics = find_geodesics(navmesh, walkable, known)
+    matcher = Matcher(make_targets(known, distances, settings.convention, settings.cluster, geodesics))
     inputs = Inputs(given, known, distances, settings.convention)
     target = "" if episodes is None else os.fspath(episodes)
     if isinstance(given, GivenRun):
@@ -269,6 +276,7 @@ def _result(
             *few_clusters(settings.cluster, done.tally.clusters),
             *missing_warnings(done.counts.get("unrecorded", {}), done.tally.rows, settings.metrics),
             *done.seen.warnings(settings.convention, settings.symbols),
+            *geodesic_warnings(targets.geodesics, inputs.references, done.counts.get("goal", {})),
             *_by_name(inputs, settings, chosen),
         ),
         tally=done.tally,
@@ -318,4 +326,7 @@ def _digest(settings: Settings, targets: Targets) -> str:
     digest = hashlib.sha256(repr([*facts, settings.cluster]).encode())
     if targets.references is not None:
         digest.update(targets.references.fingerprint.encode())
+        if targets.geodesics is not None:
+            sources = [targets.geodesics.find(scene) for scene in dict.fromkeys(targets.references.scene_names)]
+            digest.update(repr([source and source[0] for source in sources]).encode())
     return digest.hexdigest()[:16]

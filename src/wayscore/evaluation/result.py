@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wayscore.convention.signature import Signature
+from wayscore.episodes.geodesics import signed_sources
 from wayscore.episodes.groups import group_by, path_labels
 from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError, Sentence, need
@@ -147,8 +148,8 @@ class Result:
             fields["undefined"] = str(max(self.undefined.values()))
         if zeroed := settings.get("zeroed"):
             fields["undefined"] = f"zero-{max(zeroed.values())}"
-        if settings.get("recorded", {}).get("goal_distances"):
-            fields["goal"] = "recorded"
+        if goal := self._goal_sources():
+            fields["goal"] = goal
         if "up" in settings:
             fields["up"] = settings["up"]
         missing = dict(settings.get("unrecorded", {}))
@@ -161,6 +162,13 @@ class Result:
         if self.runs > 1:
             fields["runs"] = str(self.runs)
         return Signature(fields)
+
+    def _goal_sources(self) -> str:
+        """Return where distances to the goal come from; "" where the distance given is the only one in question."""
+        measured = self.settings.get("goal", {})
+        recorded = self.settings.get("recorded", {}).get("goal_distances", 0) - sum(measured.values())
+        missing = self.settings.get("unrecorded", {}).get("goal_distances", 0)
+        return signed_sources(measured, recorded, bool(missing) and self.settings.get("distance") == ["euclidean"])
 
     def spread(self) -> dict[str, float | None]:
         """Return the standard deviation of each metric's mean over the runs of one agent; None for a single run."""

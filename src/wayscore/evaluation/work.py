@@ -5,6 +5,7 @@ The same function runs in this process, in processes beside it and on a cluster.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -20,7 +21,7 @@ from wayscore.episodes.matching import Matched, Matcher
 from wayscore.episodes.pairing import first_answers, sort_out
 from wayscore.episodes.problems import Problems
 from wayscore.episodes.targets import EncodedReferences, Targets
-from wayscore.errors import FormatError
+from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import EpisodeTable, Part
 from wayscore.evaluation.warnings import Seen
@@ -32,9 +33,10 @@ from wayscore.scoring.table import ScoreTable
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.tally import Tally
 
-COUNTED = ("zeroed", "recorded", "unrecorded")
+COUNTED = ("zeroed", "recorded", "unrecorded", "goal")
 """What is counted: by metric, undefined scores that the convention made 0; by name, how many queries have something
-recorded, and how many lack what the convention or a metric takes from the run."""
+recorded, and how many lack what the convention or a metric takes from the run; by source, how many queries it measured
+the distances to the goal of."""
 
 
 class Task(Struct, frozen=True):
@@ -205,8 +207,11 @@ def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: S
     for name, values in batch.recorded.items():
         if wanted is None or name in wanted:
             recorded[name] = [values[row] for row in matched.order.tolist()]
+    sources: Counter[str] = Counter()
+    if targets.geodesics is not None:
+        recorded["goal_distances"] = _goal_distances(matched, targets, batch, recorded, sources)
     dense = convention.reference == "dense" and any("warping" in metric.needs for metric in settings.metrics)
-    return score(
+    table = score(
         references=matched.references if known is None else known.paths,  # type: ignore[arg-type]
         queries=matched.queries,
         pairing=matched.pairs,
@@ -222,6 +227,38 @@ def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: S
         episodes=_Names(batch, matched.order),
         threads=1,
     )
+    table.settings["goal"] = dict(sources)
+    return table
+
+
+def _goal_distances(
+    matched: Matched, targets: Targets, batch: EpisodeBatch, recorded: Mapping[str, Any], sources: Counter[str]
+) -> list[Any]:
+    """Return the recorded distances to the goal, and measured ones where none are recorded; count those by source."""
+    known, geodesics = targets.references if matched.pairs is not None else None, targets.geodesics
+    assert geodesics is not None
+    if matched.queries.places.ndim == 1:
+        raise OptionError(
+            "distances to the goal by navigation meshes need paths of coordinates, and these are nodes of a graph"
+        )
+    found = list(recorded.get("goal_distances") or [None] * len(matched.queries))
+    goals = recorded.get("goals") or [None] * len(found)
+    for row, query in enumerate(matched.queries):
+        if found[row] is not None:
+            continue
+        number = int(matched.order[row])
+        if known is not None and matched.pairs is not None:
+            pair = int(matched.pairs[row])
+            scene, reference = known.scene_names[pair], known.paths[pair]
+        else:
+            assert matched.references is not None
+            scene, reference = "" if batch.scenes is None else str(batch.scenes[number]), matched.references[row]
+        ends = np.array(goals[row] or reference[-1:], dtype=np.float64)
+        measured = geodesics.measure(scene, query, ends, batch.episode(number))
+        if measured is not None:
+            sources[measured[0]] += 1
+            found[row] = measured[1]
+    return found
 
 
 def _look(

@@ -36,6 +36,8 @@ SCORES = ("success", "spl", "ne", "distance_to_goal")
 """Fields of records that hold scores and no paths."""
 UP_AXIS = 1
 """Habitat's frame: the second coordinate points up."""
+AGENT, RXR_AGENT = (1.5, 0.1), (0.88, 0.18)
+"""Height and radius of the simulated agents of R2R-CE and RxR-CE, metres."""
 
 
 class Words(msgspec.Struct, gc=False):
@@ -117,7 +119,8 @@ class VLNCE:
         names = _names(source, episodes, names)
         walks = _walks(source, dense)
         made = make_references(source, self, (_reference(source, episode, names, walks) for episode in episodes))
-        return replace(made, up_axis=UP_AXIS)
+        rxr = any(_words(one).language is not None for one in episodes[:1])
+        return replace(made, up_axis=UP_AXIS, agent=RXR_AGENT if rxr else AGENT)
 
     def run(self, source: Source) -> EpisodeBatch:
         """Read a run of positions."""
