@@ -83,7 +83,8 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     yield "dijkstra", (*graph, int(rng.integers(size)), -1, np.empty(size)), 0
 
     labels = [f"node {code}" for code in range(size)]
-    paths = [[labels[code] for code in r], tuple(labels[code] for code in q), np.array(labels, dtype=object)[r]]
+    slowly = np.repeat(r, 1 + rng.integers(0, 3, len(r)))  # an agent that turns logs its node again
+    paths = [[f"node {code}" for code in slowly], tuple(labels[code] for code in q), np.array(labels, dtype=object)[r]]
     if rng.random() < 0.3:
         paths[1] = (*paths[1], "elsewhere")
     total = sum(len(path) for path in paths)

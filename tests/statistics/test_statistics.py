@@ -30,12 +30,13 @@ from wayscore.statistics import (
     randomization_test,
     sign_test,
     spearman,
-    tests,
     win_tie_loss,
 )
-from wayscore.statistics.bootstrap import _quantile
+from wayscore.statistics.bootstrap import _quantiles, number_clusters, resampled_means, sums_of
 from wayscore.statistics.correlations import row_correlations
-from wayscore.statistics.tests import holm_rows, sign_tests
+from wayscore.statistics.seeds import first_word
+from wayscore.statistics.tests import holm_rows, randomization_tests, sign_tests
+from wayscore.statistics.values import differences
 
 INF = math.inf
 values = st.floats(-1e6, 1e6)
@@ -187,16 +188,50 @@ def test_means_are_those_of_the_score_table() -> None:
     assert {metric: interval.mean for metric, interval in intervals.items()} == ws.ScoreTable(columns, {}).means()
 
 
-def test_the_size_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    a, b = rng(1).random((2, 77))
+def undefined_here_and_there(count: int = 77) -> tuple[np.ndarray, ...]:
+    columns = rng(1).normal(size=(4, count))
+    columns[1, ::3] = 0.0
+    columns[2, ::5] = INF
+    columns[3] = np.rint(columns[3])
+    return tuple(columns)
 
-    def results() -> list[Any]:
-        return [*bootstrap(a, rng=rng(), resamples=99), randomization_test(a, b, rng=rng(), resamples=99)]
 
-    expected = results()
-    for size in (1, 1_000, 7_777, 10**7):
-        monkeypatch.setattr(tests, "PRODUCT_AT_ONCE", size)
-        assert results() == pytest.approx(expected, rel=1e-12)
+@pytest.mark.parametrize("clusters", [None, "ab" * 38 + "c", list(range(70)) + [3] * 7])
+def test_what_is_drawn_together_is_as_drawn_alone(clusters: Any) -> None:
+    columns = undefined_here_and_there()
+    numbers = number_clusters(clusters, 77)
+    zeros = np.zeros(77)
+    alone = [randomization_test(one, zeros, rng=rng(), resamples=500, clusters=clusters) for one in columns]
+    d = [differences(one, zeros) for one in columns]
+    assert randomization_tests(d, numbers, rng=rng(), resamples=500) == alone
+    tables = [sums_of([one], numbers) for one in columns] + [sums_of(columns[:2], number_clusters(None, 77))]
+    word = int(rng().integers(2**63))
+    for table, means in zip(tables, resampled_means(tables, word, 200), strict=True):
+        assert np.array_equal(means, resampled_means([table], word, 200)[0])
+
+
+def test_randomization_test_literally() -> None:
+    """Signs are the bits of the generator's bytes, 32 at a time, one for each difference that is not 0."""
+    for d in undefined_here_and_there():
+        left = [value for value in d if value != 0 and value < INF]
+        words = -(-len(left) // 32)
+        generator, extreme = rng(5), 0
+        for _ in range(200):
+            noise = generator.bytes(4 * words)
+            signs = [1 if noise[n // 8] >> (7 - n % 8) & 1 else -1 for n in range(len(left))]
+            total = math.fsum(sign * value for sign, value in zip(signs, left, strict=True))
+            extreme += abs(total) >= abs(math.fsum(left)) - 1e-12
+        assert randomization_test(d, np.zeros(77), rng=rng(5), resamples=200) == (1 + extreme) / 201
+
+
+@given(st.integers(0, 2**400))
+def test_first_words_are_those_of_numpy(seed: int) -> None:
+    assert first_word(seed) == rng(seed).integers(2**63)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1, 2**32, 2**64, 2**128 - 1, 2**128, 2**160 + 3])
+def test_first_words_of_all_lengths(seed: int) -> None:
+    assert first_word(seed) == rng(seed).integers(2**63)
 
 
 def test_very_many_episodes_are_grouped() -> None:
@@ -596,6 +631,6 @@ def test_scipy_waits_until_it_is_needed() -> None:
 
 @given(columns, st.floats(0, 1))
 def test_quantiles_are_those_of_numpy(sample: list[float], share: float) -> None:
-    expected = np.quantile(sample, share)
+    expected = np.quantile(sample, [share, 1 - share])
     scale = max(map(abs, sample))
-    assert _quantile(np.array(sample), share) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)
+    assert _quantiles(np.array(sample), (share, 1 - share)) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)

@@ -94,9 +94,10 @@ def score_agents(
 ) -> list[Result]:
     """Evaluate the runs of every agent; references and graphs are read once."""
     from wayscore.evaluation import evaluate, load_result, pool
+    from wayscore.evaluation.inputs import Prepared
     from wayscore.evaluation.saved import is_result
 
-    truth, distances = (None, graphs) if references is None else load(references, graphs, reader, convention)
+    prepared = None if references is None else Prepared(*load(references, graphs, reader, convention))
     settings = {"convention": convention, "progress": progress, **settings}
     results = []
     for name, files in by_agent(named_runs(arguments)):
@@ -109,6 +110,6 @@ def score_agents(
             if episodes is not None and len(arguments) > 1:
                 own = stem(file) if name is None else name if len(files) == 1 else f"{name}-{number}"
                 target = with_name(episodes, own)
-            found.append(evaluate(file, truth, distances, name=name, episodes=target, **settings))
+            found.append(evaluate(file, prepared, graphs, name=name, episodes=target, **settings))
         results.append(found[0] if name is None or len(found) == 1 else pool(found, name))
     return results

@@ -14,7 +14,7 @@ from wayscore.errors import OptionError, Sentence, did_you_mean
 from wayscore.evaluation.agents import pool
 from wayscore.evaluation.contrasts import Contrast, contrast, finite
 from wayscore.evaluation.evaluator import evaluate
-from wayscore.evaluation.inputs import find_distances, find_references
+from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.result import Result, names_apart, signature_differences
 from wayscore.evaluation.shared import per_episode, share_episodes
 from wayscore.evaluation.table import Floats
@@ -201,10 +201,11 @@ def _results(
     given = list(names) if names is not None else [None] * len(runs)
     if len(given) != len(runs):
         raise OptionError(f"{len(runs)} runs but {len(given)} names; give one for each, or None")
-    references = find_references(references, reader)
-    if references is not None:
-        graphs = find_distances(graphs, references, find_convention(options.get("convention", "paper")))
-    found = [evaluate(run, references, graphs, metrics=metrics, keep=True, **options) for run in runs]
+    known = find_references(references, reader)
+    if known is not None:
+        graphs = find_distances(graphs, known, find_convention(options.get("convention", "paper")))
+    prepared = None if known is None else Prepared(known, graphs)
+    found = [evaluate(run, prepared, graphs, metrics=metrics, keep=True, **options) for run in runs]
     homes = [os.path.basename(os.path.dirname(os.path.abspath(run))) if _is_path(run) else "" for run in runs]
     own = iter(
         names_apart(

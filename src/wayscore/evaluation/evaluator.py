@@ -13,15 +13,15 @@ import numpy as np
 from msgspec import structs
 
 from wayscore.convention.choices import Convention
-from wayscore.episodes.geodesics import find_geodesics, geodesic_warnings
+from wayscore.episodes.geodesics import geodesic_warnings
 from wayscore.episodes.groups import choose_cluster, few_clusters
 from wayscore.episodes.matching import Matcher
 from wayscore.episodes.pairing import finish
 from wayscore.episodes.references import References
-from wayscore.episodes.targets import Targets, make_targets
+from wayscore.episodes.targets import Targets
 from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.engines import Engine
-from wayscore.evaluation.inputs import GivenRun, Inputs, find_distances, find_references, find_run
+from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, find_references, find_run
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import is_saved_result, load_result
 from wayscore.evaluation.settings import Settings
@@ -44,7 +44,7 @@ Progress = Callable[[str, int, int], None]
 
 def evaluate(
     run: Any,
-    references: References | str | os.PathLike[str] | None = None,
+    references: References | Prepared | str | os.PathLike[str] | None = None,
     graphs: Any = None,
     *,
     convention: str | Path | Convention | None = None,
@@ -157,15 +157,15 @@ def evaluate(
         found = _loaded(run, name, metrics)
         unused = "this file holds scores and no paths, so these are its own: references and convention were not used"
         return replace(found, warnings=(*found.warnings, unused))
-    known = find_references(references, reader)
+    if not isinstance(references, Prepared):
+        references = Prepared(find_references(references, reader), graphs)
+    known = references.references
     listed = None if known is None else known.first_instructions(settings.convention.instructions)
     several = settings.policies["duplicate"] == "all"
     settings = structs.replace(settings, cluster=choose_cluster(cluster, listed, several))
-    distances = find_distances(graphs, known, settings.convention)
+    distances, matcher = references.encoded(settings.convention, settings.cluster, navmesh, walkable)
     if workers is None and given.rows > KEPT_ROWS:
         on = Engine(engine, os.cpu_count() or 1, scheduler)
-    geodesics = find_geodesics(navmesh, walkable, known)
-    matcher = Matcher(make_targets(known, distances, settings.convention, settings.cluster, geodesics))
     inputs = Inputs(given, known, distances, settings.convention)
     target = "" if episodes is None else os.fspath(episodes)
     if isinstance(given, GivenRun):

@@ -12,7 +12,10 @@ from msgspec import Struct
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance
 from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes.geodesics import find_geodesics
+from wayscore.episodes.matching import Matcher
 from wayscore.episodes.references import Query, References, Run
+from wayscore.episodes.targets import make_targets
 from wayscore.errors import OptionError
 from wayscore.formats import load_references
 from wayscore.formats.arrow import as_arrow, from_arrow
@@ -59,6 +62,32 @@ class Inputs(Struct, frozen=True, eq=False):
             for query in batch.to_queries():
                 if query.episode not in found and (wanted is None or wanted(query.episode)):
                     found[query.episode] = query
+        return found
+
+
+class Prepared:
+    """References and graphs that are encoded once for all runs which are scored against them.
+
+    Attributes:
+        references: the ground-truth paths; None where rows carry their own.
+    """
+
+    def __init__(self, references: References | None, graphs: Any) -> None:
+        self.references = references
+        self._graphs = graphs
+        self._encoded: list[tuple[tuple[Any, ...], tuple[Distances, Matcher]]] = []
+
+    def encoded(
+        self, convention: Convention, cluster: str, navmesh: Any = None, walkable: bool = False
+    ) -> tuple[Distances, Matcher]:
+        """Return the distances of the scenes, and what finds the references of answers."""
+        wanted = convention, cluster, navmesh, walkable
+        found = next((made for known, made in self._encoded if known == wanted), None)
+        if found is None:
+            distances = find_distances(self._graphs, self.references, convention)
+            geodesics = find_geodesics(navmesh, walkable, self.references)
+            found = distances, Matcher(make_targets(self.references, distances, convention, cluster, geodesics))
+            self._encoded.append((wanted, found))
         return found
 
 

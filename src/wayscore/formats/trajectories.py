@@ -52,12 +52,17 @@ def read_trajectories(
         strict = structs.replace(source, faults=None)
         kind = _record(tuple(ids), tuple(walks), list[Step], tuple(objects))
         records = decode_each(strict, kind, names=ids, expected=expected)
-        walk_of: Callable[[Any], Any] = _viewpoints
     except FormatError:  # most often another way to write steps; what is wrong will be wrong again
         kind = _record(tuple(ids), tuple(walks), Loose, tuple(objects))
         records = decode_each(source, kind, names=ids, expected=expected)
-        walk_of = flatten
-    return make_batch(source, _queries(source, records, ids, walks, objects, walk_of, expected))
+        return make_batch(source, _queries(source, records, ids, walks, objects, flatten, expected))
+    records = list(records)
+    if len(ids) == len(walks) == 1 and not objects:
+        paths = [_viewpoints(getattr(record, walks[0])) for _, record in records]
+        if all(paths):  # by far the commonest, in columns at once
+            episodes = [str(getattr(record, ids[0])) for _, record in records]
+            return EpisodeBatch(paths, episodes, where=lambda row: f"{source}, episode {episodes[row]!r}")
+    return make_batch(source, _queries(source, records, ids, walks, objects, _viewpoints, expected))
 
 
 def flatten(steps: Loose) -> Any:

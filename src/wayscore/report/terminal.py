@@ -6,6 +6,7 @@ Small on purpose: a command that takes a third of a second cannot wait for a lar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import accumulate
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -44,11 +45,20 @@ class TextTable(Struct, frozen=True):
 
     def width(self) -> int:
         """Return how many columns of a terminal the table takes."""
-        return self._width(self._widths())
+        return self._width(self.widths())
+
+    def widths(self) -> list[int]:
+        """Return how many each column takes."""
+        columns = zip(self.heads, *self.rows, strict=True)
+        return [max(breadth(line) for cell in column for line in _text(cell).split("\n")) for column in columns]
+
+    def height(self) -> int:
+        """Return how many lines there are."""
+        return 1 + sum(1 + max(_text(cell).count("\n") for cell in row) for row in (self.heads, *self.rows))
 
     def lines(self, most: int | None = None, *, color: bool = False) -> list[str]:
         """Return the lines; where these would be wider than `most`, the widest columns are cut."""
-        widths = self._widths()
+        widths = self.widths()
         while most is not None and self._width(widths) > most and max(widths) > NARROWEST:
             widths[widths.index(max(widths))] -= 1
         heads = [[(head, "bold")] for head in self.heads]
@@ -58,10 +68,6 @@ class TextTable(Struct, frozen=True):
 
     def _width(self, widths: Sequence[int]) -> int:
         return sum(widths) + self.space * (len(widths) - 1)
-
-    def _widths(self) -> list[int]:
-        columns = zip(self.heads, *self.rows, strict=True)
-        return [max(breadth(line) for cell in column for line in _text(cell).split("\n")) for column in columns]
 
     def _lines(self, row: Sequence[Cell], widths: Sequence[int], color: bool) -> list[str]:
         cells = [_split(cell) for cell in row]
@@ -94,11 +100,15 @@ class TextPage(Struct, frozen=True):
             columns: what the tables are to show; every table has one of them at least.
             table_of: makes the table of some of them.
         """
+        whole = table_of(columns)
+        widths = whole.widths()
+        before = whole._width([widths.pop(0) for _ in range(len(widths) - len(columns))])
         found: list[TextTable] = []
         while columns:
-            count = next((n for n in range(len(columns), 1, -1) if self.fits(table_of(columns[:n]))), 1)
+            taken = accumulate(widths, lambda sum_, width: sum_ + whole.space + width, initial=before)
+            count = max(1, sum(width <= self.width for width in taken) - 1)
             found.append(table_of(columns[:count]))
-            columns = columns[count:]
+            columns, widths = columns[count:], widths[count:]
         return found
 
     def add_apart(self, tables: Iterable[TextTable]) -> None:

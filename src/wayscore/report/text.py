@@ -72,7 +72,7 @@ def _add_means(page: TextPage, results: Sequence[Result]) -> list[str]:
     headline = sum(metric.symbol in HEADLINE for metric in metrics)
 
     def worse(tables: Sequence[TextTable]) -> tuple[bool, int]:
-        return len(tables[0].heads) - 1 < headline, sum(len(table.lines()) + 1 for table in tables)
+        return len(tables[0].heads) - 1 < headline, sum(table.height() + 1 for table in tables)
 
     blocks = min((page.blocks(columns, partial(_means, names, below)) for below in (False, True)), key=worse)
     page.add_apart(blocks)

@@ -55,10 +55,10 @@ class Tally:
 
     def __init__(self, symbols: Iterable[str]) -> None:
         self.symbols = tuple(symbols)
-        self.sizes: Integers = np.zeros(MOST_CLUSTERS, dtype=np.int64)
-        self.sums: Integers = np.zeros((MOST_CLUSTERS, 2, len(self.symbols)), dtype=np.int64)
-        self.large: Integers = np.zeros((MOST_CLUSTERS, len(self.symbols)), dtype=np.int64)
-        self.undefined_counts: Integers = np.zeros((MOST_CLUSTERS, len(self.symbols)), dtype=np.int64)
+        self.sizes: Integers = np.zeros(0, dtype=np.int64)
+        self.sums: Integers = np.zeros((0, 2, len(self.symbols)), dtype=np.int64)
+        self.large: Integers = np.zeros((0, len(self.symbols)), dtype=np.int64)
+        self.undefined_counts: Integers = np.zeros((0, len(self.symbols)), dtype=np.int64)
         self.least: Floats = np.full(len(self.symbols), np.inf)
 
     @property
@@ -89,6 +89,7 @@ class Tally:
                 f"expected a row for each of {len(self.symbols)} metrics and a cluster for each column, got values of "
                 f"shape {columns.shape} and clusters of shape {clusters.shape}"
             )
+        self._make_room(int(clusters.max(initial=-1)) + 1)
         try:
             kernels.tally(columns, clusters, self.sums, self.large, self.undefined_counts, self.sizes, self.least)
         except ValueError as error:
@@ -98,8 +99,9 @@ class Tally:
         """Add the episodes of another tally of the same metrics."""
         if self.symbols != other.symbols:
             raise OptionError(f"only tallies of the same metrics merge, not {self.symbols} with {other.symbols}")
+        self._make_room(len(other.sizes))
         for mine, others in zip(self._arrays()[:4], other._arrays()[:4], strict=True):
-            mine += others
+            mine[: len(others)] += others
         np.minimum(self.least, other.least, out=self.least)
 
     def means(self) -> dict[str, float | None]:
@@ -151,11 +153,11 @@ class Tally:
         return {symbol: interval(mean, row, level) for (symbol, mean), row in pairs}
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Tally)
-            and self.symbols == other.symbols
-            and all(np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True))
-        )
+        if not isinstance(other, Tally) or self.symbols != other.symbols:
+            return False
+        for tally in (self, other):
+            tally._make_room(MOST_CLUSTERS)
+        return all(np.array_equal(a, b) for a, b in zip(self._arrays(), other._arrays(), strict=True))
 
     def to_bytes(self) -> bytes:
         """Return it as bytes, few where few clusters hold an episode."""
@@ -173,6 +175,7 @@ class Tally:
         symbols, held, *parts, least = msgspec.msgpack.decode(content)
         tally = cls(symbols)
         clusters = np.frombuffer(held, dtype=np.int64)
+        tally._make_room(int(clusters.max(initial=-1)) + 1)
         for array, part in zip(tally._arrays(), parts, strict=False):
             array[clusters] = np.frombuffer(part, dtype=np.int64).reshape(len(clusters), *array.shape[1:])
         tally.least[:] = np.frombuffer(least, dtype=np.float64)
@@ -180,6 +183,17 @@ class Tally:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tally.from_bytes, (self.to_bytes(),)
+
+    def _make_room(self, clusters: int) -> None:
+        """Let arrays hold so many clusters, and some more, but never more than there can be."""
+        held = len(self.sizes)
+        if clusters > held:
+            more = min(max(clusters, 2 * held), MOST_CLUSTERS) - held
+            sizes, sums, large, undefined, _ = self._arrays()
+            self.sizes, self.sums, self.large, self.undefined_counts = (
+                np.concatenate((array, np.zeros((more, *array.shape[1:]), dtype=np.int64)))
+                for array in (sizes, sums, large, undefined)
+            )
 
     def _arrays(self) -> tuple[Integers, Integers, Integers, Integers, Floats]:
         """Return all arrays, in the one form that equal sums have."""
@@ -199,17 +213,19 @@ class Tally:
         held = self.sizes > 0
         sums, large, counts = self.sums[held], self.large[held], self.counts[held]
         floors = [math.floor(math.ldexp(value, FRACTION_BITS)) for value in origin.tolist()]
-        for place in (0, 1):
-            limb = np.array([floor >> LIMB_BITS * place & LIMB_MASK for floor in floors])
+        *limbs, top = np.array(
+            [(f & LIMB_MASK, f >> LIMB_BITS & LIMB_MASK, f >> 2 * LIMB_BITS) for f in floors], np.int64
+        ).T
+        for place, limb in enumerate(limbs):
             small, great = counts * (limb & HALF_MASK), counts * (limb >> HALF_BITS)  # fit for 2^37 episodes
             sums[:, place] -= (small & LIMB_MASK) + ((great & HALF_MASK) << HALF_BITS)
             above = sums[:, 1] if place == 0 else large
             above -= (small >> LIMB_BITS) + (great >> HALF_BITS)
-        large -= counts * np.array([floor >> 2 * LIMB_BITS for floor in floors])
+        large -= counts * top
         carry(sums, large)
         low, high = sums.transpose(1, 0, 2).astype(np.float64)
         found: Floats = np.ldexp(low, -FRACTION_BITS) + np.ldexp(high, LIMB_BITS - FRACTION_BITS)
         for cluster, metric in np.argwhere(large).tolist():  # negative, or 2^32 and more
-            limbs = (*sums[cluster, :, metric].tolist(), int(large[cluster, metric]))
-            found[cluster, metric] = sum(limb << LIMB_BITS * n for n, limb in enumerate(limbs)) / 2**FRACTION_BITS
+            parts = (*sums[cluster, :, metric].tolist(), int(large[cluster, metric]))
+            found[cluster, metric] = sum(part << LIMB_BITS * n for n, part in enumerate(parts)) / 2**FRACTION_BITS
         return found

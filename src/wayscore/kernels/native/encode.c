@@ -1,6 +1,12 @@
 /* Labels to codes: one dictionary look-up a place, without a Python-level loop. */
 #include "native.h"
 
+/* Are both the same text? Agents that turn in place repeat their node, which then need not be looked up again. */
+static int is_same(PyObject *label, PyObject *before) {
+    return label == before ||
+           (PyUnicode_CheckExact(label) && PyUnicode_CheckExact(before) && PyUnicode_Compare(label, before) == 0);
+}
+
 /* encode(index, paths, codes) -> position of the first unknown label, or -1
  * `index` maps labels to codes, or is a list of such mappings, one a path; `paths` is a list of sequences whose lengths
  * add up to len(codes). */
@@ -31,8 +37,15 @@ KERNEL(kernel_encode) {
             PyErr_SetString(PyExc_ValueError, "encode: the paths are longer than their codes");
             goto end;
         }
+        PyObject *before = NULL; /* of a list or a tuple, which keeps it */
         for (Py_ssize_t s = 0; s < length; s++) {
             PyObject *label = is_list ? PyList_GetItem(path, s) : is_tuple ? PyTuple_GetItem(path, s) : NULL;
+            if (label && before && is_same(label, before)) {
+                codes[position] = codes[position - 1];
+                position++;
+                continue;
+            }
+            before = label;
             PyObject *own = label ? NULL : PySequence_GetItem(path, s);
             if (!label && !(label = own)) goto end;
             PyObject *code = PyDict_GetItemWithError(index, label);

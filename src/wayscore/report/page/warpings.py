@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
 
 from wayscore.convention.applied import align_by, distance_by
 from wayscore.distances.euclidean import Euclidean
@@ -52,11 +52,11 @@ def pack(warping: Alignment) -> list[Any] | None:
     ['10', [0, 100, 0]]
     """
     i, j = warping.pairs.T
-    if len(warping.reference) * len(warping.query) <= BLOCK_CELLS:
-        gaps = warping.distances()[i, j]
+    if warping.distance.table is None and len(warping.reference) * len(warping.query) <= BLOCK_CELLS:
+        gaps = warping.distances()[i, j].tolist()
     else:
-        gaps = warping.distance.pairs(warping.reference[i], warping.query[j])
-    if not np.isfinite(gaps).all():
+        gaps = warping.distance.pairs(warping.reference[i], warping.query[j]).tolist()
+    if not all(map(math.isfinite, gaps)):
         return None
-    steps = np.diff(warping.pairs, axis=0) @ (2, 1)
-    return ["".join(MOVES[step] for step in steps.tolist()), np.rint(gaps * GAP_STEPS).astype(np.int64).tolist()]
+    moves = (MOVES[2 * (c - a) + d - b] for (a, b), (c, d) in pairwise(warping.pairs.tolist()))
+    return ["".join(moves), [round(gap * GAP_STEPS) for gap in gaps]]
