@@ -2,11 +2,11 @@
 
 import os
 
+import crash
 import pytest
 
 from wayscore_recorder import Recorder, RecorderError, finished
 
-crash = pytest.importorskip("crash")
 
 
 @pytest.fixture

@@ -110,6 +110,15 @@ class NDTW(_Measure):
     cls_uuid = "ndtw"
     reference: Any = None
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self._setting("gt_path", ""):
+            warnings.warn(
+                "ndtw has no gt_path, so it compares with the dataset's reference_path, whose points are far apart: "
+                "nDTW is lower than VLN-CE's, which compares with dense ground truth",
+                stacklevel=2,
+            )
+
     def reset_metric(self, *_: Any, episode: Any, **__: Any) -> None:
         """Start an episode; the agent is at its start."""
         self.reference = self._needed_reference(episode)
