@@ -44,7 +44,7 @@ class Registry:
 class Store:
     """Hydra's store of configurations."""
 
-    stored = {}
+    stored = {}  # noqa: RUF012 - one for all, as there
 
     @classmethod
     def instance(cls):

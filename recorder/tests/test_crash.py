@@ -2,11 +2,11 @@
 
 import os
 
-import crash
 import pytest
 
+import crash
 from wayscore_recorder import Recorder, RecorderError, finished
-
+from wayscore_recorder.__main__ import main
 
 
 @pytest.fixture
@@ -84,14 +84,30 @@ def test_damage_in_the_middle_is_not_repaired(whole):
     assert whole.read_bytes() == damaged
 
 
+def test_a_command_that_repairs(whole, tmp_path, capsys):
+    content = whole.read_bytes()
+    whole.write_bytes(content[:-5])
+    with pytest.warns(UserWarning, match="incomplete"):
+        assert main([str(whole)]) == 0
+    assert whole.read_bytes() == content[: content.index(b"\n") + 1]
+    assert capsys.readouterr().out == f"{whole}: 1 finished episodes, 0 of them stopped by the agent\n"
+    (tmp_path / "other").write_text("notes")
+    assert main([str(tmp_path / "other"), str(tmp_path / "missing"), str(whole)]) == 1
+    other, missing = capsys.readouterr().err.splitlines()
+    assert "other, line 1: expected an episode" in other
+    assert "missing" in missing
+    assert not (tmp_path / "missing").exists()
+    assert main([]) == 2
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
 def test_a_program_that_is_killed_loses_no_finished_episode(tmp_path):
-    kills, _ = crash.run(str(tmp_path), episodes=25, seed=1)
+    kills, _ = crash.run(str(tmp_path), episodes=12, seed=1)
     assert kills
 
 
 def test_the_program_that_looks_for_losses_finds_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(crash, "PROGRAM", "print('ready')\nprint(0)\n" + crash.PROGRAM.split("log =")[0])
+    monkeypatch.setattr(crash, "PROGRAM", "print(0)\n" + crash.PROGRAM.split("log =")[0])
     (tmp_path / "run.jsonl").write_text("")
     with pytest.raises(AssertionError, match="finished, and not in the log"):
         crash.run(str(tmp_path), episodes=1, seed=0)

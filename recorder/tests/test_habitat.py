@@ -10,18 +10,18 @@ from math import exp, pi
 from pathlib import Path
 
 import pytest
+
 import stand_in
 from stand_in import Environment, Store, episode
-
 from wayscore_recorder import RecorderError, RunningDTW, finished
 
-STRUCTURED = sys.version_info >= (3, 7)  # dataclasses
+structured = pytest.mark.skipif(sys.version_info < (3, 7), reason="no dataclasses")
 SPARSE = "ndtw has no gt_path"
 pytestmark = pytest.mark.filterwarnings("ignore:" + SPARSE)
 BASE = [{"type": "DistanceToGoal"}, {"type": "Success"}]
 
 
-@pytest.fixture(params=["yacs", pytest.param("hydra", marks=pytest.mark.skipif(not STRUCTURED, reason="no dataclasses"))])
+@pytest.fixture(params=["yacs", pytest.param("hydra", marks=structured)])
 def habitat(request, monkeypatch):
     """The registry of a Habitat of either kind, with the measures registered."""
     registry = stand_in.install(monkeypatch, structured=request.param == "hydra")
@@ -80,11 +80,11 @@ def test_the_scores_of_a_walk(habitat):
 def test_the_ground_truth_of_vlnce(habitat, tmp_path):
     dense = [[0.125 * n, 0.0, 0.0] for n in range(33)]
     for role, name in (("guide", "7"), ("follower", "8")):
-        with gzip.open(str(tmp_path / ("val_unseen_%s_gt.json.gz" % role)), "wt") as file:
+        with gzip.open(str(tmp_path / f"val_unseen_{role}_gt.json.gz"), "wt") as file:
             json.dump({name: {"locations": dense}}, file)
     pattern = str(tmp_path / "{split}_{role}_gt.json.gz")
     measure = config(habitat, "WayscoreNDTW", gt_path=pattern, split="val_unseen", success_distance=1.5, fdtw=True)
-    environment = Environment(habitat, BASE + [measure])
+    environment = Environment(habitat, [*BASE, measure])
     running = RunningDTW(reference=dense)
     running.step([0.0, 0.0, 0.0])
     for name in (7, "8"):
@@ -93,7 +93,7 @@ def test_the_ground_truth_of_vlnce(habitat, tmp_path):
         environment.reset(episode("9"))
     missing = config(habitat, "WayscoreNDTW", gt_path=str(tmp_path / "nowhere.json"))
     with pytest.raises(RecorderError, match="the ground truth cannot be read"):
-        Environment(habitat, BASE + [missing]).reset(episode("7"))
+        Environment(habitat, [*BASE, missing]).reset(episode("7"))
 
 
 def test_a_path_with_few_points_is_reported(habitat, tmp_path):
@@ -135,7 +135,7 @@ def test_the_log(habitat, tmp_path):
 
 def test_a_stop_is_no_collision(habitat, tmp_path):
     log = tmp_path / "run.jsonl"
-    environment = Environment(habitat, BASE + [config(habitat, "WayscoreRecorder", log=str(log))])
+    environment = Environment(habitat, [*BASE, config(habitat, "WayscoreRecorder", log=str(log))])
     walk(environment, episode("1", length=12.0), ["ahead"] * 41 + ["stop"])
     assert json.loads(log.read_text())["collided"] == [False] * 40 + [True, False]
 
@@ -143,7 +143,7 @@ def test_a_stop_is_no_collision(habitat, tmp_path):
 def test_a_limit_of_steps_is_known_if_it_is_given(habitat, tmp_path):
     log = tmp_path / "run.jsonl"
     recorder = config(habitat, "WayscoreRecorder", log=str(log), max_episode_steps=3)
-    environment = Environment(habitat, BASE + [recorder], max_episode_steps=3)
+    environment = Environment(habitat, [*BASE, recorder], max_episode_steps=3)
     walk(environment, episode("1"), ["ahead"] * 3)
     assert finished(log) == ["1"]
     walk(environment, episode("2"), ["ahead", "ahead", "stop"])
@@ -163,7 +163,7 @@ def test_what_the_recorder_compares_with(habitat, tmp_path):
             ([], {}, episode("7").reference_path),
         ]
     ):
-        log = tmp_path / ("%d.jsonl" % number)
+        log = tmp_path / f"{number}.jsonl"
         recorder = config(habitat, "WayscoreRecorder", log=str(log), **settings)
         walk(Environment(habitat, BASE + measures + [recorder]), episode("7"), ["ahead", "stop"])
         assert json.loads(log.read_text())["reference"] == expected
@@ -177,7 +177,7 @@ def test_what_the_recorder_compares_with(habitat, tmp_path):
 
 def test_environments_that_share_a_log(habitat, tmp_path):
     recorder = config(habitat, "WayscoreRecorder", log=str(tmp_path / "run.jsonl"))
-    environments = [Environment(habitat, BASE + [recorder]) for _ in range(3)]
+    environments = [Environment(habitat, [*BASE, recorder]) for _ in range(3)]
     for number, environment in enumerate(environments):
         walk(environment, episode(number), ["ahead", "stop"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run-1.jsonl", "run-2.jsonl", "run.jsonl"]
@@ -189,7 +189,7 @@ def test_environments_that_share_a_log(habitat, tmp_path):
     [
         (["WayscoreSDTW", "WayscoreNDTW"], "the measure 'sdtw' needs 'ndtw'; list that before it"),
         (["WayscoreSED"], "the measure 'sed' needs 'success'"),
-        (["WayscoreRecorder", "DistanceToGoal"], "the measure 'recorder' needs 'distance_to_goal'; list that before it"),
+        (["WayscoreRecorder", "DistanceToGoal"], "the measure 'recorder' needs 'distance_to_goal'"),
     ],
 )
 def test_measures_in_the_wrong_order(habitat, kinds, match, tmp_path):
@@ -202,18 +202,19 @@ def test_measures_in_the_wrong_order(habitat, kinds, match, tmp_path):
 
 @pytest.mark.parametrize("kind", ["WayscoreNDTW", "WayscoreCLS", "WayscoreSED"])
 def test_an_episode_without_a_path(habitat, kind):
-    environment = Environment(habitat, BASE + [config(habitat, kind)])
+    environment = Environment(habitat, [*BASE, config(habitat, kind)])
     with pytest.raises(RecorderError, match="episode '1' has no reference_path"):
         environment.reset(episode("1", reference=False))
 
 
-@pytest.mark.skipif(not STRUCTURED, reason="no dataclasses")
+@structured
 def test_structured_configurations(monkeypatch):
     stand_in.install(monkeypatch, structured=True)
     module = importlib.import_module("wayscore_recorder.habitat")
     found = module.measurements(log="mine.jsonl", gt_path="gt.json", success_distance=2.0)
     assert list(found) == ["ndtw", "sdtw", "recorder"]
-    assert (found["ndtw"].type, found["ndtw"].gt_path, found["ndtw"].success_distance) == ("WayscoreNDTW", "gt.json", 2.0)
+    settings = {"type": "WayscoreNDTW", "success_distance": 2.0, "gt_path": "gt.json", "split": ""}
+    assert vars(found["ndtw"]) == settings
     assert (found["recorder"].log, found["recorder"].gt_path) == ("mine.jsonl", "gt.json")
     assert vars(found["sdtw"]) == {"type": "WayscoreSDTW"}
     with pytest.raises(TypeError, match="the measures have no setting 'gtpath'"):
@@ -225,12 +226,12 @@ def test_structured_configurations(monkeypatch):
 
 
 AT_EXIT = """
-import sys
 import importlib
+import sys
+sys.path.insert(0, sys.argv[3])
 import pytest
 import stand_in
-patch = pytest.MonkeyPatch() if hasattr(pytest, "MonkeyPatch") else __import__("_pytest.monkeypatch").monkeypatch.MonkeyPatch()
-registry = stand_in.install(patch, structured=False)
+registry = stand_in.install(pytest.MonkeyPatch(), structured=False)
 importlib.import_module("wayscore_recorder.habitat")
 environment = stand_in.Environment(registry, [{"TYPE": "WayscoreRecorder", "LOG": sys.argv[1]}])
 environment.reset(stand_in.episode("1"))
@@ -244,10 +245,7 @@ def test_the_last_episode_of_a_program(tmp_path):
     home = str(Path(__file__).parent)
     for how, expected in (("return", ["1"]), ("raise", [])):
         log = str(tmp_path / (how + ".jsonl"))
-        done = subprocess.run(
-            [sys.executable, "-c", "import sys; sys.path.insert(0, %r)\n" % home + AT_EXIT, log, how],
-            stderr=subprocess.PIPE,
-        )
+        done = subprocess.run([sys.executable, "-c", AT_EXIT, log, how, home], stderr=subprocess.PIPE, check=False)
         assert (done.returncode, b"a bug in the loop" in done.stderr) == ((1, True) if how == "raise" else (0, False))
         assert finished(log) == expected
 

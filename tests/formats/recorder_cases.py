@@ -1,6 +1,7 @@
-"""Cases that wayscore and its recorder must agree on to the last bit: `python -m tests.formats.recorder_cases` writes them.
+"""Cases that wayscore and its recorder must agree on to the last bit.
 
-The recorder's own tests read the file that this makes, on Pythons on which wayscore does not run.
+`python -m tests.formats.recorder_cases` writes them to a file that the recorder's own tests read, on Pythons on which
+wayscore does not run.
 """
 
 from __future__ import annotations

@@ -44,10 +44,7 @@ class Episode:
         self.ndtw: Optional[float] = None
         self.recorded: Dict[str, Any] = {}
         try:
-            if not (isinstance(threshold, (int, float)) and 0 < threshold < inf):
-                raise RecorderError(f"threshold must be a positive number of metres, got {threshold!r}")
-            if repeats not in ("keep", "drop"):
-                raise RecorderError(f"repeats must be 'keep' or 'drop', got {repeats!r}")
+            _check_settings(threshold, repeats)
             if reference is not None:
                 self._start(reference, distance)
         except RecorderError as error:
@@ -58,11 +55,7 @@ class Episode:
         return f"<Episode {self.name}: {len(self._path)} positions{score}>"
 
     def step(
-        self,
-        position: Any,
-        heading: Any = None,
-        goal_distance: Optional[float] = None,
-        collided: Optional[bool] = None,
+        self, position: Any, heading: Any = None, goal_distance: Optional[float] = None, collided: Optional[bool] = None
     ) -> Optional[float]:
         """Take the agent's next position, the first being its start, and return nDTW so far (None: no reference).
 
@@ -161,6 +154,13 @@ class Episode:
 
     def _error(self, what: str) -> RecorderError:
         return RecorderError(f"episode {self.name!r}, position {len(self._path)}: {what}")
+
+
+def _check_settings(threshold: Any, repeats: Any) -> None:
+    if not (isinstance(threshold, (int, float)) and 0 < threshold < inf):
+        raise RecorderError(f"threshold must be a positive number of metres, got {threshold!r}")
+    if repeats not in ("keep", "drop"):
+        raise RecorderError(f"repeats must be 'keep' or 'drop', got {repeats!r}")
 
 
 def _dimension(place: Any) -> int:

@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 import weakref
+from contextlib import suppress
 from functools import lru_cache
 from math import atan2, pi
 from typing import Any, Dict, Optional
@@ -20,8 +21,8 @@ try:
     from habitat.core.registry import registry
 except ImportError as error:
     raise ImportError(
-        f"wayscore_recorder.habitat needs Habitat (habitat-lab), which cannot be imported here: {error}; without it use "
-        "wayscore_recorder.Recorder in your own loop"
+        f"wayscore_recorder.habitat needs Habitat (habitat-lab), which cannot be imported here: {error}; without it, "
+        "use the Recorder in your own loop"
     ) from error
 
 from wayscore_recorder.episode import Episode
@@ -29,10 +30,8 @@ from wayscore_recorder.path_scores import RunningCLS, RunningSED
 from wayscore_recorder.recorder import Recorder
 from wayscore_recorder.running import Point, RecorderError, RunningDTW, as_point
 
-try:
+with suppress(ImportError):  # a Habitat without structured configurations, such as VLN-CE's
     from wayscore_recorder.habitat_configs import measurements as measurements
-except ImportError:  # a Habitat without structured configurations, such as VLN-CE's
-    pass
 
 ROLES = ("guide", "follower")
 """The annotators of RxR, for ground truth in one file per role."""
@@ -97,7 +96,7 @@ class _Measure(Measure):  # type: ignore[misc]
         reference = self._reference(episode)
         if reference is None:
             raise RecorderError(
-                f"episode {str(episode.episode_id)!r} has no reference_path, which the measure {self.uuid!r} needs; give "
+                f"episode '{episode.episode_id}' has no reference_path, which the measure {self.uuid!r} needs; give "
                 "the file of ground truth with gt_path"
             )
         return reference
@@ -206,7 +205,9 @@ class HabitatRecorder(_Measure):
         self.cut_off()
         name = str(episode.episode_id)
         if name in self._log:
-            warnings.warn(f"{self._log.path}: episode {name!r} is finished already, and is not recorded again", stacklevel=2)
+            warnings.warn(
+                f"{self._log.path}: episode {name!r} is finished already, and is not recorded again", stacklevel=2
+            )
             return
         reference = None
         if not self._setting("gt_path", ""):  # then it is what the live nDTW is compared with
@@ -257,19 +258,19 @@ class HabitatRecorder(_Measure):
 
 
 def _heading(rotation: Any) -> float:
-    """Return the turn of a quaternion around the vertical, as Habitat's HeadingSensor: 0 along -z, to the left positive."""
+    """Return a quaternion's turn around the vertical, as Habitat's HeadingSensor: 0 along -z, positive to the left."""
     angle = 2 * atan2(rotation.y, rotation.w)
     return angle - 2 * pi if angle > pi else angle + 2 * pi if angle < -pi else angle
 
 
 @lru_cache(maxsize=4)
 def _ground_truth(file: str, split: str) -> Dict[str, Any]:
-    """Read ground-truth walks, `{episode: {"locations": [...]}}`, of one file or of one per role; several measures share it."""
+    """Read ground-truth walks, `{episode: {"locations": [...]}}`, once for all measures; RxR has a file per role."""
     found: Dict[str, Any] = {}
     for role in ROLES if "{role}" in file else ("",):
         path = file.format(split=split, role=role)
         try:
-            with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as stream:  # type: ignore[operator]
+            with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as stream:
                 found.update(json.load(stream))
         except (OSError, ValueError) as error:
             raise RecorderError(f"{path}: the ground truth cannot be read ({error})") from error

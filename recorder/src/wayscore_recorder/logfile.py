@@ -7,17 +7,17 @@ it is removed when the log is opened the next time.
 import glob
 import json
 import os
+import sys
 import warnings
 from itertools import count
 from typing import Any, Dict, Iterator, List, Union
 
 from wayscore_recorder.running import RecorderError
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+if sys.platform == "win32":
     import msvcrt
+else:
+    import fcntl
 
 VERSION = 1
 """Of the lines, which docs/schema/episode-1.json describes."""
@@ -119,8 +119,8 @@ def read_log(path: PathLike) -> Iterator[Record]:
                 yield _decoded(line)
             elif line.endswith(b"\n") or not _is_incomplete(line):
                 raise RecorderError(
-                    f"{os.fspath(path)}, line {number}: expected an episode of version {VERSION}, got {line[:60]!r}; is "
-                    "this the log of another program?"
+                    f"{os.fspath(path)}, line {number}: expected an episode of version {VERSION}, got {line[:60]!r}"
+                    "; is it a file of another program?"
                 )
 
 
@@ -158,15 +158,15 @@ def _is_incomplete(line: bytes) -> bool:
 def _lock(file: int, path: str) -> None:
     """Lock a file, or say that another program has locked it."""
     try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
+        if sys.platform == "win32":
             os.lseek(file, LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if fcntl is None or isinstance(error, (BlockingIOError, PermissionError)):
+        if sys.platform == "win32" or isinstance(error, (BlockingIOError, PermissionError)):
             raise LockedError(
-                f"{path}: another program is writing to it, and two would write episodes twice; give each a log of its own"
+                f"{path}: another program is writing to it, and two would mix episodes; give each a log of its own"
             ) from error
         warnings.warn(
             f"{path}: this file system has no locks ({error.strerror}); make sure that no other program writes to it",
@@ -176,7 +176,7 @@ def _lock(file: int, path: str) -> None:
 
 def _sync_folder(path: str) -> None:
     """Make sure that the name of a new file is on the disk too."""
-    if os.name == "nt":  # has no such call
+    if sys.platform == "win32":  # has no such call
         return
     folder = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
     try:

@@ -38,14 +38,17 @@ def check_finite(point: Point) -> None:
 def as_points(path: Any) -> List[Point]:
     """Return the reference as plain floats, all points of one dimension."""
     points: List[Point] = []
-    for position in path:
+    for number, position in enumerate(path):
         try:
             points.append(as_point(position))
             check_finite(points[-1])
-            if len(points[-1]) != len(points[0]):
-                raise RecorderError(f"it has {len(points[-1])} coordinates, the first point has {len(points[0])}")
         except RecorderError as error:
-            raise RecorderError(f"point {len(points) - 1} of the reference: {error}") from None
+            raise RecorderError(f"point {number} of the reference: {error}") from None
+        if len(points[-1]) != len(points[0]):
+            raise RecorderError(
+                f"point {number} of the reference: it has {len(points[-1])} coordinates, the first point has "
+                f"{len(points[0])}"
+            )
     if not points:
         raise RecorderError("the reference is empty; a path has at least one point")
     return points

@@ -3,6 +3,7 @@
 from wayscore.formats.base import Format
 from wayscore.formats.ndh import NDH_FORMAT
 from wayscore.formats.r2r import R2R_FORMAT, R4R_FORMAT
+from wayscore.formats.recorder import RECORDER_FORMAT
 from wayscore.formats.reverie import REVERIE_FORMAT
 from wayscore.formats.rxr import RXR_FORMAT
 from wayscore.formats.street import STREET_FORMAT
@@ -17,6 +18,7 @@ FORMATS: dict[str, Format] = {
         RXR_FORMAT,
         NDH_FORMAT,
         REVERIE_FORMAT,
+        RECORDER_FORMAT,  # before those that know fewer fields
         VLNCE_FORMAT,
         STREET_FORMAT,
         TABLE_FORMAT,
