@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/wayscore/kernels/native/*)
 
-.PHONY: demo test lint pythons bench twins sanitize docs wheel clean
+.PHONY: demo test lint pythons recorder bench twins sanitize docs wheel clean
 
 demo: .venv/base  ## the main job on generated worlds, nothing to download
 	$(BIN)/wayscore demo --out demo-output
@@ -21,6 +21,9 @@ lint: .venv/dev
 pythons:  ## a quick selection of the tests on every Python that is found, and on the lowest declared versions
 	tests/pythons.sh
 	tests/pythons.sh lowest
+
+recorder:  ## the recorder's own tests on every Python that is found, from 3.6 on
+	recorder/tests/pythons.sh
 
 bench: .venv/dev  ## ratios against peers, measured in one run
 	$(BIN)/python -m benchmarks --json benchmarks/results.json

@@ -36,6 +36,8 @@ TITLE = re.compile(r'title="([^"]+)"')
 EXEMPT = re.compile(r"<!-- not run: (.+?) -->\n\Z")
 PRINTED = re.compile(r"^\s*print\(.*\)  # (.*)$", re.MULTILINE)
 SHELL = ("sh", "console")
+RECORDER = Path(__file__).parents[2] / "recorder" / "src"
+"""Where the recorder is, which examples import."""
 COLUMNS = "84"
 """How wide the terminal of a command is."""
 
@@ -192,7 +194,7 @@ class Runner:
         """Work in the folder, which modules and installed packages are found in; forget its modules afterwards."""
         before, modules, home = sys.path.copy(), dict(sys.modules), os.getcwd()
         self._names["__name__"] = "__main__"
-        sys.path.insert(0, os.fspath(self.folder))
+        sys.path[:0] = [os.fspath(self.folder), os.fspath(RECORDER)]
         os.chdir(self.folder)
         try:
             yield

@@ -92,6 +92,8 @@ class Matcher:
             pairs = pairs[order]
             scenes = known.scenes[pairs]
         elif batch.references is not None:
+            if isinstance(batch.references, list):
+                _check_carried(batch, batch.references)
             pairs, unknown = None, np.empty(0, dtype=np.int64)
             numbers = self._scenes_of(batch)
             order = _sorted(numbers, len(self.targets.scenes))
@@ -99,9 +101,7 @@ class Matcher:
         else:
             if known is not None:
                 raise FormatError(f"{batch.where(0)}: has no episode, which names its reference")
-            raise NoReferencesError(
-                f"{batch.where(0)}: has no reference of its own; give the references with <<references=FILE>>"
-            )
+            raise _no_reference(batch, 0)
         queries, flags = self._encode(batch.queries, order, scenes, batch)
         own = None
         if pairs is None:
@@ -322,6 +322,19 @@ class Matcher:
             wrong[offsets[1:-1] - 1] = False  # from one query to the next
             flags[np.searchsorted(offsets, np.flatnonzero(wrong), side="right") - 1] = kernels.LEAPING
         return flags
+
+
+def _check_carried(batch: EpisodeBatch, references: list[Any]) -> None:
+    """Refuse rows of which only some carry a reference."""
+    missing = next((row for row, reference in enumerate(references) if reference is None), None)
+    if missing is not None:
+        raise _no_reference(batch, missing)
+
+
+def _no_reference(batch: EpisodeBatch, row: int) -> NoReferencesError:
+    return NoReferencesError(
+        f"{batch.where(row)}: has no reference of its own; give the references with <<references=FILE>>"
+    )
 
 
 def _problems(queries: PathBatch, flags: Any, starts: Any) -> dict[str, NDArray[np.bool_]]:

@@ -26,7 +26,7 @@ from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import is_saved_result, load_result
 from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import EpisodeTable, ParquetTable, Part
-from wayscore.evaluation.warnings import other_split, usual_convention
+from wayscore.evaluation.warnings import other_split, other_thresholds, usual_convention
 from wayscore.evaluation.work import Partial, Task, scan_piece, score_batch, score_piece, worst_values
 from wayscore.formats.plan import RunPlan
 from wayscore.formats.scores import is_score_file
@@ -277,6 +277,7 @@ def _result(
             *missing_warnings(done.counts.get("unrecorded", {}), done.tally.rows, settings.metrics),
             *done.seen.warnings(settings.convention, settings.symbols),
             *geodesic_warnings(targets.geodesics, inputs.references, done.counts.get("goal", {})),
+            *other_thresholds(done.counts.get("thresholds", {}), settings.threshold),
             *_by_name(inputs, settings, chosen),
         ),
         tally=done.tally,

@@ -142,6 +142,19 @@ def usual_convention(form: str, convention: Convention, chosen: bool) -> list[st
     ]
 
 
+def other_thresholds(counts: Mapping[str, int], threshold: float) -> list[str]:
+    """Say that episodes were recorded with another threshold.
+
+    >>> other_thresholds({"20": 5}, 3.0)
+    ['5 episodes were recorded with the threshold 20, and are scored with 3; use <<threshold=20>>']
+    """
+    return [
+        f"{count:,} episodes were recorded with the threshold {other}, and are scored with {threshold:g}; use "
+        f"<<threshold={other}>>"
+        for other, count in counts.items()
+    ]
+
+
 def other_split(run: str, references: str) -> list[str]:
     """Say that the names of a run and its references name different splits.
 

@@ -33,10 +33,10 @@ from wayscore.scoring.table import ScoreTable
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.tally import Tally
 
-COUNTED = ("zeroed", "recorded", "unrecorded", "goal")
+COUNTED = ("zeroed", "recorded", "unrecorded", "goal", "thresholds")
 """What is counted: by metric, undefined scores that the convention made 0; by name, how many queries have something
 recorded, and how many lack what the convention or a metric takes from the run; by source, how many queries it measured
-the distances to the goal of."""
+the distances to the goal of; by threshold, how many were recorded with another than they are scored with."""
 
 
 class Task(Struct, frozen=True):
@@ -170,6 +170,7 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
         columns = _together(list(table.columns.values()))
         done.snap = max(done.snap, table.settings.get("largest snap", 0.0))
         done.count(table.settings)
+        done.count({"thresholds": _other_thresholds(some, batch, settings.threshold)})
     which: Any = kept if len(kept) < len(matched.order) else slice(None)
     if len(worst):
         which = np.concatenate((kept, worst))
@@ -222,7 +223,7 @@ def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: S
         metrics=settings.metrics,
         convention=convention,
         recorded=recorded,
-        dense=_dense(known) if dense else None,
+        dense=_dense(known, matched) if dense else None,
         up_axis=None if known is None else known.up_axis,
         episodes=_Names(batch, matched.order),
         threads=1,
@@ -281,13 +282,25 @@ def _look(
     seen.add_scores(table["nDTW"], repeating, dropped)
 
 
-def _dense(known: EncodedReferences | None) -> PathBatch:
-    if known is None or known.dense is None:
+def _dense(known: EncodedReferences | None, matched: Matched) -> PathBatch:
+    """Return what a convention with dense walks warps to; rows that carry references have no other path."""
+    if known is None:
+        assert matched.references is not None
+        return matched.references
+    if known.dense is None:
         raise FormatError(
-            f"{'these rows' if known is None else known.name}: not every reference has a dense walk, which this "
-            "convention warps to; put the dataset's _gt file beside the references"
+            f"{known.name}: not every reference has a dense walk, which this convention warps to; put the dataset's "
+            "_gt file beside the references"
         )
     return known.dense
+
+
+def _other_thresholds(matched: Matched, batch: EpisodeBatch, threshold: float) -> dict[str, int]:
+    """Return how many queries were recorded with each threshold but the one that they are scored with."""
+    known = batch.recorded.get("threshold")
+    if known is None:
+        return {}
+    return Counter(f"{known[row]:g}" for row in matched.order.tolist() if known[row] not in (None, threshold))
 
 
 class _Names(Sequence[str]):
