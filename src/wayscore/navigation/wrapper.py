@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.distances.base import METHODS, Distance
+from wayscore.distances.base import METHODS, Distance, as_distance
 from wayscore.errors import MissingPackageError, OptionError, PathError, WayscoreError, first_line, shortened
 from wayscore.navigation.reward_functions import RewardFunction, find_reward
 from wayscore.navigation.rewards import Reward
@@ -158,7 +158,8 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
         """Return the reward of an episode that has just begun."""
         given = self._distance
         is_distance = given is None or all(hasattr(given, method) for method in METHODS)
-        distance: Any = given if is_distance or not callable(given) else given(self.env)
+        found: Any = given if is_distance or not callable(given) else given(self.env)
+        distance = None if found is None else as_distance(found)
         found = self._reference(self.env) if callable(self._reference) else self._reference
         reference = deepcopy(found)  # environments reuse their arrays
         if not hasattr(reference, "__len__") or not len(reference):
