@@ -44,7 +44,9 @@ _HOMES = {
     "evaluation.validation": ("validate",),
     "formats": ("load_references", "load_run"),
     "metrics": ("METRICS", "Episode", "Metric"),
+    "navigation.finetuning": ("PathReward",),
     "navigation.rewards": ("FidelityReward", "GoalReward", "Reward"),
+    "navigation.wrapper": ("FidelityWrapper",),
     "paths": ("PathBatch",),
     "scoring.score": ("score",),
     "scoring.table": ("ScoreTable",),
@@ -98,7 +100,9 @@ if TYPE_CHECKING:
     from wayscore.evaluation.validation import validate as validate
     from wayscore.formats import load_references as load_references, load_run as load_run
     from wayscore.metrics import METRICS as METRICS, Episode as Episode, Metric as Metric
+    from wayscore.navigation.finetuning import PathReward as PathReward
     from wayscore.navigation.rewards import FidelityReward as FidelityReward, GoalReward as GoalReward, Reward as Reward
+    from wayscore.navigation.wrapper import FidelityWrapper as FidelityWrapper
     from wayscore.paths import PathBatch as PathBatch
     from wayscore.scoring.score import score as score
     from wayscore.scoring.table import ScoreTable as ScoreTable
