@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
