@@ -11,6 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from tests import navmeshes
+from wayscore.distances.navmesh_build import build
+from wayscore.distances.navmesh_file import parse
+from wayscore.distances.navmesh_writer import write
+from wayscore.errors import FormatError
 from wayscore.kernels import plain
 from wayscore.kernels.plain.tally import carry
 
@@ -122,6 +127,24 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     start = int(rng.integers(free.size))
     free.reshape(-1)[start] = 1
     yield "march", (free, start, -1, np.empty(free.shape)), 0
+    yield "navmesh_search", _navmesh_arguments(rng), 0
+
+
+def _navmesh_arguments(rng: np.random.Generator) -> Arrays:
+    """A small mesh, sometimes of a file with random bytes in it, or of two tiles; and a few pairs of points."""
+    vertices, polygons = navmeshes.random_floor(rng, side=int(rng.integers(1, 6)))
+    whole = navmeshes.two_tiles() if rng.random() < 0.1 else write(vertices, polygons, navmeshes.AGENT)
+    rounds = bool(rng.random() < 0.5)
+    try:
+        damaged = navmeshes.flipped(rng, whole, int(rng.integers(0, 4)))
+        mesh, _ = build(parse(damaged, "mesh"), rounds=rounds, where="mesh")
+    except FormatError:
+        mesh, _ = build(parse(whole, "mesh"), rounds=rounds, where="mesh")
+    points = navmeshes.random_points(rng, vertices, 4)
+    pairs = rng.integers(0, 4, (3, 2)).astype(np.int32)
+    paths = np.zeros((3, 256, 3), dtype=np.float32) if rng.random() < 0.5 else None
+    found = np.zeros((4, 3), np.float32), np.zeros(4, np.int32), np.zeros(3), np.zeros((3, 3), np.int32)
+    return mesh, points, pairs, int(rng.integers(2)), *found, paths
 
 
 def _pair_cases(

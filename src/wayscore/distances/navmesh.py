@@ -217,7 +217,9 @@ class NavMesh(Distance):
         starts, columns = np.unique(_singles(b), axis=0, return_inverse=True)
         goal, start = np.divmod(np.arange(len(goals) * len(starts)), max(1, len(starts)))
         lengths = self._search(np.concatenate((goals, starts)), np.column_stack((start + len(goals), goal)))[2]
-        return lengths.reshape(len(goals), len(starts))[rows.reshape(-1)][:, columns.reshape(-1)]
+        return np.ascontiguousarray(
+            lengths.reshape(len(goals), len(starts))[np.ix_(rows.reshape(-1), columns.reshape(-1))]
+        )
 
     def pairs(self, a: Places, b: Places) -> Floats:
         """Return the distance from each point of `a` to its partner in `b`."""

@@ -1,0 +1,445 @@
+"""Geodesics on navigation meshes: by hand, by property, and against Detour's own answers."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wayscore as ws
+from tests import navmeshes
+from tests.conftest import read_json
+from tests.navmeshes import L_POLYGONS, L_VERTICES, l_shape, random_floor, random_points, two_tiles
+from wayscore import kernels
+from wayscore.distances.navmesh import Goals
+from wayscore.distances.navmesh_build import build
+from wayscore.distances.navmesh_file import parse
+from wayscore.kernels import plain
+
+MESHES = (
+    "corridors flags forest house islands plan10 plan30 plan60 ramp room snake stairs thin tiled-mixed tiled"
+).split()
+OUTCOMES = {
+    "ok": 0,
+    "same": 1,
+    "no_start": 2,
+    "no_end": 4,
+    "island": 8,
+    "partial": 16,
+    "out_of_nodes": 32,
+    "too_long": 64,
+}
+
+
+@pytest.fixture
+def house() -> ws.NavMesh:
+    """The L."""
+    return ws.NavMesh.from_polygons(L_VERTICES, L_POLYGONS)
+
+
+def search(module: ModuleType, mesh: Any, points: np.ndarray, pairs: np.ndarray, by_component: int = 1) -> list[Any]:
+    """All that the kernel returns: snapped points, their polygons, lengths, outcomes and paths."""
+    count, many = len(points), len(pairs)
+    found = [
+        np.zeros((count, 3), dtype=np.float32),
+        np.zeros(count, dtype=np.int32),
+        np.zeros(many),
+        np.zeros((many, 3), dtype=np.int32),
+        np.zeros((many, 256, 3), dtype=np.float32),
+    ]
+    module.navmesh_search(mesh, points, pairs.astype(np.int32), by_component, *found)
+    return found
+
+
+def length_of(value: float | None) -> float:
+    """A length as the golden files have it."""
+    return np.inf if value is None else float(np.float32(value))
+
+
+def golden_differences(file: Path, module: ModuleType, most: int | None = None) -> list[str]:
+    """Compare every number that Detour gave for the pairs of a mesh."""
+    content = file.read_bytes()
+    parsed = parse(content, file.name)
+    mesh, islands = build(parsed, rounds=True, where=file.name)
+    data = read_json(file.with_name(f"{file.stem}.pairs.json.gz"))
+    assert (parsed.version, len(parsed.tiles), len(mesh.polygons)) == (data["version"], data["tiles"], data["polygons"])
+    assert islands == data["islands"]
+    pairs = data["pairs"][:: 1 if most is None else max(1, len(data["pairs"]) // most)]
+    count = len(pairs)
+    points = np.array([pair[end] for end in "se" for pair in pairs], dtype=np.float32)
+    numbers = np.column_stack((np.arange(count), np.arange(count, 2 * count)))
+    snapped, polygons, lengths, outcomes, paths = search(module, mesh, points, numbers)
+    most_tiles, most_polygons = struct.unpack_from("<2i", content, 32)
+    bits, tile_bits = (most_polygons - 1).bit_length(), (most_tiles - 1).bit_length()
+    firsts = np.cumsum([0, *(len(tile.polygons) for tile in parsed.tiles)])
+    slots = {tile.slot: int(first) for tile, first in zip(parsed.tiles, firsts, strict=False)}
+
+    def polygon(reference: int) -> int:
+        slot = reference >> bits & (1 << tile_bits) - 1
+        return slots[slot] + (reference & (1 << bits) - 1) if reference else -1
+
+    differences = []
+    for row, pair in enumerate(pairs):
+        for which, end in zip((row, count + row), "se", strict=True):
+            if polygon(pair[f"{end}p"]) != polygons[which]:
+                differences.append(f"{file.stem} {row} {pair['k']}: polygon of {end}")
+            if pair[f"{end}s"] is not None and np.float32(pair[f"{end}s"]).tolist() != snapped[which].tolist():
+                differences.append(f"{file.stem} {row} {pair['k']}: snapped {end}")
+        outcome, corridor, corners = outcomes[row].tolist()
+        wanted = sum(OUTCOMES[word] for word in pair["st"].split("+"))
+        if outcome & 16:  # of a path that was not found we do not know how long it is
+            wanted &= ~64
+        path = paths[row, :corners].tolist()
+        if length_of(pair["d"]) != lengths[row] or outcome != wanted or path != np.float32(pair["path"]).tolist():
+            differences.append(f"{file.stem} {row} {pair['k']}: {lengths[row]} for {pair['d']}, {outcome} for {wanted}")
+        if pair["d"] is not None and corridor != pair["n"]:
+            differences.append(f"{file.stem} {row} {pair['k']}: {corridor} polygons for {pair['n']}")
+    return differences
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_every_bit_of_detours_answers(golden: Path, name: str) -> None:
+    assert golden_differences(golden / f"navmesh/{name}.navmesh", kernels) == []
+
+
+@pytest.mark.parametrize("name", ["room", "stairs", "thin", "flags", "tiled-mixed"])
+def test_every_bit_without_a_compiler(golden: Path, name: str) -> None:
+    assert golden_differences(golden / f"navmesh/{name}.navmesh", plain, most=60) == []
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_distances_of_golden_pairs(golden: Path, name: str) -> None:
+    file = golden / f"navmesh/{name}.navmesh"
+    pairs = read_json(file.with_name(f"{name}.pairs.json.gz"))["pairs"]
+    starts, ends = (np.array([pair[end] for pair in pairs]) for end in "se")
+    assert ws.NavMesh.load(file).pairs(starts, ends).tolist() == [length_of(pair["d"]) for pair in pairs]
+    if not name.startswith("tiled"):  # borders between tiles were rounded differently, too
+        older = [length_of(pair.get("d17", pair["d"])) for pair in pairs]
+        assert ws.NavMesh.load(file, habitat="0.1.7").pairs(starts, ends).tolist() == older
+
+
+@pytest.mark.parametrize("name", MESHES)
+def test_several_goals_as_habitat_searches_them(golden: Path, name: str) -> None:
+    file = golden / f"navmesh/{name}.navmesh"
+    mesh = ws.NavMesh.load(file)
+    for asked in read_json(file.with_name(f"{name}.pairs.json.gz"))["multi"]:
+        wanted = [length_of(length) for length in asked["d"]]
+        goals = Goals(mesh, np.array(asked["ends"], dtype=np.float32))
+        found = [goals.nearest(np.array(start, dtype=np.float32)) for start in asked["starts"]]
+        assert found == list(zip(wanted, asked["goal"], strict=True))
+        assert mesh.distances(asked["starts"], asked["ends"]).tolist() == wanted
+        assert mesh.distance(asked["starts"][0], asked["ends"]) == wanted[0]
+
+
+def test_around_a_corner(house: ws.NavMesh) -> None:
+    start, end = [7.0, 0.0, 3.0], [3.0, 0.0, 7.0]
+    bend = [4.0, 0.0, 4.0]
+    assert house.distance(start, end) == pytest.approx(np.sqrt(10) + np.sqrt(10), rel=1e-6)
+    assert house.path(start, end).tolist() == [start, bend, end]
+    assert house.distance([1.0, 0.0, 1.0], [3.0, 0.0, 2.0]) == pytest.approx(np.sqrt(5), rel=1e-6)
+
+
+def test_heights_above_the_floor_count(house: ws.NavMesh) -> None:
+    assert house.distance([1, 0, 1], [4, 0, 1]) == 3.0
+    assert house.distance([1, 0, 1], [4, 4, 1]) == 5.0
+    assert house.distance([1, 1, 1], [1, 3, 1]) == 0.0  # the same point of the floor: nothing is measured
+
+
+def test_beside_the_floor_a_point_is_moved_to_it(house: ws.NavMesh) -> None:
+    assert house.distance([-1.5, 0, 1], [3, 0, 1]) == 3.0
+    snapped, moved = house.snap([[-1.5, 0, 1], [1, 2, 1], [-2.5, 0, 1]])
+    assert snapped.tolist() == [[0, 0, 1], [1, 0, 1], [-2.5, 0, 1]]
+    assert moved.tolist() == [1.5, 2.0, np.inf]
+
+
+def test_what_is_not_on_the_mesh_is_infinitely_far(house: ws.NavMesh) -> None:
+    for away in ([30, 0, 1], [1, 0, -9], [1e12, 0, 0], [0, 1e300, 0]):
+        assert house.distance(away, [1, 0, 1]) == np.inf
+        assert house.distance([1, 0, 1], away) == np.inf
+        assert house.path([1, 0, 1], away).shape == (0, 3)
+
+
+def test_islands() -> None:
+    squares = [[0, 0, 0], [1, 0, 0], [1, 0, 1], [0, 0, 1], [5, 0, 0], [6, 0, 0], [6, 0, 1], [5, 0, 1]]
+    mesh = ws.NavMesh.from_polygons(squares, [[0, 1, 2, 3], [4, 5, 6, 7]])
+    assert mesh.islands == 2
+    assert mesh.distance([0.5, 0, 0.5], [5.5, 0, 0.5]) == np.inf
+    assert mesh.distances([[0.5, 0, 0.5], [5.25, 0, 0.5]], [5.5, 0, 0.5]).tolist() == [np.inf, 0.25]
+    assert repr(mesh) == "<NavMesh of 2 polygons, 2 islands>"
+
+
+def test_two_floors_above_each_other() -> None:
+    floor = [[0, 0, 0], [4, 0, 0], [4, 0, 4], [0, 0, 4]]
+    mesh = ws.NavMesh.from_polygons([*floor, *([x, 3, z] for x, _, z in floor)], [[0, 1, 2, 3], [4, 5, 6, 7]])
+    assert mesh.snap([[1, 1.4, 1], [1, 1.6, 1], [1, 2.9, 1]])[0][:, 1].tolist() == [0, 3, 3]
+
+
+@pytest.mark.parametrize(("gap", "step", "wanted"), [(0, 0, 6), (0.009, 0, 6), (0.05, 0, np.inf), (0, 3, np.inf)])
+def test_tiles_are_joined_where_their_borders_meet(gap: float, step: float, wanted: float) -> None:
+    mesh = ws.NavMesh(two_tiles(gap, step))
+    assert mesh.islands == (1 if wanted < np.inf else 2)
+    found = mesh.distance([1, 0, 2], [7, step, 2])
+    assert found == wanted == mesh.distance([7, step, 2], [1, 0, 2])
+
+
+def test_points_are_the_same_by_the_rule_of_the_version() -> None:
+    far = np.array([[28, 0, 0], [32, 0, 0], [32, 0, 4], [28, 0, 4]])
+    a, b = [30.0, 0.0, 0.5], [30.0004, 0.0, 0.5]
+    assert ws.NavMesh.from_polygons(far, [[0, 1, 2, 3]]).distance(a, b) == 0.0
+    older = ws.NavMesh.from_polygons(far, [[0, 1, 2, 3]], habitat="0.1.7")
+    assert older.distance(a, b) == pytest.approx(0.0004, rel=1e-2)
+    assert older.fingerprint.startswith("navmesh-0.1.7#")
+
+
+def test_goals_off_the_mesh_by_the_rule_of_the_version() -> None:
+    goals = [[100.0, 0, 0], [1, 0, 3]]
+    assert ws.NavMesh(l_shape(), habitat="0.2.4").distance([1, 0, 1], goals) == 2.0
+    assert ws.NavMesh(l_shape(), habitat="0.2.3").distance([1, 0, 1], goals) == np.inf
+
+
+def test_several_goals_take_the_nearest(house: ws.NavMesh) -> None:
+    goals = [[7, 0, 1], [1, 0, 3], [1, 0, 6]]
+    assert house.distances([[1, 0, 1], [1, 0, 6.5], [7, 0, 1]], goals).tolist() == [2.0, 0.5, 0.0]
+    assert house.distances([[50, 0, 1]], goals).tolist() == [np.inf]
+
+
+def test_an_agent_that_turns_is_not_measured_again(house: ws.NavMesh, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    searched = kernels.navmesh_search
+    monkeypatch.setattr(kernels, "navmesh_search", lambda *given: calls.append(len(given[2])) or searched(*given))
+    walk = [[1, 0, 1], [1, 0, 1], [1, 0, 1], [2, 0, 1], [1, 0, 1], [1, 0, 1]]
+    assert house.distances(walk, [4, 0, 1]).tolist() == [3, 3, 3, 2, 3, 3]
+    assert calls == [3]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_paths_stay_on_the_floor(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    vertices, polygons = random_floor(rng)
+    mesh = ws.NavMesh.from_polygons(vertices, polygons)
+    cells = [vertices[polygon][:, [0, 2]] for polygon in polygons]
+    on_floor = np.array([vertices[polygon].mean(axis=0) for polygon in polygons])
+    found = 0
+    for start, end in on_floor[rng.integers(0, len(on_floor), (20, 2))]:
+        length, path = mesh.distance(start, end), mesh.path(start, end)
+        assert np.isfinite(length) == (len(path) > 0)
+        if not len(path):
+            continue
+        found += 1
+        assert length == pytest.approx(np.sqrt((np.diff(path, axis=0) ** 2).sum(axis=1)).sum(), rel=1e-5)
+        assert length >= np.sqrt(((start - end) ** 2).sum()) * (1 - 1e-5) - 1e-4
+        for a, b in pairwise(path[:, [0, 2]]):
+            places = a + (b - a) * np.linspace(0, 1, 23)[:, None]
+            assert (np.max([depths(cell, places) for cell in cells], axis=0) > -1e-4).all()
+    assert found
+
+
+def depths(cell: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """How far inside a convex polygon points are; negative outside."""
+    edges = np.roll(cell, -1, axis=0) - cell
+    normals = np.column_stack((-edges[:, 1], edges[:, 0])) / np.hypot(*edges.T)[:, None]
+    around = cell[:, 0] @ np.roll(cell[:, 1], -1) - cell[:, 1] @ np.roll(cell[:, 0], -1)
+    return (((places[:, None] - cell) * normals).sum(axis=2) * np.sign(around)).min(axis=1)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_many_pairs_are_single_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    vertices, polygons = random_floor(rng)
+    mesh = ws.NavMesh.from_polygons(vertices, polygons)
+    points = random_points(rng, vertices, 12).astype(np.float64)
+    points = points[np.isfinite(points).all(axis=1)]
+    a, b = points[: len(points) // 2], points[len(points) // 2 :]
+    block = mesh.between(a, b)
+    assert block.shape == (len(a), len(b))
+    for i, goal in enumerate(a):  # from b to a: from the agent to the reference
+        assert mesh.distances(b, goal).tolist() == block[i].tolist() == [mesh.distance(start, goal) for start in b]
+    assert mesh.pairs(a, b[: len(a)]).tolist() == [mesh.distance(x, y) for x, y in zip(a, b, strict=False)]
+    assert (block >= 0).all()
+    assert mesh.between(a[:0], b).shape == (0, len(b))
+    assert mesh.between(a, b[:0]).shape == (len(a), 0)
+
+
+def test_scores_in_its_distance(house: ws.NavMesh) -> None:
+    reference = [[7.0, 0.0, 3.0], [4.0, 0.0, 3.5], [3.0, 0.0, 7.0]]
+    query = [[7.0, 0.0, 3.0], [5.0, 0.0, 2.0], [1.0, 0.0, 1.0]]
+    table = ws.score(references=[reference], queries=[query], distance=house, threshold=3.0)
+    assert table["NE"][0] == house.distance(query[-1], reference[-1])
+    assert table["ONE"][0] == house.distances(query, reference[-1]).min()
+    assert table["PL"][0] == pytest.approx(sum(house.distance(a, b) for a, b in pairwise(query)))
+    assert table.settings["distance"] == [house.fingerprint]
+    cost = ws.dtw(reference=reference, query=query, distance=house)
+    running = ws.RunningDTW(reference=reference, distance=house)
+    assert [running.step(point) for point in query][-1] == cost
+    assert table["nDTW"][0] == pytest.approx(np.exp(-cost / 9))
+    by_scene = ws.score(references=[reference], queries=[query], distance={"L": house}, scenes=["L"], threshold=3.0)
+    assert by_scene["NE"].tolist() == table["NE"].tolist()
+
+
+def test_paths_in_the_plane_are_refused(house: ws.NavMesh) -> None:
+    with pytest.raises(ws.PathError, match=r"a NavMesh needs points in space, .* of query 0 have dimension 2"):
+        house.encode([[[1.0, 2.0]]], role="query")
+
+
+def test_many_threads_share_a_mesh() -> None:
+    rng = np.random.default_rng(3)
+    vertices, polygons = random_floor(rng, side=10)
+    mesh = ws.NavMesh.from_polygons(vertices, polygons)
+    points = rng.uniform(vertices.min(axis=0), vertices.max(axis=0), (40, 3))
+    wanted = mesh.between(points, points)
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: mesh.between(points, points), range(16)):
+            assert found.tolist() == wanted.tolist()
+
+
+def test_a_mesh_travels_to_other_processes(house: ws.NavMesh) -> None:
+    other = pickle.loads(pickle.dumps(house))
+    assert other.fingerprint == house.fingerprint
+    assert other.distance([1, 0, 1], [7, 0, 3]) == house.distance([1, 0, 1], [7, 0, 3])
+
+
+def test_fingerprints_tell_meshes_apart(house: ws.NavMesh) -> None:
+    assert house.fingerprint == ws.NavMesh(l_shape()).fingerprint
+    assert house.fingerprint.startswith("navmesh-0.3.4#")
+    moved = np.array(L_VERTICES) + np.array([0, 0.5, 0])
+    assert ws.NavMesh.from_polygons(moved, L_POLYGONS).fingerprint != house.fingerprint
+
+
+def test_the_agent_that_a_mesh_is_for() -> None:
+    mesh = ws.NavMesh.from_polygons(L_VERTICES, L_POLYGONS, agent_height=0.88, agent_radius=0.18)
+    assert (mesh.agent_height, mesh.agent_radius, mesh.agent_climb) == (0.88, 0.18, 0.2)
+    assert mesh.agent_warning(height=0.88, radius=0.18) == ""
+    said = mesh.agent_warning(height=1.5, radius=0.1)
+    assert "height 0.88 m and radius 0.18 m" in said
+    assert "1.5 m and 0.1 m" in said
+    assert "save_nav_mesh" in said
+
+
+def test_meshes_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/one.navmesh").write_bytes(l_shape())
+    (tmp_path / "one/other.navmesh").write_bytes(b"of another name: not this scene's")
+    (tmp_path / "two.navmesh.gz").write_bytes(gzip.compress(l_shape()))
+    (tmp_path / "three.navmesh").write_bytes(b"read only when it is used")
+    meshes = ws.load_navmeshes(tmp_path, habitat="0.1.7")
+    assert sorted(meshes) == ["one", "three", "two"]
+    assert len(meshes) == 3
+    assert "one" in meshes
+    assert repr(meshes) == f"<3 navigation meshes of {tmp_path.name}>"
+    assert meshes["one"] is meshes["one"]
+    assert meshes["one"].fingerprint == meshes["two"].fingerprint
+    assert meshes["two"].habitat == "0.1.7"
+    with pytest.raises(ws.FormatError, match=r"three\.navmesh: is not a navigation mesh"):
+        meshes["three"]
+    with pytest.raises(ws.UnknownSceneError, match=r"has no navigation mesh of scene 'twos'; did you mean 'two'\?"):
+        meshes["twos"]
+    (tmp_path / "two.navmesh").write_bytes(l_shape())
+    with pytest.raises(ws.FormatError, match="has two navigation meshes of scene 'two'"):
+        ws.load_navmeshes(tmp_path)
+
+
+def test_folders_without_meshes(tmp_path: Path) -> None:
+    with pytest.raises(ws.FormatError, match=r"holds no file named SCENE\.navmesh"):
+        ws.load_navmeshes(tmp_path)
+    with pytest.raises(ws.FormatError, match="is not a folder"):
+        ws.load_navmeshes(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("bad", [[np.nan, 0, 0], [0, np.inf, 0], [1, 2], "here", [[1, 0, 1], [2, 0, 1]], None, []])
+def test_points_that_are_none(house: ws.NavMesh, bad: Any) -> None:
+    with pytest.raises(ws.PathError):
+        house.distance(bad, [1, 0, 1])
+    with pytest.raises(ws.PathError):
+        house.path([1, 0, 1], bad)
+
+
+def test_goals_that_are_none(house: ws.NavMesh) -> None:
+    with pytest.raises(ws.PathError, match="goal must be one or more points"):
+        house.distances([[1, 0, 1]], [])
+    assert house.distances([], [1, 0, 1]).tolist() == []
+
+
+@pytest.mark.parametrize("version", ["", "3", "v0.1.7", 0.3, None, "0.1"])
+def test_versions_that_are_none(version: Any) -> None:
+    with pytest.raises(ws.OptionError, match=r"habitat must be a version of habitat-sim"):
+        ws.NavMesh(l_shape(), habitat=version)
+
+
+@pytest.mark.parametrize(
+    ("vertices", "polygons", "words"),
+    [
+        (L_VERTICES, [], "polygons must be 1 to"),
+        (L_VERTICES, [[0, 1]], "3 to 6 different corners"),
+        (L_VERTICES, [[0, 1, 1]], "3 to 6 different corners"),
+        (L_VERTICES, [[0, 1, 8]], "3 to 6 different corners"),
+        (L_VERTICES, [[0, 4, 1, 3]], "must be convex"),
+        (L_VERTICES, [[0, 1, 2]], "must be convex"),
+        (L_VERTICES, [[0, 1, 4, 3], [0, 1, 4]], "same side of the edge"),
+        ([[0, 0], [1, 0], [1, 1]], [[0, 1, 2]], "vertices must be 3 to"),
+        ([[0, 0, 0], [1, 0, 0], [1, np.nan, 1]], [[0, 1, 2]], "vertices must be finite"),
+        ("floor", [[0, 1, 2]], "vertices must be numbers"),
+    ],
+)
+def test_polygons_that_make_no_mesh(vertices: Any, polygons: Any, words: str) -> None:
+    with pytest.raises(ws.DistanceError, match=words):
+        ws.NavMesh.from_polygons(vertices, polygons)
+
+
+def test_an_agent_of_no_size() -> None:
+    with pytest.raises(ws.DistanceError, match="height, radius and climb"):
+        ws.NavMesh.from_polygons(L_VERTICES, L_POLYGONS, agent_radius=-1.0)
+
+
+def test_either_direction_of_corners(house: ws.NavMesh) -> None:
+    backwards = ws.NavMesh.from_polygons(L_VERTICES, [polygon[::-1] for polygon in L_POLYGONS])
+    for start, end in (([7, 0, 3], [3, 0, 7]), ([1, 0, 7], [7, 0, 1])):
+        assert backwards.path(start, end).tolist() == house.path(start, end).tolist()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda mesh: mesh._replace(links=np.full_like(mesh.links, 99)),
+        lambda mesh: mesh._replace(links=np.full_like(mesh.links, -1)),
+        lambda mesh: mesh._replace(links=mesh.links[:1]),
+        lambda mesh: mesh._replace(nodes=np.full_like(mesh.nodes, 99)),
+        lambda mesh: mesh._replace(points=mesh.points[:2]),
+        lambda mesh: mesh._replace(triangles=mesh.triangles[:1]),
+        lambda mesh: mesh._replace(tiles=mesh.tiles + 99),
+        lambda mesh: mesh._replace(polygons=mesh.polygons * 0),
+        lambda mesh: mesh._replace(boxes=mesh.boxes * np.float32(np.nan)),
+        lambda mesh: mesh._replace(boxes=mesh.boxes * 1e9),
+        lambda mesh: mesh._replace(points=mesh.points.astype(np.float64)),
+        lambda mesh: mesh._replace(frame=mesh.frame[:2]),
+        lambda mesh: tuple(mesh)[:5],
+    ],
+)
+@pytest.mark.parametrize("module", [kernels, plain], ids=["chosen", "numpy"])
+def test_kernels_refuse_meshes_that_lead_nowhere(spoil: Any, module: ModuleType) -> None:
+    mesh = build(parse(l_shape(), "L"), rounds=True, where="L")[0]
+    points = np.ones((2, 3), dtype=np.float32)
+    search(module, mesh, points, np.array([[0, 1]]))
+    with pytest.raises((ValueError, TypeError, AttributeError)):
+        search(module, spoil(mesh), points, np.array([[0, 1]]))
+
+
+@pytest.mark.parametrize("module", [kernels, plain], ids=["chosen", "numpy"])
+def test_kernels_refuse_pairs_that_are_not_there(module: ModuleType) -> None:
+    mesh = build(parse(l_shape(), "L"), rounds=True, where="L")[0]
+    for pairs in ([[0, 2]], [[-1, 0]], [[0, 1, 1]]):
+        with pytest.raises(ValueError, match="do not fit each other"):
+            search(module, mesh, np.ones((2, 3), dtype=np.float32), np.array(pairs))
+
+
+def test_the_helpers_damage_one_number() -> None:
+    content = l_shape()
+    assert navmeshes.patched(content, "header.polygons", 3) == content
+    assert sum(a != b for a, b in zip(navmeshes.patched(content, "polygons.count", 9), content, strict=True)) == 1

@@ -1,0 +1,185 @@
+"""Distances by the nearest of fixed points: by hand, against literal loops, and against a simulator's on real data."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import wayscore as ws
+from benchmarks import geodesics
+from tests.navmeshes import L_POLYGONS, L_VERTICES
+
+CORNERS = [[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]]
+ALONG = [[0, 3, 7], [3, 0, 4], [7, 4, 0]]
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 5])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_point_has_the_distances_of_its_nearest(seed: int, dimension: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.integers(0, 4, (30, dimension)) + rng.normal(scale=0.01, size=(30, dimension))
+    table = rng.random((30, 30)) * 9
+    np.fill_diagonal(table, 0)
+    space = ws.Snapped(points, table)
+    walk = rng.uniform(-1, 5, (20, dimension))
+    nearest = [min(range(30), key=lambda n: np.linalg.norm(points[n] - place)) for place in walk]
+    encoded = space.encode([walk])
+    assert encoded.places.tolist() == nearest
+    assert encoded.moved.tolist() == pytest.approx(np.linalg.norm(walk - points[nearest], axis=1).tolist())
+    assert space.decode(encoded.places).tolist() == points[nearest].tolist()
+    block = space.between(encoded.places, encoded.places)
+    assert block.tolist() == [[table[a, b] for b in nearest] for a in nearest]
+    assert space.pairs(encoded.places[:-1], encoded.places[1:]).tolist() == [table[a, b] for a, b in pairwise(nearest)]
+    assert space.distances(walk, walk[3]).tolist() == [table[a, nearest[3]] for a in nearest]
+    assert space.distance(walk[0], walk[1]) == table[nearest[0], nearest[1]]
+
+
+def test_of_equally_near_points_the_first_counts() -> None:
+    grid = [[x, y] for x in range(4) for y in range(4)]
+    space = ws.Snapped(grid, ws.Euclidean())
+    assert space.encode([[[0.5, 0.5], [1.5, 2.5], [3.0, 1.5]]]).places.tolist() == [0, 6, 13]
+    assert ws.Snapped([[1.0]], [[0.0]]).encode([[[7.0], [1.0]]]).places.tolist() == [0, 0]
+
+
+def test_distances_of_a_graph_or_a_mesh() -> None:
+    graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], [3.0, 4.0])
+    assert ws.Snapped(CORNERS, graph).table.tolist() == np.array(ALONG, dtype=float).tolist()
+    mesh = ws.NavMesh.from_polygons(L_VERTICES, L_POLYGONS)
+    places = np.array([[1.0, 0.0, 1.0], [7.0, 0.0, 3.0], [3.0, 0.0, 7.0]])
+    space = ws.Snapped(places, mesh)
+    assert space.table.tolist() == mesh.between(places, places).tolist()
+    assert space.distance([6.9, 0.1, 3.2], [3.0, 0.0, 6.8]) == pytest.approx(2 * np.sqrt(10), rel=1e-6)
+
+
+def test_scores_and_rewards_in_it() -> None:
+    space = ws.Snapped(CORNERS, ALONG)
+    reference, query = [[0.1, 0.0], [3.1, 0.1], [3.0, 3.9]], [[0.0, 0.2], [2.9, 0.0]]
+    table = ws.score(references=[reference], queries=[query], distance=space, threshold=5.0)
+    assert table["NE"].tolist() == [4.0]
+    assert table["PL"].tolist() == [3.0]
+    assert table["SR"].tolist() == [1.0]
+    assert table.settings["largest snap"] == pytest.approx(0.2)
+    assert table.settings["distance"] == [space.fingerprint]
+    assert ws.dtw(reference=reference, query=query, distance=space) == 4.0
+    running = ws.RunningDTW(reference=reference, distance=space)
+    assert [running.step(point) for point in query][-1] == 4.0
+    reward = ws.GoalReward(references=[reference], distance=space, threshold=5.0)
+    reward.start([query[0]])
+    assert reward.step([query[1]]).tolist() == [3.0]
+
+
+def literal_distances(walks: list[Any], nodes: Any, edges: Any, reach: float) -> nx.Graph:
+    graph = nx.Graph()
+    places = [tuple(node) for node in nodes] + [tuple(point) for walk in walks for point in walk]
+    graph.add_nodes_from(places)
+    joined = [(places[a], places[b]) for a, b in edges]
+    joined += [(tuple(a), tuple(b)) for walk in walks for a, b in pairwise(walk)]
+    joined += [(a, b) for a, b in combinations(places, 2) if np.linalg.norm(np.subtract(a, b)) <= reach]
+    graph.add_weighted_edges_from((a, b, float(np.linalg.norm(np.subtract(a, b)))) for a, b in joined)
+    return graph
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_walks_are_a_graph(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    dimension = 2 + seed % 2
+    walks = [
+        np.cumsum(rng.normal(scale=0.5, size=(n, dimension)), axis=0) + rng.normal(size=dimension) for n in (9, 1, 14)
+    ]
+    nodes, edges = rng.normal(scale=3, size=(6, dimension)), [(0, 1), (1, 2), (4, 5), (3, 3)]
+    space = ws.Snapped.from_walks(walks, nodes=nodes, edges=edges, reach=0.6, cell=1e-6)
+    wanted = literal_distances(walks, nodes, edges, 0.6)
+    lengths = dict(nx.all_pairs_dijkstra_path_length(wanted))
+    places = list(wanted)
+    for goal in places[::4]:  # one search for one goal; later all pairs are known
+        assert space.distances(places, goal).tolist() == pytest.approx([lengths[a].get(goal, np.inf) for a in places])
+    codes = space.encode([places]).places
+    block = [[lengths[a].get(b, np.inf) for b in places] for a in places]
+    assert space.between(codes, codes).tolist() == [pytest.approx(row) for row in block]
+    assert space.distances(places, places[0]).tolist() == pytest.approx(block[0])
+
+
+def test_points_of_one_cube_are_one() -> None:
+    space = ws.Snapped.from_walks([[[0.01, 0.01], [0.02, 0.08], [1.0, 0.0]], [[0.05, 0.05], [0.0, 1.0]]], cell=0.1)
+    assert space.points.tolist() == [[0.01, 0.01], [0.0, 1.0], [1.0, 0.0]]
+    assert space.distance([1, 0], [0, 1]) == pytest.approx(np.hypot(0.99, 0.01) + np.hypot(0.01, 0.99))
+    assert repr(space) == "<Snapped to 3 points of dimension 2>"
+
+
+def test_walks_that_never_meet() -> None:
+    space = ws.Snapped.from_walks([[[0.0, 0.0], [1.0, 0.0]], [[5.0, 0.0]]])
+    assert space.distances([[0.0, 0.0], [1.0, 0.1]], [5.0, 0.1]).tolist() == [np.inf, np.inf]
+    assert ws.ndtw(reference=[[0.0, 0.0]], query=[[5.0, 0.0]], distance=space) == 0.0
+
+
+def test_it_travels_and_is_named() -> None:
+    walks = [[[0.0, 0.0], [0.3, 0.0], [1.0, 0.0]]]
+    space = ws.Snapped.from_walks(walks)
+    other = pickle.loads(pickle.dumps(space))
+    assert other.fingerprint == space.fingerprint == ws.Snapped.from_walks(walks).fingerprint
+    assert other.distance([0, 0], [1, 0]) == 1.0
+    assert space.fingerprint.startswith("snapped#")
+    assert ws.Snapped.from_walks(walks, reach=0.2).fingerprint != ws.Snapped.from_walks(walks, reach=1.1).fingerprint
+    assert ws.Snapped(CORNERS, ALONG).fingerprint != ws.Snapped(CORNERS, np.array(ALONG) * 2).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("points", "distance", "words"),
+    [
+        ([0.0, 1.0], [[0, 1], [1, 0]], r"points must be an \(n, k\) array"),
+        ([[0.0], [np.nan]], [[0, 1], [1, 0]], "finite"),
+        ([[0.0], ["here"]], [[0, 1], [1, 0]], "points must be numbers"),
+        ([], [], r"points must be an \(n, k\) array"),
+        (CORNERS, [[0, 1], [1, 0]], "3 x 3 matrix"),
+        (CORNERS, [[0, -1, 2], [1, 0, 2], [1, 2, 0]], "negative"),
+        (CORNERS, [[0, np.nan, 2], [1, 0, 2], [1, 2, 0]], "not a number"),
+        (CORNERS, ws.Graph.from_edges([("a", "b")]), "3 x 3 matrix"),
+    ],
+)
+def test_points_and_distances_that_do_not_fit(points: Any, distance: Any, words: str) -> None:
+    with pytest.raises(ws.DistanceError, match=words):
+        ws.Snapped(points, distance)
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"walks": []}, "both empty"),
+        ({"reach": 0.0}, "reach must be a length above 0"),
+        ({"reach": np.nan}, "reach must be a length above 0"),
+        ({"cell": -1}, "cell must be a length above 0"),
+        ({"cell": "small"}, "cell must be a length above 0"),
+        ({"nodes": [[0.0, 0.0, 0.0]]}, "nodes have 3 coordinates"),
+        ({"nodes": [[0.0, 0.0]], "edges": [[0, 1]]}, "edges must be"),
+        ({"nodes": [[0.0, 0.0]], "edges": [0.5]}, "edges must be"),
+    ],
+)
+def test_walks_that_make_no_graph(choices: dict[str, Any], words: str) -> None:
+    with pytest.raises(ws.DistanceError, match=words):
+        ws.Snapped.from_walks(**{"walks": [[[0.0, 0.0], [1.0, 0.0]]], **choices})
+
+
+def test_paths_that_do_not_fit() -> None:
+    with pytest.raises(ws.PathError, match="the points of query 0 have 3 coordinates, and the fixed points 2"):
+        ws.Snapped(CORNERS, ALONG).encode([[[1.0, 2.0, 3.0]]], role="query")
+    with pytest.raises(ws.PathError, match="walk 1 is empty"):
+        ws.Snapped.from_walks([[[0.0, 0.0]], []])
+
+
+def test_the_simulators_distances_from_walks_of_others(data: Path) -> None:
+    """The start distances of VLN-CE's val_seen; `python -m benchmarks.geodesics` prints those of both splits."""
+    references = ws.load_references(data / "vlnce/R2R_VLNCE_v1-3/val_seen/val_seen.json.gz")
+    line, found = geodesics.straight(references), geodesics.snapped(references, geodesics.scenes_of(data))
+    assert (len(line.errors), len(found.errors), found.unreachable) == (778, 775, 3)
+    assert [np.median(np.abs(line.errors)), np.percentile(np.abs(line.errors), 90)] == pytest.approx(
+        [0.94, 3.33], abs=0.01
+    )
+    assert np.median(np.abs(found.errors)) < 0.5
+    assert np.percentile(np.abs(found.errors), 90) < 1.5
+    assert np.mean(found.errors < -0.3) < 0.02  # paths that lead through a wall are rare
