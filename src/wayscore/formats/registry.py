@@ -18,9 +18,9 @@ FORMATS: dict[str, Format] = {
         RXR_FORMAT,
         NDH_FORMAT,
         REVERIE_FORMAT,
-        RECORDER_FORMAT,  # before those that know fewer fields
         VLNCE_FORMAT,
         STREET_FORMAT,
+        RECORDER_FORMAT,
         TABLE_FORMAT,
     )
 }
