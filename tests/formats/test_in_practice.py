@@ -268,8 +268,9 @@ def test_a_format_that_cannot_be_recognised_is_named(house: list[str], tmp_path:
     run = write(tmp_path / "run.json", records)
     failed = command("score", run, *house)
     assert failed.exit_code == 1
-    assert "if it is one of r2r, r4r, rxr, ndh, reverie, vlnce, street, table, say which with --run-format" in (
-        failed.stderr
+    assert (
+        "if it is one of r2r, r4r, rxr, ndh, reverie, vlnce, street, recorder, table, say which with --run-format"
+        in (failed.stderr)
     )
     assert scored(run, *house, "--run-format", "r2r") == pytest.approx(BY_NODE)
 

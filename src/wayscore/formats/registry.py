@@ -11,7 +11,7 @@ from wayscore.formats.base import Format
 class _Formats(Mapping[str, Format]):
     """Formats in the order in which they are asked whether a file is theirs; each is imported when it is."""
 
-    names = ("r2r", "r4r", "rxr", "ndh", "reverie", "recorder", "vlnce", "street", "table")
+    names = ("r2r", "r4r", "rxr", "ndh", "reverie", "vlnce", "street", "recorder", "table")
 
     def __getitem__(self, name: str) -> Format:
         if name not in self.names:
