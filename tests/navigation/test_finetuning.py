@@ -219,6 +219,16 @@ def test_points() -> None:
     assert found == [1.0, pytest.approx(math.exp(-(1 + math.sqrt(2)) / 6)), *[0.0] * len(bad)]
 
 
+@pytest.mark.parametrize("distance", [None, ws.Grid(np.ones((3, 3), dtype=bool), cell=1.0)])
+def test_points_that_are_far_away(distance: ws.Distance | None) -> None:
+    for metric in ("nDTW", "SPL", {"nDTW": 1.0, "CLS": 1.0, "SED": 1.0}):
+        reward = ws.PathReward(answers="points", distance=distance, metric=metric)
+        far = [f"[[{far}, 0]]" for far in ("1e12", "-1e150", "1e160", "1e308", "-1.7e308")]
+        for value in rewards(reward, *far, *(f"[[0, 0], {one[1:]}" for one in far), reference=SQUARE):
+            assert value is not None
+            assert 0.0 <= value < 2.0
+
+
 def test_actions_by_hand() -> None:
     reward = ws.PathReward(answers="actions", step=1.0, turn=90.0, threshold=1.0)
     texts = ["forward, right, forward, stop", '["MOVE_FORWARD", 3, "1", 0]', "1 3 1", "stop", "left forward"]

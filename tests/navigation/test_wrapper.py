@@ -289,3 +289,15 @@ def test_it_says_what_to_install() -> None:
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.startswith("FidelityWrapper needs Gymnasium, which is not installed: pip install")
+
+
+def test_another_librarys_agent_learns_here() -> None:
+    pytest.importorskip("stable_baselines3", reason="install stable-baselines3 to run this test")
+    from examples.frozen_lake import make, train
+
+    before, after = train(steps=256, seed=0)
+    assert all(0.0 < score <= 1.0 for score in (before, after))
+    env = make()
+    env.reset(seed=0)
+    right, down = 2, 1
+    assert [env.step(action)[-1]["ndtw"] for action in (right, right, down, down, down, right)][-1] == 1.0

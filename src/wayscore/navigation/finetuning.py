@@ -252,7 +252,8 @@ class PathReward:
                     f"{did_you_mean(scene, found)}"
                 ) from None
         distance = EUCLIDEAN if found is None else as_distance(found)
-        if distance.is_straight if self.answers == "nodes" else distance.index is not None and self.answers in ANSWERS:
+        fits = not distance.is_straight if self.answers == "nodes" else distance.index is None
+        if not fits and not callable(self.answers):
             kind = "points" if distance.is_straight else "nodes"
             raise OptionError(f"answers are {self.answers}, and the {distance.name} is a distance between {kind}")
         return distance
