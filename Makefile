@@ -22,8 +22,9 @@ pythons:  ## a quick selection of the tests on every Python that is found, and o
 	tests/pythons.sh
 	tests/pythons.sh lowest
 
-bench: .venv/dev  ## ratios against peers, measured in one run
-	$(BIN)/python -m benchmarks --json benchmarks/results.json
+bench: .venv/dev  ## ratios against peers, measured in one run; OPTIONS="--aeon PYTHON --before PYTHON" for two more
+	$(BIN)/python -m benchmarks --json benchmarks/results.json $(OPTIONS)
+	$(BIN)/python -m benchmarks.readme
 
 twins: .venv/dev  ## native and NumPy kernels on 10,000 random shapes
 	$(BIN)/python -m tests.twins 10000
