@@ -25,8 +25,9 @@ pythons:  ## a quick selection of the tests on every Python that is found, and o
 recorder:  ## the recorder's own tests on every Python that is found, from 3.6 on
 	recorder/tests/pythons.sh
 
-bench: .venv/dev  ## ratios against peers, measured in one run
-	$(BIN)/python -m benchmarks --json benchmarks/results.json
+bench: .venv/dev  ## ratios against peers, measured in one run; OPTIONS="--aeon PYTHON --before PYTHON" for two more
+	$(BIN)/python -m benchmarks --json benchmarks/results.json $(OPTIONS)
+	$(BIN)/python -m benchmarks.readme
 
 twins: .venv/dev  ## native and NumPy kernels on 10,000 random shapes
 	$(BIN)/python -m tests.twins 10000

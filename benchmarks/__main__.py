@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.rows import run
+from benchmarks.rows import Setting, run
 from wayscore.errors import WayscoreError
 
 
@@ -24,12 +24,15 @@ def main(words: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="small sizes: a smoke test of seconds, without bars")
     parser.add_argument("--only", action="append", help="only rows whose work or peer contains this; may be repeated")
+    parser.add_argument("--aeon", metavar="PYTHON", help="an interpreter with aeon, for the ratios over length")
+    parser.add_argument("--before", metavar="PYTHON", help="an interpreter with wayscore 0.1.0, for the row of compare")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     given = parser.parse_args(words)
     if given.json is not None and not given.json.absolute().parent.is_dir():  # before the minutes of measuring
         parser.error(f"{given.json}: this folder does not exist; create it or name another file")
     try:
-        report = run(given.quick, given.only, _show if sys.stderr.isatty() else None)
+        setting = Setting(given.quick, given.aeon, given.before)
+        report = run(setting, given.only, _show if sys.stderr.isatty() else None)
     except WayscoreError as error:
         parser.error(str(error))
     if given.json is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,13 @@ from numpy.typing import NDArray
 from wayscore.distances import Graph
 from wayscore.distances.graphs import load_graphs
 from wayscore.errors import FormatError
-from wayscore.navigation import baselines
 from wayscore.paths import PathBatch
 
 VARIABLE = "WAYSCORE_DATA"
 SEED = 20190919
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
+Episode = tuple[str, list[str], list[str]]
 
 
 @dataclass(frozen=True)
@@ -33,11 +32,13 @@ class Inputs:
         source: where they come from, for the report.
         graphs: every scan, 90 of them.
         references: (scan, path) of each reference path, 783 in 11 scans; each has three instructions.
+        episodes: (scan, reference, query), 2,349 of them.
     """
 
     source: str
     graphs: dict[str, Graph]
     references: list[tuple[str, list[str]]]
+    episodes: list[Episode]
 
     @property
     def scans(self) -> list[str]:
@@ -62,24 +63,37 @@ def load() -> Inputs:
 
 
 def _real(folder: Path) -> Inputs:
-    graphs = load_graphs(folder / "connectivity.tar.gz")
-    file = folder / "r2r" / "R2R_val_unseen.json.gz"
+    graphs = dict(load_graphs(folder / "connectivity.tar.gz"))
+    file, run = folder / "r2r/R2R_val_unseen.json.gz", folder / "predictions/r2r/val_unseen_prevalent_add.json.gz"
+    source = "R2R val_unseen on the Matterport3D connectivity graphs"
     try:
-        items = json.loads(gzip.decompress(file.read_bytes()))
-        references = [(item["scan"], item["path"]) for item in items]
+        paths = {str(item["path_id"]): (item["scan"], item["path"]) for item in _read(file)}
+        references = list(paths.values())
+        if not run.exists():
+            return Inputs(f"{source}, generated queries", graphs, references, noisy_queries(graphs, references))
+        file, episodes = run, []
+        for item in _read(run):
+            scan, path = paths[item["instr_id"].rpartition("_")[0]]
+            episodes.append((scan, path, [step[0] for step in item["trajectory"]]))
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise FormatError(f"{file}: not R2R val_unseen ({error}); unset {VARIABLE} to use generated paths") from None
-    return Inputs("R2R val_unseen on the Matterport3D connectivity graphs", dict(graphs), references)
+    return Inputs(f"{source}, queries of a PREVALENT agent", graphs, references, episodes)
+
+
+def _read(file: Path) -> Any:
+    return json.loads(gzip.decompress(file.read_bytes()))
 
 
 def _generated() -> Inputs:
     random = np.random.default_rng(SEED)
     graphs = {f"scan{number:02d}": building(random, name=f"scan{number:02d}") for number in range(90)}
-    references = []
+    references: list[tuple[str, list[str]]] = []
     for number, scan in enumerate(list(graphs)[:11]):
-        count = 72 if number < 2 else 71  # 783 in all, as in R2R val_unseen
-        references += [(scan, _shortest_path(graphs[scan], random)) for _ in range(count)]
-    return Inputs("generated (seeded)", graphs, references)
+        paths: dict[tuple[str, ...], None] = {}  # a path is there once, as in R2R
+        while len(paths) < (72 if number < 2 else 71):  # 783 in all, as in R2R val_unseen
+            paths[tuple(_shortest_path(graphs[scan], random))] = None
+        references += [(scan, list(path)) for path in paths]
+    return Inputs("generated (seeded)", graphs, references, noisy_queries(graphs, references))
 
 
 def building(random: np.random.Generator, columns: int = 13, rows: int = 9, name: str = "building") -> Graph:
@@ -116,12 +130,12 @@ def edge_arrays(graph: Graph) -> tuple[Codes, Codes, Floats]:
     return sources.copy(), targets.copy(), np.sqrt(x * x + y * y + z * z)
 
 
-def noisy_queries(inputs: Inputs, limit: int | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield (scan, reference, query), three per reference: each step follows it or goes to a random neighbour."""
-    random = np.random.default_rng(SEED + 1)
-    episodes = [reference for reference in inputs.references for _ in range(3)]
-    for scan, reference in episodes[:limit]:
-        graph, query, reached = inputs.graphs[scan], [reference[0]], 0
+def noisy_queries(graphs: dict[str, Graph], references: list[tuple[str, list[str]]], seed: int = 1) -> list[Episode]:
+    """Return (scan, reference, query), three per reference: each step follows it or goes to a random neighbour."""
+    random = np.random.default_rng(SEED + seed)
+    episodes = []
+    for scan, reference in (reference for reference in references for _ in range(3)):
+        graph, query, reached = graphs[scan], [reference[0]], 0
         for _ in range(max(1, len(reference) - 1 + int(random.integers(-1, 2)))):
             near: list[Any] = graph.neighbors(query[-1])
             if reached + 1 < len(reference) and reference[reached + 1] in near and random.random() < 0.7:
@@ -129,7 +143,8 @@ def noisy_queries(inputs: Inputs, limit: int | None = None) -> Iterator[tuple[st
                 query.append(reference[reached])
             else:
                 query.append(near[int(random.integers(len(near)))])
-        yield scan, reference, query
+        episodes.append((scan, reference, query))
+    return episodes
 
 
 def random_walks(inputs: Inputs, count: int) -> list[Walks]:
@@ -137,6 +152,8 @@ def random_walks(inputs: Inputs, count: int) -> list[Walks]:
 
     They are int32 codes, laid out reference by reference: like the random agent of the paper's Table 2.
     """
+    from wayscore.navigation import baselines
+
     random = np.random.default_rng(SEED + 2)
     lengths = np.array([len(path) for _, path in inputs.references])
     shares = np.bincount(np.arange(count) % len(inputs.references), minlength=len(inputs.references))

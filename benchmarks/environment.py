@@ -20,7 +20,7 @@ STEPS = 500
 
 
 def steps(setting: Setting, num_envs: int, reward: str = "fidelity") -> Outcome:
-    """Take random steps in one environment or in several at once; actions are drawn beforehand."""
+    """Steps with actions drawn beforehand, resets included, 10 steps per episode at most; the peer is CartPole."""
     gym = need("gymnasium")
     from wayscore.navigation.environment import NavigationEnv, NavigationVectorEnv
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks import data, literal
-from benchmarks.report import Outcome
+from benchmarks.report import TOLERANCE, Outcome, difference
 from benchmarks.timing import Contestant, need, race
 from wayscore.distances import Graph
 from wayscore.metrics import METRICS
@@ -18,7 +18,6 @@ from wayscore.scoring.table import ScoreTable
 if TYPE_CHECKING:
     from benchmarks.rows import Setting
 
-TOLERANCE = 1e-9
 INTERESTING = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
 
 Scorer = Callable[..., dict[str, float]]
@@ -27,39 +26,28 @@ STYLES: dict[str, Scorer] = {"literal": literal.score_literally, "released": lit
 
 
 def node_names(setting: Setting, style: str) -> Outcome:
-    """Score R2R-like episodes from lists of node names; distances are known beforehand on both sides."""
+    """One `score(threads=1)` of all episodes, given node names; distances are known beforehand on both sides."""
     need("rapidfuzz")
     inputs = setting.inputs
-    episodes = list(data.noisy_queries(inputs, limit=200 if setting.quick else None))
+    episodes = inputs.episodes[: 200 if setting.quick else None]
     scenes, references, queries = (list(column) for column in zip(*episodes, strict=True))
     graphs = {scan: inputs.graphs[scan] for scan in inputs.scans}
-    for graph in graphs.values():
-        graph.table  # noqa: B018  # the distances, not counted
     walked = [(reference, query, setting.distances(scan)) for scan, reference, query in episodes]
-
     ours, theirs = race(
         lambda: score(references=references, queries=queries, distance=graphs, scenes=scenes, threads=1),
         lambda: _score_each(walked, STYLES[style]),
     )
-    difference = largest_difference(ours.value, theirs.value)
+    same = largest_difference(ours.value, theirs.value) <= TOLERANCE
     each = 1e6 / len(episodes)
-    return Outcome(
-        ours.seconds,
-        theirs.seconds,
-        difference <= TOLERANCE,
-        difference,
-        f"{len(episodes):,} episodes; {ours.seconds * each:.2f} us each, peer {theirs.seconds * each:.0f} us",
-        _means(ours.value.columns),
-    )
+    note = f"{len(episodes):,} episodes, {ours.seconds * each:.2f} us each, peer {theirs.seconds * each:.0f} us"
+    return Outcome(ours.seconds, theirs.seconds, same, note)
 
 
 def random_walks(setting: Setting, style: str) -> Outcome:
-    """Score random walks given as codes, grouped by reference; the peer is timed on a sample."""
+    """One `score(threads=1, pairing=...)` per scene, given node numbers grouped by reference; the peer does 2,000."""
     need("rapidfuzz")
     inputs, count = setting.inputs, 20_000 if setting.quick else 1_000_000
     walks = data.random_walks(inputs, count)
-    for walk in walks:
-        inputs.graphs[walk.scan].table  # noqa: B018  # the distances, not counted
     size = 200 if setting.quick else 2_000
     sample = np.sort(np.random.default_rng(data.SEED).choice(count, size=size, replace=False))
 
@@ -78,19 +66,10 @@ def random_walks(setting: Setting, style: str) -> Outcome:
     episodes = _named(setting, walks, sample)
     ours, theirs = race(score_all, lambda: _score_each(episodes, STYLES[style]))
     columns = {symbol: np.concatenate([table[symbol] for table in ours.value]) for symbol in METRICS}
-    sampled = {symbol: values[sample] for symbol, values in columns.items()}
-    difference = largest_difference(sampled, theirs.value)
-    scaled = theirs.seconds * count / len(sample)
-    means = _means(columns)
-    printed = ", ".join(f"{symbol} {100 * means[symbol]:.2f}" for symbol in INTERESTING)
-    return Outcome(
-        ours.seconds,
-        scaled,
-        difference <= TOLERANCE,
-        difference,
-        f"{ours.seconds / count * 1e6:.3f} us each; peer timed on {len(sample):,} of them; {printed}",
-        means,
-    )
+    same = largest_difference({symbol: values[sample] for symbol, values in columns.items()}, theirs.value) <= TOLERANCE
+    means = ", ".join(f"{symbol} {100 * np.mean(columns[symbol]):.2f}" for symbol in INTERESTING)
+    note = f"{ours.seconds / count * 1e9:.0f} ns each; peer timed on {size:,} of them; {means}"
+    return Outcome(ours.seconds, theirs.seconds * count / size, same, note)
 
 
 def _named(setting: Setting, walks: Sequence[data.Walks], sample: Any) -> list[Episode]:
@@ -109,7 +88,7 @@ def _named(setting: Setting, walks: Sequence[data.Walks], sample: Any) -> list[E
 
 
 def all_pairs(setting: Setting, peer: str) -> Outcome:
-    """Find all pairs of distances in every scan; graphs are built and parsed before the clock starts."""
+    """`Graph.table` of freshly built graphs; parsing and building them is not counted on either side."""
     graphs = list(setting.inputs.graphs.values())[: 6 if setting.quick else None]
     edges = [data.edge_arrays(graph) for graph in graphs]
 
@@ -137,17 +116,14 @@ def all_pairs(setting: Setting, peer: str) -> Outcome:
             return [csgraph.dijkstra(matrix, directed=False) for matrix in matrices]
 
     ours, theirs = race(Contestant(tables, prepare=fresh), theirs_call)
-    difference = 0.0
+    same = True
     for graph, table, found in zip(graphs, ours.value, theirs.value, strict=True):
         matrix = _matrix(graph, found) if isinstance(found, Mapping) else found
         reachable = np.isfinite(table)
-        if not np.array_equal(reachable, np.isfinite(matrix)):
-            difference = float("1e300")  # a path that only one of them finds
-            break
-        difference = max(difference, float(np.abs(table[reachable] - matrix[reachable]).max()))
-    nodes = sum(len(graph) for graph in graphs)
-    note = f"{len(graphs)} graphs, {nodes:,} nodes; differ by {difference:.1g} m at most"
-    return Outcome(ours.seconds, theirs.seconds, difference <= TOLERANCE, difference, note)
+        same &= np.array_equal(reachable, np.isfinite(matrix))  # or only one of them finds a path
+        same &= difference(table[reachable], matrix[reachable]) <= TOLERANCE
+    note = f"{len(graphs)} graphs, {sum(len(graph) for graph in graphs):,} nodes"
+    return Outcome(ours.seconds, theirs.seconds, bool(same), note)
 
 
 def _matrix(graph: Graph, found: Mapping[Any, Mapping[Any, float]]) -> Any:
@@ -163,13 +139,5 @@ def _score_each(episodes: Sequence[Episode], scorer: Scorer) -> list[dict[str, f
 
 
 def largest_difference(ours: Any, theirs: Sequence[Mapping[str, float]]) -> float:
-    """Return the largest difference of any score, relative to the peer's where that is more than 1."""
-    worst = 0.0
-    for symbol in METRICS:
-        expected = np.array([scores[symbol] for scores in theirs])
-        worst = max(worst, float((np.abs(ours[symbol] - expected) / np.maximum(1.0, np.abs(expected))).max()))
-    return worst
-
-
-def _means(columns: Mapping[str, Any]) -> dict[str, float]:
-    return {symbol: float(np.mean(values)) for symbol, values in columns.items()}
+    """Return the largest relative difference of any score."""
+    return max(difference(ours[symbol], [scores[symbol] for scores in theirs]) for symbol in METRICS)

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.report import Outcome
 
@@ -21,17 +21,17 @@ IMPORT_ROUNDS = 10
 
 
 def memory(_: Setting, work: str, count: int) -> Outcome:
-    """Return by how much peak memory grows during one call, inputs and imports not counted."""
+    """Growth of peak resident memory during one call in a fresh process; inputs and imports are not counted."""
     command = [sys.executable, "-m", "benchmarks.processes", work, str(count)]
     # Blocks that are freed leave at once, or the call would reuse what making its inputs left behind (glibc).
     environment = {**child_environment(), "MALLOC_MMAP_THRESHOLD_": "65536"}
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     growth, right = answer.stdout.split()
-    return Outcome(int(growth) / 1e6, agreed=right == "True", note="growth of peak resident memory")
+    return Outcome(int(growth) / 1e6, agreed=right == "True")
 
 
 def imports(setting: Setting, statement: str) -> Outcome:
-    """Return what a statement costs after `import numpy`, in milliseconds of CPU time (user and system)."""
+    """CPU time of the statement after `import numpy`, in a fresh process, best of ten."""
     clock = "from time import process_time as now; a = now(); import numpy; b = now()"
     command = [sys.executable, "-c", f"{clock}; {statement}; print(b - a, now() - b)"]
     numpy, ours = float("inf"), float("inf")
@@ -47,6 +47,23 @@ def child_environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     root = str(Path(__file__).parents[1])
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, (root, kept.get("PYTHONPATH"))))}
+
+
+def children_cpu() -> float:
+    """Return the CPU seconds, user and system, of all child processes that have ended."""
+    used = _usage("RUSAGE_CHILDREN")
+    return float(used.ru_utime + used.ru_stime)
+
+
+def children_peak() -> int:
+    """Return the peak of resident memory, in bytes, of the largest child process that has ended."""
+    return int(_usage("RUSAGE_CHILDREN").ru_maxrss) * (1 if sys.platform == "darwin" else 1024)
+
+
+def _usage(who: str) -> Any:
+    import resource  # not on Windows
+
+    return resource.getrusage(getattr(resource, who))
 
 
 def main() -> None:
@@ -66,7 +83,7 @@ def main() -> None:
         value = kernels.warp_points(R, Q, None, None)
     else:
         value = align(reference=R, query=Q).cost
-    growth = _peak() - start
+    growth = peak_memory() - start
     print(growth, abs(value - dtw(reference=R, query=Q)) <= 1e-9 * value)
 
 
@@ -76,10 +93,10 @@ def _start_of_peak() -> int:
         Path("/proc/self/clear_refs").write_text("5")
         return _status("VmRSS")
     except OSError:
-        return _peak()
+        return peak_memory()
 
 
-def _peak() -> int:
+def peak_memory() -> int:
     """Return the peak of resident memory in bytes.
 
     Linux lets a child start with its parent's `ru_maxrss`: the process's own mark is read where there is one.
@@ -87,9 +104,7 @@ def _peak() -> int:
     try:
         return _status("VmHWM")
     except OSError:
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        return int(_usage("RUSAGE_SELF").ru_maxrss) * (1 if sys.platform == "darwin" else 1024)
 
 
 def _status(field: str) -> int:

@@ -1,4 +1,4 @@
-"""The results of a benchmark run: rows with their bars, as a table for people and JSON for programs."""
+"""The results of a benchmark run: rows with their bars, and ratios over length; for people and for programs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any, Literal
 
+import numpy as np
+
+from benchmarks.timing import Timing
 from wayscore.report.markdown import markdown_table
 from wayscore.report.terminal import TextPage, TextTable, breadth
 
+TOLERANCE = 1e-9
+"""Up to this relative difference two results are the same."""
 Measure = Literal["ratio", "growth", "MB", "ms"]
-"""ratio: peer's time over ours, the more the better; the others are ours alone, the less the better."""
+"""ratio: the peer's time over ours, the more the better; growth is ours over the peer's, and like the others the less
+the better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +28,36 @@ class Outcome:
     """The result of one measurement.
 
     Attributes:
-        ours: our time in seconds; or the value itself where the measure is not a ratio.
+        ours: our time in seconds; or the value itself in MB or ms.
         theirs: the peer's time in seconds.
-        agreed: whether both results are the same (to 1e-9, or to the bit where the row says so).
-        difference: how far the peer's result is from ours, relative to ours.
+        agreed: whether both results are the same; None where there is nothing to compare.
         note: what else a reader should know.
-        means: mean scores that the run computed, where they are of interest.
     """
 
     ours: float
     theirs: float | None = None
     agreed: bool | None = None
-    difference: float | None = None
     note: str = ""
-    means: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def compared(cls, ours: Timing, theirs: Timing, note: str = "", scale: float = 1.0) -> Outcome:
+        """Return the outcome of a race whose contestants must return the same numbers.
+
+        Args:
+            ours: of our call.
+            theirs: of the peer's.
+            note: what else a reader should know.
+            scale: the peer did only 1 / scale of the work.
+        """
+        return cls(ours.seconds, theirs.seconds * scale, difference(ours.value, theirs.value) <= TOLERANCE, note)
+
+
+def difference(ours: Any, theirs: Any) -> float:
+    """Return the largest difference of two results, relative to the peer's (to 0.001 where that is smaller)."""
+    a, b = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    if a.shape != b.shape:
+        return float("inf")
+    return float(np.max(np.abs(a - b) / np.maximum(np.abs(b), 1e-3), initial=0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +75,42 @@ class Row:
     @property
     def value(self) -> float | None:
         """What the bars are about: the ratio, or our own figure."""
-        if self.outcome is None:
+        if (outcome := self.outcome) is None:
             return None
-        if self.measure != "ratio":
-            return self.outcome.ours
-        return None if self.outcome.theirs is None else self.outcome.theirs / self.outcome.ours
+        if self.measure in ("MB", "ms"):
+            return outcome.ours
+        if outcome.theirs is None:
+            return None
+        return outcome.theirs / outcome.ours if self.measure == "ratio" else outcome.ours / outcome.theirs
 
     def reaches(self, bar: float | None) -> bool | None:
         """Say whether the value reaches a bar; None where there is no value or no bar."""
-        value = self.value
-        if value is None or bar is None:
+        if (value := self.value) is None or bar is None:
             return None
         return value >= bar if self.measure == "ratio" else value <= bar
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain values."""
-        return {
-            "work": self.work,
-            "peer": self.peer,
-            "measure": self.measure,
-            "value": self.value,
-            "bar": self.bar,
-            "stretch": self.stretch,
-            "reached": self.reaches(self.bar),
-            "stretch_reached": self.reaches(self.stretch),
-            "problem": self.problem,
-            **(asdict(self.outcome) if self.outcome else {}),
-        }
+    @property
+    def reached(self) -> str:
+        """The best that was reached: "stretch", "yes", "NO", or "" without a bar."""
+        if self.reaches(self.stretch):
+            return "stretch"
+        return {None: "", True: "yes", False: "NO"}[self.reaches(self.bar)]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Times of one peer beside ours for paths of several lengths; `panel` is what was computed, from what."""
+
+    panel: str
+    peer: str
+    lengths: tuple[int, ...]
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+
+    @property
+    def ratios(self) -> list[float]:
+        """The peer's time over ours at every length."""
+        return [theirs / ours for ours, theirs in zip(self.ours, self.theirs, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,28 +121,40 @@ class Report:
     data: str
     quick: bool = False
     machine: dict[str, str] = field(default_factory=dict)
+    curves: tuple[Curve, ...] = ()
 
     @property
     def missed(self) -> tuple[Row, ...]:
         """Rows that are below their bar, or whose results differ from the peer's."""
-        return tuple(
-            row
-            for row in self.rows
-            if row.reaches(row.bar) is False or (row.outcome is not None and row.outcome.agreed is False)
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the run as plain values."""
-        return {
-            "data": self.data,
-            "quick": self.quick,
-            "machine": self.machine,
-            "rows": [row.to_dict() for row in self.rows],
-        }
+        return tuple(row for row in self.rows if row.reached == "NO" or (row.outcome and row.outcome.agreed is False))
 
     def to_json(self) -> str:
-        """Return the run as JSON text (never NaN or infinity)."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
+        """Return the run as JSON text, one line per row and curve (never NaN or infinity)."""
+        head = {"data": self.data, "quick": self.quick, "machine": self.machine}
+        lists = {
+            "rows": [{**asdict(row), "value": row.value, "reached": row.reached} for row in self.rows],
+            "curves": [asdict(curve) for curve in self.curves],
+        }
+        parts = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+        for key, values in lists.items():
+            lines = ",\n".join(json.dumps(value, allow_nan=False) for value in values)
+            parts.append(f"{json.dumps(key)}: [\n{lines}\n]")
+        return "{" + ",\n".join(parts) + "}\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """Return the run that `to_json` wrote."""
+        content = json.loads(text)
+        rows = []
+        for row in content["rows"]:
+            outcome = None if row["outcome"] is None else Outcome(**row["outcome"])
+            given = {key: value for key, value in row.items() if key not in ("value", "reached", "outcome")}
+            rows.append(Row(**given, outcome=outcome))
+        curves = [
+            Curve(c["panel"], c["peer"], *(tuple(c[name]) for name in ("lengths", "ours", "theirs")))
+            for c in content["curves"]
+        ]
+        return cls(tuple(rows), content["data"], content["quick"], content["machine"], tuple(curves))
 
     def to_markdown(self) -> str:
         """Return the rows as a Markdown table."""
@@ -129,8 +172,13 @@ class Report:
             work, peer, *values, note = cells(row)
             below = [line for text in (peer, note) for line in wrap(text, max(40, width - figures - 2))]
             table.rows.append(["\n  ".join([work, *below]), *values])
-        page.add(table, "", f"Data: {self.data}. {'; '.join(f'{key} {value}' for key, value in self.machine.items())}.")
+        page.add(table, "", self.circumstances)
         return str(page)
+
+    @property
+    def circumstances(self) -> str:
+        """Where and on what the figures were measured, as a sentence or two."""
+        return f"Data: {self.data}. Machine: {', '.join(f'{key} {value}' for key, value in self.machine.items())}."
 
 
 HEADINGS = ("work", "peer", "ours", "peer's", "result", "bar", "stretch", "reached", "agree", "note")
@@ -141,25 +189,21 @@ def cells(row: Row) -> tuple[str, ...]:
     bars = [_bar(row, row.bar), _bar(row, row.stretch)]
     if (outcome := row.outcome) is None:
         return row.work, row.peer, "", "", "", *bars, "", "", row.problem
-    ours = _seconds(outcome.ours) if row.measure == "ratio" else ""
+    ours = _seconds(outcome.ours) if row.measure in ("ratio", "growth") else ""
     theirs = "" if outcome.theirs is None else _seconds(outcome.theirs)
-    said = {None: "", True: "yes", False: "NO"}
-    reached = "stretch" if row.reaches(row.stretch) else said[row.reaches(row.bar)]
-    figure = _figure(row.measure, row.value)
-    return row.work, row.peer, ours, theirs, figure, *bars, reached, said[outcome.agreed], outcome.note
+    agreed = {None: "", True: "yes", False: "NO"}[outcome.agreed]
+    return row.work, row.peer, ours, theirs, _figure(row.measure, row.value), *bars, row.reached, agreed, outcome.note
 
 
 def describe_machine() -> dict[str, str]:
     """Return what the figures depend on: processor, versions, kernels; no names of hosts or paths."""
-    import numpy as np
-
     from wayscore import __version__, kernels
 
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count()),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
         "wayscore": __version__,
         "kernels": kernels.description,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from time import process_time
@@ -13,15 +13,15 @@ from typing import Any
 from wayscore.errors import MissingPackageError
 
 ROUNDS = 5
-LONG = 5.0
-"""Seconds: what takes longer is run only once or twice."""
+LITTLE, ENOUGH = 0.5, 5.0
+"""Seconds: what has been timed for less gets up to four times as many rounds; for more, none."""
 SHORT = 0.02
 """Seconds: what takes less is repeated within a round until it takes as long as this."""
 
 
 @dataclass(slots=True)
 class Timing:
-    """The best CPU time of one call, what the call returned, and how often it was timed."""
+    """The best time of one call, what the call returned, and how often it was timed."""
 
     seconds: float
     value: Any
@@ -33,50 +33,49 @@ class Contestant:
     """Something to time.
 
     Attributes:
-        call: what is timed; it is handed what `prepare` returned, if there is one.
+        call: what is timed; it is given what `prepare` returned, if there is one.
         prepare: makes a fresh input before each call, untimed.
-        rounds: how often to time it, where that should differ from the rest.
     """
 
     call: Callable[..., Any]
     prepare: Callable[[], Any] | None = None
-    rounds: int | None = None
 
 
-def race(*contestants: Contestant | Callable[[], Any], rounds: int = ROUNDS) -> list[Timing]:
-    """Time calls in turns, so that a busy neighbour slows all of them alike, and keep the best of each.
-
-    The first call of each is a warm-up that counts only if it is long.
-    """
+def race(
+    *contestants: Contestant | Callable[[], Any], rounds: int = ROUNDS, clock: Callable[[], float] = process_time
+) -> list[Timing]:
+    """Time calls in turns, so that a busy neighbour slows all of them alike, and keep the best of each."""
     field = [item if isinstance(item, Contestant) else Contestant(item) for item in contestants]
-    timings, loops = [], []
+    timings, loops, spent = [], [], []
     for contestant in field:
-        seconds, value = _time(contestant, 1)
+        seconds, value = _time(contestant, 1, clock)
+        if seconds < ENOUGH:  # the first call only warms up: it may compile, load and allocate
+            seconds, value = _time(contestant, 1, clock)
         loops.append(1 if contestant.prepare else max(1, math.ceil(SHORT / max(seconds, 1e-7))))
-        long = seconds >= LONG
-        timings.append(Timing(seconds if long else math.inf, value, int(long)))
-    for _ in range(rounds):
-        for contestant, timing, count in zip(field, timings, loops, strict=True):
-            wanted = contestant.rounds if contestant.rounds is not None else rounds
-            if timing.rounds >= (1 if LONG <= timing.seconds < math.inf else wanted):
+        timings.append(Timing(seconds, value, 1) if loops[-1] == 1 else Timing(math.inf, value, 0))
+        spent.append(seconds)
+    for _ in range(4 * rounds):
+        for number, (contestant, timing) in enumerate(zip(field, timings, strict=True)):
+            if spent[number] > (ENOUGH if timing.rounds < rounds else LITTLE):
                 continue
-            seconds, _value = _time(contestant, count)
+            seconds, _value = _time(contestant, loops[number], clock)
+            spent[number] += seconds * loops[number]
             timing.seconds = min(timing.seconds, seconds)
             timing.rounds += 1
     return timings
 
 
-def _time(contestant: Contestant, loops: int) -> tuple[float, Any]:
-    """Return the CPU seconds of one of `loops` calls, and the last value."""
+def _time(contestant: Contestant, loops: int, clock: Callable[[], float]) -> tuple[float, Any]:
+    """Return the seconds of one of `loops` calls, and the last value."""
     call, value = contestant.call, None
-    arguments: Sequence[Any] = () if contestant.prepare is None else (contestant.prepare(),)
+    arguments = () if contestant.prepare is None else (contestant.prepare(),)
     collecting = gc.isenabled()
-    gc.disable()  # as timeit does: a collection is rarely about the garbage of the one that it interrupts
+    gc.disable()  # as timeit does: a collection is rarely about the garbage of the call that it interrupts
     try:
-        start = process_time()
+        start = clock()
         for _ in range(loops):
             value = call(*arguments)
-        return (process_time() - start) / loops, value
+        return (clock() - start) / loops, value
     finally:
         if collecting:
             gc.enable()

@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wayscore.distances.graph import Graph
-from wayscore.episodes import References
+from benchmarks.data import Inputs
+from wayscore.episodes import Reference, References
 from wayscore.formats.columns import LABELS
 from wayscore.navigation.baselines import random_walks
+from wayscore.paths import PathBatch
 
 ROW_GROUP = 100_000
 """Walks that are drawn and written at a time."""
 
 
-def write_walks(path: Path, references: References, graphs: Mapping[str, Graph], walks: int, seed: int = 0) -> None:
+def references_of(inputs: Inputs) -> References:
+    """Return the reference paths with three instructions each, as R2R has them."""
+    episodes = {
+        f"{number}_{k}": Reference(f"{number}_{k}", scan, path, str(number))
+        for number, (scan, path) in enumerate(inputs.references)
+        for k in range(3)
+    }
+    return References("walks", "r2r", episodes)
+
+
+def write_walks(path: Path, inputs: Inputs, walks: int, seed: int = 0) -> None:
     """Write random walks to a file that ends in .parquet or .jsonl; each answers a reference drawn at random."""
     import msgspec
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = {scene: np.array(graphs[scene].nodes, dtype=object) for scene in _scenes(references)}
+    names = {scene: np.array(inputs.graphs[scene].nodes, dtype=object) for scene in inputs.scans}
     labels = json.dumps({scene: nodes.tolist() for scene, nodes in names.items()})
     columns = {"episode": pa.string(), "scene": pa.string(), "path": pa.list_(pa.int32()), "stopped": pa.bool_()}
     schema = pa.schema(list(columns.items()), {LABELS: labels.encode()})
-    tables = _tables(references, graphs, walks, np.random.default_rng(seed), schema)
+    tables = _tables(inputs, walks, np.random.default_rng(seed), schema)
     if path.suffix == ".parquet":
         with pq.ParquetWriter(path, schema, compression="lz4", write_page_checksum=True) as writer:
             for table in tables:
@@ -41,17 +52,35 @@ def write_walks(path: Path, references: References, graphs: Mapping[str, Graph],
             file.write(msgspec.json.Encoder().encode_lines(lines))
 
 
-def _scenes(references: References) -> list[str]:
-    return list(dict.fromkeys(reference.scene for reference in references.episodes.values()))
+def load_walks(path: Path, inputs: Inputs) -> list[dict[str, Any]]:
+    """Return what `score` takes of each scene of a Parquet file, as arrays in the order of the file."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path).combine_chunks()
+    scenes = np.array(table["scene"].to_pylist())
+    answered = np.array([int(name.partition("_")[0]) for name in table["episode"].to_pylist()])
+    lists = table["path"].chunk(0)
+    walks = PathBatch(lists.values.to_numpy(), lists.offsets.to_numpy().astype(np.int64))
+    found = []
+    for scan in inputs.scans:
+        numbers = [number for number, (where, _) in enumerate(inputs.references) if where == scan]
+        graph, rows = inputs.graphs[scan], np.flatnonzero(scenes == scan)
+        found.append(
+            {
+                "references": graph.encode([inputs.references[number][1] for number in numbers]),
+                "queries": walks.take(rows),
+                "pairing": np.searchsorted(numbers, answered[rows]),
+                "distance": graph,
+            }
+        )
+    return found
 
 
-def _tables(
-    references: References, graphs: Mapping[str, Graph], walks: int, rng: np.random.Generator, schema: Any
-) -> Iterator[Any]:
+def _tables(inputs: Inputs, walks: int, rng: np.random.Generator, schema: Any) -> Iterator[Any]:
     import pyarrow as pa
 
-    episodes = list(references.episodes.values())
-    scenes = _scenes(references)
+    graphs, scenes = inputs.graphs, inputs.scans
+    episodes = list(references_of(inputs).episodes.values())
     lengths = np.array([len(reference.path) for reference in episodes])
     scene_of = np.array([scenes.index(reference.scene) for reference in episodes], dtype=np.int32)
     starts = np.array([graphs[reference.scene].index[reference.path[0]] for reference in episodes], dtype=np.int32)

@@ -8,84 +8,68 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks import data
-from benchmarks.report import Outcome
+from benchmarks.calls import THRESHOLD, points_as
+from benchmarks.report import TOLERANCE, Outcome, difference
 from benchmarks.timing import Contestant, need, race
-from wayscore import kernels
-from wayscore.warping.alignment import dtw, fast_dtw, ndtw
-from wayscore.warping.running import RunningDTW
+from wayscore import RunningDTW, dtw, fast_dtw, kernels, ndtw
 
 if TYPE_CHECKING:
     from benchmarks.rows import Setting
 
-TOLERANCE = 1e-9
-THRESHOLD = 3.0
 SAMPLED_STEPS = 50
 """How many steps of a long episode the slow peer is timed on."""
 
 
 def euclidean(a: Any, b: Any) -> float:
-    """The distance that fastdtw is given: a NumPy norm, as in VLN-CE."""
-    return float(np.linalg.norm(b - a, ord=2))
-
-
-def euclidean_in_vlnce(a: Any, b: Any) -> float:
     """The distance function of VLN-CE's nDTW measure, conversions and all."""
     return np.linalg.norm(np.array(b) - np.array(a), ord=2)  # type: ignore[return-value]  # a NumPy scalar, there
 
 
-def against_dtaidistance(_: Setting, count: int) -> Outcome:
-    """Exact DTW of two random walks against dtaidistance's C."""
-    warping = need("dtaidistance.dtw_ndim")
-    need("dtaidistance.dtw_cc")  # without it, use_c falls back to Python: another contest
+def dtaidistance() -> Any:
+    """Return dtaidistance's module for points; without its C it would compute in Python: another contest."""
+    need("dtaidistance.dtw_cc")
+    return need("dtaidistance.dtw_ndim")
+
+
+def exact(_: Setting, count: int) -> Outcome:
+    """`dtw` of two random walks, the hard case: pruning does not help and its cost is counted; the peer is in C."""
+    peer = dtaidistance()
     R, Q = data.random_walk_points(count, 1), data.random_walk_points(count, 2)
     ours, theirs = race(
-        lambda: dtw(reference=R, query=Q), lambda: warping.distance(R, Q, inner_dist="euclidean", use_c=True)
+        lambda: dtw(reference=R, query=Q), lambda: peer.distance(R, Q, inner_dist="euclidean", use_c=True)
     )
-    difference = abs(theirs.value - ours.value) / ours.value
-    return Outcome(ours.seconds, theirs.seconds, difference <= TOLERANCE, difference, "random walks; both exact")
+    return Outcome.compared(ours, theirs)
 
 
-def exact_against_fastdtw(_: Setting, count: int) -> Outcome:
-    """Exact DTW against the approximation of the fastdtw package, whose error is printed."""
-    fastdtw = need("fastdtw").fastdtw
-    R, Q = data.random_walk_points(count, 1), data.random_walk_points(count, 2)
-    ours, theirs = race(lambda: dtw(reference=R, query=Q), lambda: fastdtw(R, Q, radius=1, dist=euclidean)[0])
-    error = (theirs.value - ours.value) / ours.value
-    note = f"random walks; fastdtw with VLN-CE's np.linalg.norm is {100 * error:.2g} % too high"
-    return Outcome(ours.seconds, theirs.seconds, error >= -TOLERANCE, error, note)
-
-
-def fast_against_fastdtw(_: Setting, count: int) -> Outcome:
-    """Our FastDTW against the fastdtw package: the same approximation, the same cost."""
+def approximate(_: Setting, count: int) -> Outcome:
+    """`fast_dtw` of two random walks with radius 1, the warping included; both must return the same cost."""
     fastdtw = need("fastdtw").fastdtw
     R, Q = data.random_walk_points(count, 1), data.random_walk_points(count, 2)
     ours, theirs = race(
-        lambda: fast_dtw(reference=R, query=Q, radius=1).cost, lambda: fastdtw(R, Q, radius=1, dist=euclidean)[0]
+        lambda: fast_dtw(reference=R, query=Q, radius=1).cost, lambda: fastdtw(Q, R, radius=1, dist=euclidean)[0]
     )
-    difference = abs(theirs.value - ours.value) / ours.value
-    return Outcome(ours.seconds, theirs.seconds, difference <= TOLERANCE, difference, "random walks; the same cost")
+    return Outcome.compared(ours, theirs)
 
 
-def pruned_against_full(_: Setting, count: int) -> Outcome:
-    """`dtw` of pairs that track each other against the recurrence over every cell, bit for bit."""
+def pruned(_: Setting, count: int) -> Outcome:
+    """`dtw` of smooth paths, re-timed with noise and a detour; the peer visits every cell; bits must be the same."""
     pairs = [data.tracking_pair(count, seed) for seed in range(2)]
     ours, theirs = race(
         lambda: [dtw(reference=R, query=Q) for R, Q in pairs],
         lambda: [kernels.warp_points(R, Q, None, None) for R, Q in pairs],
     )
-    same = ours.value == theirs.value
-    note = f"{len(pairs)} tracking pairs, 0.15 m noise and a detour; {'same bits' if same else 'DIFFERENT BITS'}"
-    return Outcome(ours.seconds / len(pairs), theirs.seconds / len(pairs), same, 0.0 if same else 1.0, note)
+    note = f"{len(pairs)} tracking pairs, 0.15 m noise and a detour"
+    return Outcome(ours.seconds / len(pairs), theirs.seconds / len(pairs), ours.value == theirs.value, note)
 
 
-def every_step(_: Setting, nodes: int, steps: int) -> Outcome:
-    """Score an episode after each of its steps; the peer calls fastdtw on the prefix each time, as VLN-CE does.
-
-    Our side includes creating the `RunningDTW`, the peer's the conversion of its lists of positions.
-    """
+def every_step(_: Setting, nodes: int, steps: int, given: str = "float64") -> Outcome:
+    """An episode: `RunningDTW(...)`, then `step` and `ndtw` for each point; the peer calls fastdtw on each prefix."""
     fastdtw = need("fastdtw").fastdtw
-    R, Q = data.random_walk_points(nodes, 3), data.random_walk_points(steps, 4)
-    points = list(Q)
+    R, Q = (
+        data.random_walk_points(count, seed).astype(np.float32).astype(np.float64)
+        for count, seed in ((nodes, 3), (steps, 4))
+    )
+    points = list(points_as(given, Q))
 
     def run() -> list[float]:
         running, scores = RunningDTW(reference=R), []
@@ -101,22 +85,20 @@ def every_step(_: Setting, nodes: int, steps: int) -> Outcome:
     def recompute() -> list[float]:
         scores = []
         for step in sampled:
-            cost = fastdtw(walked[: step + 1], instructed, dist=euclidean_in_vlnce)[0]  # its default radius is 1
+            cost = fastdtw(walked[: step + 1], instructed, dist=euclidean)[0]  # its default radius is 1
             scores.append(math.exp(-cost / (len(R) * THRESHOLD)))
         return scores
 
-    ours, theirs = race(run, Contestant(recompute, rounds=3))
+    ours, theirs = race(run, recompute)
     exact = [ndtw(reference=R, query=Q[: step + 1], threshold=THRESHOLD) for step in range(steps)]
-    difference = max(abs(a - b) for a, b in zip(ours.value, exact, strict=True))
-    error = max(abs(ours.value[step] - score) for step, score in zip(sampled, theirs.value, strict=True))
-    per_step = ours.seconds / steps * 1e6
-    note = f"{per_step:.2f} us per step; exact for each prefix; fastdtw's nDTW is off by up to {error:.2g}"
-    scaled = theirs.seconds * steps / len(sampled)
-    return Outcome(ours.seconds, scaled, difference <= TOLERANCE, error, note)
+    error = max(abs(exact[step] - score) for step, score in zip(sampled, theirs.value, strict=True))
+    note = f"{ours.seconds / steps * 1e6:.2f} us per step, exact for each prefix; fastdtw's nDTW is off by {error:.2g}"
+    same = difference(ours.value, exact) <= TOLERANCE
+    return Outcome(ours.seconds, theirs.seconds * steps / len(sampled), same, note)
 
 
 def flat_in_time(setting: Setting, nodes: int, late: int) -> Outcome:
-    """The cost of a step after `late` steps over that of the first steps."""
+    """100 steps of a `RunningDTW` after very many, over its first 100."""
     R, Q = data.random_walk_points(nodes, 3), data.random_walk_points(late + 100, 4)
     first, last = list(Q[:100]), list(Q[late:])
     fresh, old = RunningDTW(reference=R), RunningDTW(reference=R)
@@ -130,13 +112,9 @@ def flat_in_time(setting: Setting, nodes: int, late: int) -> Outcome:
         return state.dtw
 
     # Many rounds of a millisecond: their best is steady even on a busy machine.
-    rounds = 20 if setting.quick else 200
     early, later = race(
         Contestant(lambda state: walk(state, first), prepare=fresh.fork),
         Contestant(lambda state: walk(state, last), prepare=old.fork),
-        rounds=rounds,
+        rounds=20 if setting.quick else 200,
     )
-    same = later.value == dtw(reference=R, query=Q)
-    each, each_later = early.seconds * 1e4, later.seconds * 1e4  # microseconds, of 100 steps
-    note = f"{each:.2f} us per step in steps 1-100, {each_later:.2f} us from step {late:,} on"
-    return Outcome(later.seconds / early.seconds, None, same, None, note)
+    return Outcome(later.seconds, early.seconds, later.value == dtw(reference=R, query=Q))

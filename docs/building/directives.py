@@ -14,6 +14,7 @@ from typing import Any
 
 from docs.building.evaluators import choices, conventions, evaluator, meanings, own, proof, records
 from docs.building.scores import RUNS, scores
+from docs.building.speed import circumstances, speed
 from docs.building.tables import table
 from wayscore.metrics import METRICS, Metric
 from wayscore.metrics.extra import EXTRA
@@ -157,5 +158,7 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
         scores,
         rewards,
         commands,
+        speed,
+        circumstances,
     )
 }

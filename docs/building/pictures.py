@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import wayscore as ws
+from docs.building.speed import ratios
 from wayscore.convention.path_step import apply_path_step
 from wayscore.figures import COLUMN, PAGE, draw_cost_matrix, draw_pair, legend_handles, new_figure, style
 from wayscore.figures.style import FAINT, INK, QUERY, REFERENCE
@@ -311,5 +312,6 @@ PICTURES: dict[str, Drawing] = {
     "density": density,
     "density-curve": density_curve,
     "running": running,
+    "speed": ratios,
 }
 """Name -> what draws it; pages show them as pictures/<name>.svg."""
