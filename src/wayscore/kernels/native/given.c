@@ -43,56 +43,65 @@ static int from_buffer(PyObject *object, Path *path) {
     return taken;
 }
 
-static PyObject *item_of(PyObject *sequence, Py_ssize_t at) {
-    return PyList_Check(sequence) ? PyList_GetItem(sequence, at) : PyTuple_GetItem(sequence, at);
+/* A list or a tuple, looked at once: its kind takes as long to find out as an item. */
+typedef struct {
+    PyObject *object;
+    Py_ssize_t count; /* -1 where it is something else */
+    int is_list;
+} Sequence;
+
+static Sequence sequence_of(PyObject *object) {
+    const int is_list = PyList_Check(object);
+    return (Sequence){object, is_list ? PyList_Size(object) : PyTuple_Check(object) ? PyTuple_Size(object) : -1, is_list};
 }
 
-static Py_ssize_t length_of(PyObject *sequence) {
-    if (PyList_Check(sequence)) return PyList_Size(sequence);
-    return PyTuple_Check(sequence) ? PyTuple_Size(sequence) : -1;
+static inline PyObject *item_of(const Sequence *sequence, Py_ssize_t at) {
+    return sequence->is_list ? PyList_GetItem(sequence->object, at) : PyTuple_GetItem(sequence->object, at);
+}
+
+static inline int take_number(PyObject *number, double *value) {
+    if (!Py_IS_TYPE(number, &PyFloat_Type) && !PyFloat_Check(number) && (!PyLong_Check(number) || PyBool_Check(number)))
+        return 0;
+    *value = PyFloat_AsDouble(number);
+    if (*value != -1.0 || !PyErr_Occurred()) return 1;
+    PyErr_Clear();
+    return 0;
 }
 
 /* Points out of a list of lists (or tuples) of numbers. */
-static int from_lists(PyObject *object, Path *path) {
-    Py_ssize_t count = length_of(object);
-    if (count < 1) return 0;
-    Py_ssize_t dimension = length_of(item_of(object, 0));
+static int from_lists(const Sequence *list, Path *path) {
+    if (list->count < 1) return 0;
+    const Py_ssize_t dimension = sequence_of(item_of(list, 0)).count;
     if (dimension < 1 || dimension >= FEW) return 0;
-    path->count = count;
+    path->count = list->count;
     path->dimension = (int)dimension;
-    if (!room(path, count * dimension)) return 0;
+    if (!room(path, list->count * dimension)) return 0;
     double *out = path->points;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *point = item_of(object, i);
-        if (length_of(point) != dimension) return 0;
-        for (Py_ssize_t axis = 0; axis < dimension; axis++) {
-            PyObject *number = item_of(point, axis);
-            if (!PyFloat_Check(number) && (!PyLong_Check(number) || PyBool_Check(number))) return 0;
-            double value = PyFloat_AsDouble(number);
-            if (value == -1.0 && PyErr_Occurred()) {
-                PyErr_Clear();
-                return 0;
-            }
-            *out++ = value;
-        }
+    for (Py_ssize_t i = 0; i < list->count; i++) {
+        const Sequence point = sequence_of(item_of(list, i));
+        if (point.count != dimension) return 0;
+        for (Py_ssize_t axis = 0; axis < dimension; axis++)
+            if (!take_number(item_of(&point, axis), out++)) return 0;
     }
     return 1;
 }
 
 static int take_points(PyObject *object, Path *path) {
-    int taken = PyList_Check(object) || PyTuple_Check(object) ? from_lists(object, path) : from_buffer(object, path);
+    const Sequence list = sequence_of(object);
+    int taken = list.count >= 0 ? from_lists(&list, path) : from_buffer(object, path);
     const int64_t values = taken ? path->count * path->dimension : 0;
     for (int64_t i = 0; i < values; i++) taken &= fabs(path->points[i]) <= LARGEST;
     return taken;
 }
 
 static int take_labels(PyObject *object, PyObject *index, Path *path, int64_t size) {
-    Py_ssize_t count = length_of(object);
+    const Sequence list = sequence_of(object);
+    const Py_ssize_t count = list.count;
     if (count < 1) return 0;
     path->count = count;
     if (count > FEW && !(path->codes = malloc(sizeof(int32_t) * (size_t)count))) return 0;
     for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *code = PyDict_GetItemWithError(index, item_of(object, i));
+        PyObject *code = PyDict_GetItemWithError(index, item_of(&list, i));
         if (!code) {
             PyErr_Clear(); /* a label that cannot be hashed is as unknown as any */
             return 0;

@@ -16,10 +16,15 @@ static inline double cell_cost(const int dimension, const Pair *pair, int64_t i,
 }
 
 static inline void warp_rows(const int dimension, const Pair *pair, double *top, double *left) {
-    double costs[SCALAR_CELLS];
+    double costs[SCALAR_CELLS], by_axis[3 * SCALAR_CELLS];
     const int64_t m = pair->m;
+    const int lanes = m >= 8 && (dimension == 2 || dimension == 3); /* else several distances at once do not pay */
+    for (int64_t j = 0; lanes && j < m; j++)
+        for (int axis = 0; axis < dimension; axis++) by_axis[axis * m + j] = pair->q_points[j * dimension + axis];
     for (int64_t i = 0; i < pair->n; i++) {
-        for (int64_t j = 0; j < m; j++) costs[j] = cell_cost(dimension, pair, i, j);
+        if (lanes) lane_kernels->distances_to(dimension, pair->r_points + i * dimension, by_axis, m, m, costs);
+        else
+            for (int64_t j = 0; j < m; j++) costs[j] = cell_cost(dimension, pair, i, j);
         left[i + 1] = warp_row(costs, m, top, left[i + 1]);
     }
 }
