@@ -16,18 +16,18 @@ struct Prefixes {
     int64_t count, columns;
     uint16_t slots[SLOTS]; /* a hash table: numbers of prefixes, 0 where free */
     /* of each prefix; 1 is the empty one, and a parent comes before its children */
-    struct {
-        int32_t parent, code;
-    } step[MOST_STEPS + 2];
+    uint64_t step[MOST_STEPS + 2]; /* its parent and, from bit 16 on, its last code */
     int64_t first[MOST_STEPS + 2]; /* the first episode that is this prefix, or -1 */
     double length[MOST_STEPS + 2], deviation[MOST_STEPS + 2], largest[MOST_STEPS + 2];
     double warping[(MOST_STEPS + 2) * MOST_ROWS], covered[(MOST_STEPS + 2) * MOST_ROWS], share[(MOST_STEPS + 2) * MOST_ROWS];
     /* of each episode: its prefix; and the episodes that go on */
-    int32_t prefix[MOST_STEPS], walking[MOST_STEPS];
+    uint16_t prefix[MOST_STEPS], walking[MOST_STEPS];
     /* of each code that was met: distances to the reference, their exponentials, the least distance */
     double distances[MOST_STEPS * MOST_ROWS], shares[MOST_STEPS * MOST_ROWS], nearest[MOST_STEPS];
     int32_t column[]; /* where these are, or -1: of all codes */
 };
+
+static inline int32_t code_of(const Prefixes *all, int64_t prefix) { return (int32_t)(all->step[prefix] >> 16); }
 
 int has_prefixes(const Batch *batch, int64_t e, const Prefixes *prefixes) {
     if (!batch->table || !batch->pairing || !batch->compare || e + FEWEST_EPISODES > batch->episodes) return 0;
@@ -37,31 +37,32 @@ int has_prefixes(const Batch *batch, int64_t e, const Prefixes *prefixes) {
 }
 
 /* The number of the prefix that goes on from `parent` to `code`. */
-static inline int32_t go_on(Prefixes *all, int32_t parent, int32_t code) {
-    uint64_t slot = ((uint64_t)(uint32_t)code << 32 | (uint64_t)parent) * 0x9e3779b97f4a7c15u >> (64 - SLOT_BITS);
-    for (; all->slots[slot]; slot = (slot + 1) % SLOTS) {
-        const int32_t met = all->slots[slot];
-        if (all->step[met].parent == parent && all->step[met].code == code) return met;
+static inline uint16_t go_on(Prefixes *all, uint16_t parent, int32_t code) {
+    const uint64_t step = (uint64_t)(uint32_t)code << 16 | (uint64_t)parent;
+    uint64_t slot = step * 0x9e3779b97f4a7c15u >> (64 - SLOT_BITS);
+    while (all->step[all->slots[slot]] != step) {
+        if (!all->slots[slot]) {
+            all->step[all->count] = step;
+            return all->slots[slot] = (uint16_t)all->count++;
+        }
+        slot = (slot + 1) % SLOTS;
     }
-    const int32_t made = (int32_t)all->count++;
-    all->slots[slot] = (uint16_t)made;
-    all->step[made].parent = parent;
-    all->step[made].code = code;
-    return made;
+    return all->slots[slot];
 }
 
 /* Find the prefix of every episode, step by step for all of them: one walk alone would wait for each look-up. */
 static void find_prefixes(Prefixes *all, const int32_t *codes, const int64_t *offsets, int64_t episodes) {
     memset(all->slots, 0, sizeof(all->slots));
+    all->step[0] = ~(uint64_t)0;
     all->count = ROOT + 1;
-    for (int32_t e = 0; e < episodes; e++) {
-        all->walking[e] = e;
+    for (int64_t e = 0; e < episodes; e++) {
+        all->walking[e] = (uint16_t)e;
         all->prefix[e] = ROOT;
     }
     for (int64_t step = 0, walking = episodes; walking; step++) {
         int64_t going = 0;
         for (int64_t w = 0; w < walking; w++) {
-            const int32_t e = all->walking[w];
+            const uint16_t e = all->walking[w];
             const int64_t at = offsets[e] + step;
             all->prefix[e] = go_on(all, all->prefix[e], codes[at]);
             all->walking[going] = e;
@@ -99,7 +100,7 @@ static void grow(Prefixes *all, const Batch *batch, const Episode *at) {
     }
     all->length[ROOT] = all->deviation[ROOT] = all->largest[ROOT] = 0.0;
     for (int64_t p = ROOT + 1; p < all->count; p++) {
-        const int64_t parent = all->step[p].parent, column = column_of(all, batch, at, all->step[p].code);
+        const int64_t parent = all->step[p] & 0xffff, column = column_of(all, batch, at, code_of(all, p));
         const double *distances = all->distances + column * rows, *shares = all->shares + column * rows;
         const double *west = all->warping + parent * rows;
         double *cell = all->warping + p * rows, north = INFINITY, corner = parent == ROOT ? 0.0 : INFINITY;
@@ -114,7 +115,7 @@ static void grow(Prefixes *all, const Batch *batch, const Episode *at) {
         all->deviation[p] = all->deviation[parent] + near;
         all->largest[p] = near > largest ? near : largest;
         all->length[p] = all->length[parent];
-        if (parent != ROOT) all->length[p] += batch->table[all->step[parent].code * batch->table_size + all->step[p].code];
+        if (parent != ROOT) all->length[p] += batch->table[code_of(all, parent) * batch->table_size + code_of(all, p)];
         all->first[p] = -1;
     }
 }
