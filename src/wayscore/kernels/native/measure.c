@@ -2,7 +2,8 @@
  * edit distance and warping. Formulas over these numbers (success, SPL, nDTW, ...) are the metrics' business.
  *
  * Eight episodes run side by side, one a lane (measure_lanes in lane_kernels.h): a single short episode is a
- * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips. */
+ * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips; many
+ * short walks that answer one reference share what they have in common (prefixes.c). */
 #include "measure.h"
 
 #include "lane_table.h"

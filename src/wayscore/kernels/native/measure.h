@@ -33,8 +33,8 @@ typedef struct {
 
 /* What is known of an episode once its two paths have been compared place by place. */
 typedef struct {
-    double query_length, reference_length, warping, closest, deviation, largest, coverage; /* the latter but for the
-                                                                                        largest deviation are sums */
+    double query_length, reference_length, warping, closest, largest;
+    double deviation, coverage; /* sums */
 } Found;
 
 Episode episode_of(const Batch *batch, int64_t e);
@@ -45,7 +45,7 @@ int finish(const Batch *batch, const Episode *at, const Found *found);
 /* Walks that begin alike; see prefixes.c. */
 typedef struct Prefixes Prefixes;
 /* Whether many episodes from `e` on answer one short reference. */
-int has_prefixes(const Batch *batch, int64_t e, const Prefixes *prefixes);
+int has_prefixes(const Batch *batch, int64_t e, const Prefixes *all);
 /* Measures these and returns their number, or -1 when memory runs out; `held` is freed by the caller in the end. */
 int64_t measure_prefixes(const Batch *batch, int64_t e, Prefixes **held);
 

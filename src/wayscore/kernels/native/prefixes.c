@@ -9,17 +9,20 @@
 #include "measure.h"
 
 enum { MOST_STEPS = 8192, MOST_ROWS = 16, FEWEST_EPISODES = 32, SLOT_BITS = 14, SLOTS = 1 << SLOT_BITS, ROOT = 1 };
+/* After so many steps sharing goes on only if it halves them: where walks differ, eight side by side are faster. */
+enum { TRIAL = 2048 };
 
 struct Prefixes {
-    int useless; /* hardly any walk began like another one */
-    int64_t rows; /* of the reference, in eights */
+    int64_t steps, made; /* so far: how many steps were walked, and how many prefixes they took */
+    int64_t rows;        /* of the reference, in eights */
     int64_t count, columns;
     uint16_t slots[SLOTS]; /* a hash table: numbers of prefixes, 0 where free */
     /* of each prefix; 1 is the empty one, and a parent comes before its children */
     uint64_t step[MOST_STEPS + 2]; /* its parent and, from bit 16 on, its last code */
     int64_t first[MOST_STEPS + 2]; /* the first episode that is this prefix, or -1 */
     double length[MOST_STEPS + 2], deviation[MOST_STEPS + 2], largest[MOST_STEPS + 2];
-    double warping[(MOST_STEPS + 2) * MOST_ROWS], covered[(MOST_STEPS + 2) * MOST_ROWS], share[(MOST_STEPS + 2) * MOST_ROWS];
+    double warping[(MOST_STEPS + 2) * MOST_ROWS]; /* a column of C */
+    double covered[(MOST_STEPS + 2) * MOST_ROWS], share[(MOST_STEPS + 2) * MOST_ROWS]; /* d(r_i, Q), its exponential */
     /* of each episode: its prefix; and the episodes that go on */
     uint16_t prefix[MOST_STEPS], walking[MOST_STEPS];
     /* of each code that was met: distances to the reference, their exponentials, the least distance */
@@ -29,11 +32,12 @@ struct Prefixes {
 
 static inline int32_t code_of(const Prefixes *all, int64_t prefix) { return (int32_t)(all->step[prefix] >> 16); }
 
-int has_prefixes(const Batch *batch, int64_t e, const Prefixes *prefixes) {
+int has_prefixes(const Batch *batch, int64_t e, const Prefixes *all) {
     if (!batch->table || !batch->pairing || !batch->compare || e + FEWEST_EPISODES > batch->episodes) return 0;
+    if (all && all->steps > TRIAL && 2 * all->made > all->steps) return 0;
     const int64_t reference = batch->pairing[e], last = batch->pairing[e + FEWEST_EPISODES - 1];
     return reference == last && batch->r_offsets[reference + 1] - batch->r_offsets[reference] <= MOST_ROWS &&
-           batch->q_offsets[e + 1] - batch->q_offsets[e] <= MOST_STEPS && !(prefixes && prefixes->useless);
+           batch->q_offsets[e + 1] - batch->q_offsets[e] <= MOST_STEPS;
 }
 
 /* The number of the prefix that goes on from `parent` to `code`. */
@@ -134,12 +138,17 @@ static Found found_of(const Prefixes *all, const Batch *batch, const Episode *at
 }
 
 int64_t measure_prefixes(const Batch *batch, int64_t e, Prefixes **held) {
-    if (!*held && !(*held = malloc(sizeof(Prefixes) + sizeof(int32_t) * (size_t)batch->table_size))) return -1;
+    if (!*held) {
+        if (!(*held = malloc(sizeof(Prefixes) + sizeof(int32_t) * (size_t)batch->table_size))) return -1;
+        (*held)->steps = (*held)->made = 0;
+    }
     Prefixes *all = *held;
     const int64_t begin = batch->q_offsets[e];
     Episode at = episode_of(batch, e);
     int64_t stop = e;
-    while (stop < batch->episodes && batch->pairing[stop] == batch->pairing[e] && batch->q_offsets[stop + 1] - begin <= MOST_STEPS) stop++;
+    while (stop < batch->episodes && batch->pairing[stop] == batch->pairing[e] &&
+           batch->q_offsets[stop + 1] - begin <= MOST_STEPS)
+        stop++;
     all->rows = (at.n + GROUP - 1) / GROUP * GROUP;
     find_prefixes(all, batch->q_codes, batch->q_offsets + e, stop - e);
     grow(all, batch, &at);
@@ -158,6 +167,7 @@ int64_t measure_prefixes(const Batch *batch, int64_t e, Prefixes **held) {
         const Found found = found_of(all, batch, &at, p, reference_length);
         if (!finish(batch, &at, &found)) return -1;
     }
-    all->useless = 2 * all->count > batch->q_offsets[stop] - begin;
+    all->steps += batch->q_offsets[stop] - begin;
+    all->made += all->count;
     return stop - e;
 }
