@@ -197,6 +197,23 @@ def _tally_arguments(rng: np.random.Generator, count: int) -> Arrays:
     return values, rng.integers(0, units, count), sums, large, lacking, sizes, least
 
 
+def _walk_arguments(rng: np.random.Generator, table: np.ndarray) -> Arrays:
+    """Walks that begin alike, many for each reference and many of them the same, so that native kernels share them."""
+    size, references = len(table), int(rng.integers(1, 5))
+    r_offsets = np.concatenate(([0], np.cumsum(rng.integers(1, int(rng.choice([4, 9, 18, 40])) + 1, references))))
+    pairing = np.repeat(np.arange(references), rng.choice([1, 31, 32, 33, 100], references))
+    places = min(size, int(rng.choice([2, 3, size])))
+    lengths = rng.integers(1, int(rng.choice([2, 8, 20])) + 1, len(pairing))
+    if rng.random() < 0.01:
+        lengths[rng.integers(len(lengths), size=2)] = 5000, 9000  # more steps than are shared at once
+    q_offsets = np.concatenate(([0], np.cumsum(lengths)))
+    r, q = (rng.integers(0, places, offsets[-1]).astype(np.int32) for offsets in (r_offsets, q_offsets))
+    limits = float(rng.choice([0.0, 3.0])), float(rng.choice([-1.0, 3.0, np.inf]))
+    first = int(rng.integers(0, 3))
+    out = np.zeros((12, first + len(pairing)))
+    return table, r, r_offsets, q, q_offsets, pairing, int(rng.integers(4)), *limits, out, first
+
+
 def _measure_cases(
     rng: np.random.Generator, table: np.ndarray, k: int, longest: int
 ) -> Iterator[tuple[str, Arrays, float]]:
@@ -219,6 +236,7 @@ def _measure_cases(
     out = np.zeros((12, first + episodes + int(rng.integers(0, 3))))
     rest = (pairing, int(rng.integers(4)), scale, reach)
     yield "measure_table", (table, r, r_offsets, q, q_offsets, *rest, out.copy(), first), 1e-15
+    yield "measure_table", _walk_arguments(rng, table), 1e-15
 
     places = _points(rng, size, k)
     yield "measure_points", (places[r], r_offsets, places[q], q_offsets, *rest, out.copy(), first), 1e-15

@@ -176,3 +176,19 @@ def test_measure_refuses_offsets_that_do_not_fit(
             np.empty((12, 1)),
             first,
         )
+
+
+def test_walks_that_share_their_beginnings_are_measured_as_if_alone() -> None:
+    rng = np.random.default_rng(5)
+    table = rng.uniform(0, 9, (12, 12))
+    table[rng.random(table.shape) < 0.1] = np.inf
+    r, r_offsets = rng.integers(0, 12, 20).astype(np.int32), np.array([0, 1, 8, 20])
+    pairing = np.repeat([1, 0, 2, 1], [200, 40, 60, 33])
+    q_offsets = np.concatenate(([0], np.cumsum(rng.integers(1, 8, len(pairing)))))
+    q = rng.integers(0, 3, q_offsets[-1]).astype(np.int32)
+    together, alone = np.zeros((12, len(pairing))), np.ones((12, len(pairing)))
+    native.measure_table(table, r, r_offsets, q, q_offsets, pairing, 3, 3.0, 3.0, together, 0)
+    for e in range(len(pairing)):
+        own = q_offsets[e : e + 2]
+        native.measure_table(table, r, r_offsets, q, own, pairing[e : e + 1], 3, 3.0, 3.0, alone, e)
+    assert together.tobytes() == alone.tobytes()

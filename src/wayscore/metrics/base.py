@@ -94,7 +94,7 @@ class Measurements:
     @cached_property
     def similarity(self) -> Floats:
         """Normalized warping, nDTW = exp(-DTW / (|R| d_th))."""
-        result: Floats = np.exp(-self.warping / (self.warped_count * self.threshold))
+        result: Floats = np.exp(self.warping / (self.warped_count * -self.threshold))  # one pass less
         return result
 
 

@@ -27,7 +27,10 @@ def success_by_length(m: Measurements) -> Floats:
 def efficiency(m: Measurements, walked: Floats) -> Floats:
     """L / max(PL, L) for the length walked."""
     length = m.optimal_length
-    return ratio(length, np.maximum(np.maximum(walked, length), m.convention.spl_floor), both_zero=1.0)
+    longest = np.maximum(walked, length)
+    if m.convention.spl_floor:
+        np.maximum(longest, m.convention.spl_floor, out=longest)
+    return ratio(length, longest, both_zero=1.0)
 
 
 def success_by_edits(m: Measurements) -> Floats:

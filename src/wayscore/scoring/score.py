@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import wayscore
+from wayscore import kernels
 from wayscore.convention.applied import distance_by, flatten, zero_undefined
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.path_step import apply_path_step
@@ -211,13 +212,13 @@ def _check_points(metrics: tuple[Metric, ...], parts: list[Part], convention: Co
 
 
 def _check_numbers(scores: Floats, metrics: tuple[Metric, ...], names: Sequence[Any]) -> None:
-    wrong = np.isnan(scores)
-    if wrong.any():
-        metric, row = np.argwhere(wrong)[0].tolist()
-        raise OptionError(
-            f"metric {metrics[metric].symbol}, episode {names[row]}: the function returned nan; it must return a "
-            "number, infinity where it is undefined"
-        )
+    if kernels.all_within(scores, np.inf):  # which NaN is not
+        return
+    metric, row = np.argwhere(np.isnan(scores))[0].tolist()
+    raise OptionError(
+        f"metric {metrics[metric].symbol}, episode {names[row]}: the function returned nan; it must return a number, "
+        "infinity where it is undefined"
+    )
 
 
 def _settings(spaces: Iterable[Distance], convention: Convention, threshold: float) -> dict[str, Any]:

@@ -2,7 +2,8 @@
  * edit distance and warping. Formulas over these numbers (success, SPL, nDTW, ...) are the metrics' business.
  *
  * Eight episodes run side by side, one a lane (measure_lanes in lane_kernels.h): a single short episode is a
- * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips. */
+ * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips; many
+ * short walks that answer one reference share what they have in common (prefixes.c). */
 #include "measure.h"
 
 #include "lane_table.h"
@@ -12,13 +13,13 @@
 /* Where a pair of points stops running in a lane and gets strips of its own. */
 static const int64_t LANE_CELLS = 4096;
 
-static Episode episode_of(const Batch *batch, int64_t e) {
+Episode episode_of(const Batch *batch, int64_t e) {
     int64_t reference = batch->pairing ? batch->pairing[e] : e;
     int64_t r = batch->r_offsets[reference], q = batch->q_offsets[e];
     return (Episode){r, batch->r_offsets[reference + 1] - r, q, batch->q_offsets[e + 1] - q, e};
 }
 
-static inline double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
+double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
     double length = 0.0;
     const int64_t last = first + count - 1, k = batch->dimension;
     if (k) {
@@ -41,25 +42,19 @@ static inline double pair_distance(const Batch *batch, const Episode *at, int64_
     return batch->blocks[batch->block_offsets[at->number] + i * at->m + j];
 }
 
-/* What is known of an episode once its two paths have been compared place by place. */
-typedef struct {
-    double warping, closest, deviation, largest, coverage; /* deviation and coverage are sums */
-} Compared;
-
-/* Write an episode's numbers. */
-static inline int finish(const Batch *batch, const Episode *at, const Compared *compared, double reference_length) {
+int finish(const Batch *batch, const Episode *at, const Found *found) {
     double *out = batch->out + at->number;
     const int64_t stride = batch->stride;
     double end = pair_distance(batch, at, at->n - 1, at->m - 1);
-    out[QUERY_LENGTH * stride] = path_length(batch, 0, at->q, at->m);
-    out[REFERENCE_LENGTH * stride] = reference_length;
+    out[QUERY_LENGTH * stride] = found->query_length;
+    out[REFERENCE_LENGTH * stride] = found->reference_length;
     out[END * stride] = end;
-    out[CLOSEST * stride] = compared->closest;
+    out[CLOSEST * stride] = found->closest;
     out[START * stride] = pair_distance(batch, at, at->n - 1, 0);
-    out[MEAN_DEVIATION * stride] = compared->deviation / (double)at->m;
-    out[MAX_DEVIATION * stride] = compared->largest;
-    out[COVERAGE * stride] = batch->scale > 0.0 ? compared->coverage / (double)at->n : 0.0;
-    out[WARPING * stride] = compared->warping;
+    out[MEAN_DEVIATION * stride] = found->deviation / (double)at->m;
+    out[MAX_DEVIATION * stride] = found->largest;
+    out[COVERAGE * stride] = batch->scale > 0.0 ? found->coverage / (double)at->n : 0.0;
+    out[WARPING * stride] = found->warping;
     out[REFERENCE_COUNT * stride] = (double)at->n;
     out[QUERY_COUNT * stride] = (double)at->m;
     int64_t edits = (at->n > at->m ? at->n : at->m) - 1; /* the most there can be */
@@ -80,17 +75,19 @@ static int measure_alone(const Batch *batch, const Episode *at) {
     fresh_borders(top, at->m, left, at->n);
     for (int64_t j = 0; j < at->m; j++) nearest[j] = INFINITY;
     int done = warp_tile(&pair, top, left, near ? nearest : NULL, near ? covered : NULL);
-    Compared compared = {.warping = batch->compare & COMPARE_WARPING ? top[at->m] : 0.0};
+    Found found = {.query_length = path_length(batch, 0, at->q, at->m),
+                   .reference_length = path_length(batch, 1, at->r, at->n),
+                   .warping = batch->compare & COMPARE_WARPING ? top[at->m] : 0.0};
     for (int64_t i = 0; done && near && i < at->n; i++) {
-        compared.closest = sqrt(covered[i]);
-        if (batch->scale > 0.0) compared.coverage += exp(-compared.closest / batch->scale);
+        found.closest = sqrt(covered[i]);
+        if (batch->scale > 0.0) found.coverage += exp(-found.closest / batch->scale);
     }
     for (int64_t j = 0; done && near && j < at->m; j++) {
         double distance = sqrt(nearest[j]);
-        compared.deviation += distance;
-        compared.largest = distance > compared.largest ? distance : compared.largest;
+        found.deviation += distance;
+        found.largest = distance > found.largest ? distance : found.largest;
     }
-    done = done && finish(batch, at, &compared, path_length(batch, 1, at->r, at->n));
+    done = done && finish(batch, at, &found);
     free(top);
     return done;
 }
@@ -159,26 +156,35 @@ typedef struct {
     double length;
 } Last;
 
-static int finish_lane(const Batch *batch, const Episode *at, const Compared *compared, Last *last) {
+static int finish_lane(const Batch *batch, const Episode *at, Found found, Last *last) {
     if (at->r != last->reference) *last = (Last){at->r, path_length(batch, 1, at->r, at->n)};
-    return finish(batch, at, compared, last->length);
+    found.query_length = path_length(batch, 0, at->q, at->m);
+    found.reference_length = last->length;
+    return finish(batch, at, &found);
 }
 
 int measure(const Batch *batch) {
     Group group = {.dimension = batch->dimension, .compare = batch->compare, .scale = batch->scale};
     Laid laid = {0};
     Last last = {.reference = -1};
+    Prefixes *prefixes = NULL;
     char *memory = NULL;
     size_t capacity = 0;
     int done = 1;
     for (int64_t e = 0; done && e < batch->episodes;) {
+        if (has_prefixes(batch, e, prefixes)) {
+            const int64_t taken = measure_prefixes(batch, e, &prefixes);
+            done = taken > 0;
+            e += taken;
+            continue;
+        }
         Episode episodes[GROUP];
         int taken = 0;
         group.rows = group.columns = 0;
         for (; done && taken < GROUP && e < batch->episodes; e++) {
             const Episode at = episode_of(batch, e);
             if (!batch->compare) {
-                done = finish_lane(batch, &at, &(Compared){0}, &last);
+                done = finish_lane(batch, &at, (Found){0}, &last);
             } else if (batch->dimension && at.n * at.m > LANE_CELLS) {
                 done = measure_alone(batch, &at);
             } else {
@@ -193,24 +199,25 @@ int measure(const Batch *batch) {
         if (needed > capacity) {
             free(memory);
             memory = malloc(capacity = 2 * needed);
-            if (!memory) return 0;
+            if (!(done = memory != NULL)) break;
             laid.rows = 0;
         }
         lay_out(batch, episodes, &group, &laid, memory);
         lane_kernels->measure_group(&group);
         for (int l = 0; done && l < taken; l++) {
-            Compared compared = {0};
-            if (batch->compare & COMPARE_WARPING) compared.warping = group.warping[l];
+            Found found = {0};
+            if (batch->compare & COMPARE_WARPING) found.warping = group.warping[l];
             if (batch->compare & COMPARE_NEAREST) {
-                compared.closest = group.covered[(episodes[l].n - 1) * GROUP + l];
-                compared.deviation = group.deviation[l];
-                compared.largest = group.largest[l];
-                compared.coverage = group.coverage[l];
+                found.closest = group.covered[(episodes[l].n - 1) * GROUP + l];
+                found.deviation = group.deviation[l];
+                found.largest = group.largest[l];
+                found.coverage = group.coverage[l];
             }
-            done = finish_lane(batch, &episodes[l], &compared, &last);
+            done = finish_lane(batch, &episodes[l], found, &last);
         }
     }
     free(memory);
+    free(prefixes);
     return done;
 }
 
