@@ -40,7 +40,7 @@ def run(folder, episodes, seed):
     rng = random.Random(seed)
     path = os.path.join(folder, "run.jsonl")
     kills = incomplete = 0
-    told = set()
+    printed = set()
     while True:
         program = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, path, str(episodes)], stdout=subprocess.PIPE, universal_newlines=True
@@ -50,13 +50,13 @@ def run(folder, episodes, seed):
         program.kill()
         output += program.communicate()[0].splitlines(True)
         names = [line.strip() for line in output if line.endswith("\n")]  # the last may have been cut as well
-        assert not told.intersection(names), "an episode was walked twice"
-        told.update(names)
+        assert not printed.intersection(names), "an episode was walked twice"
+        printed.update(names)
         kills += program.returncode == -9
         if os.path.exists(path):  # it may have been killed before
             with open(path, "rb") as file:
                 incomplete += file.read()[-1:] not in (b"", b"\n")
-        lost = told.difference(finished(path))
+        lost = printed.difference(finished(path))
         assert not lost, f"finished, and not in the log: {sorted(lost)}"
         if program.returncode == 0:
             break
