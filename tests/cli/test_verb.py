@@ -112,8 +112,8 @@ def test_score_hands_on_what_was_given(evaluation: SimpleNamespace, monkeypatch:
     assert result.exit_code == 0, result.output
     assert result.stdout == "text: run\n"
     assert result.stderr == ""  # text has its warnings itself
-    (((run, references, graphs), settings),) = evaluation.evaluate
-    assert (run, references.name, [*graphs]) == ("run.json", "references.json", ["S"])
+    (((run, prepared, _), settings),) = evaluation.evaluate
+    assert (run, prepared.references.name, [*prepared.graphs]) == ("run.json", "references.json", ["S"])
     progress = settings.pop("progress")
     progress("scoring", 1, 2)
     assert settings == {

@@ -87,11 +87,13 @@ class Deadly:
         return os._exit, (1,)
 
 
-def test_workers_that_keep_dying(town: Town, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_that_keep_dying(
+    town: Town, run: Path, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(evaluator, "score_piece", Deadly())
     monkeypatch.setattr(engines, "RETRIES", 1)
     with pytest.raises(ws.WayscoreError, match=r"workers died 2 times.*use fewer workers") as raised:
-        evaluated(run, town, episodes=tmp_path / "scores.parquet", workers=2)
+        evaluated(run, town, metrics=gate.metrics, episodes=tmp_path / "scores.parquet", workers=2)
     assert "use fewer --workers" in raised.value.as_command()
     assert "\n" not in str(raised.value)
     assert not (tmp_path / "scores.parquet").exists()

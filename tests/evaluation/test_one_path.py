@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tests.town import (
     Town,
     by_number,
     carried,
+    changed,
     evaluated,
     in_codes,
     in_dictionaries,
@@ -33,6 +35,7 @@ from tests.town import (
 )
 from wayscore.evaluation import evaluator
 from wayscore.formats import pieces, plan
+from wayscore.metrics.base import Measurements
 
 Form = Callable[[Path, pa.Table], Any]
 
@@ -244,6 +247,47 @@ def test_two_workers(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: 
     run = _mixed(tmp_path, town.walks)
     assert {piece.kind for piece in plan.plan_run(run).pieces} == {"whole", "parquet", "lines"}
     assert_same(evaluated(run, town, workers=2), whole, tmp_path)
+
+
+def own_process(measured: Measurements) -> np.ndarray:
+    return np.full(len(measured.query_count), float(os.getpid()))
+
+
+def visits(episode: ws.Episode) -> float:
+    return float(len(episode.query))
+
+
+OWN_PROCESS = ws.Metric(
+    symbol="process", name="Process", direction=None, bounds=(0, 1e9), unit="", formula="its id", compute=own_process
+)
+VISITS = ws.Metric(
+    symbol="visits", name="Visits", direction=None, bounds=(0, 1e9), unit="", formula="|Q|", measure=visits
+)
+
+
+def test_threads_score_parquet_and_processes_what_is_python(
+    town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "ROWS", 60)
+    monkeypatch.setattr(plan, "BLOCK", 3000)
+    parquet = write_parquet(tmp_path / "walks.parquet", town.walks)
+    lines = write_lines(tmp_path / "walks.jsonl", town.walks)
+    assert len(plan.plan_run(parquet).pieces) > 3
+    assert_same(evaluated(parquet, town, workers=3), whole, tmp_path)
+    for run, more, here in ((parquet, [], True), (lines, [], False), (parquet, [VISITS], False)):
+        found = evaluated(run, town, metrics=[OWN_PROCESS, *more], workers=2)["process"]
+        assert {os.getpid()} == {*found.tolist()} if here else os.getpid() not in found
+
+
+def test_an_error_in_a_thread(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "ROWS", 60)
+    run = write_parquet(tmp_path / "walks.parquet", changed(town.walks, 333, path=[]))
+    said = []
+    for workers in (1, 3):
+        with pytest.raises(ws.FormatError, match="row 333") as raised:
+            evaluated(run, town, workers=workers)
+        said.append(str(raised.value))
+    assert said[0] == said[1]
 
 
 def test_dask(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import wayscore as ws
 from tests.town import ALL, Town, evaluated, in_codes, in_points, table_of, write_array, write_lines, write_parquet
 from wayscore.episodes.problems import POLICIES
 from wayscore.episodes.targets import Targets, make_targets
-from wayscore.evaluation import evaluator
+from wayscore.evaluation import inputs
 from wayscore.formats import plan
 from wayscore.metrics import find_metrics
 
@@ -65,7 +65,7 @@ def scored(pairs: Any, distance: Any, convention: str = "paper", **options: Any)
 @pytest.mark.parametrize("name", ws.conventions())
 def test_every_convention(town: Town, monkeypatch: pytest.MonkeyPatch, name: str, space: str) -> None:
     # As workers have it: targets are one block of bytes that cannot be written.
-    monkeypatch.setattr(evaluator, "make_targets", lambda *given: Targets.from_bytes(make_targets(*given).to_bytes()))
+    monkeypatch.setattr(inputs, "make_targets", lambda *given: Targets.from_bytes(make_targets(*given).to_bytes()))
     answers, references = (town.answers, town.references) if space == "graphs" else in_points(town)
     graphs = town.graphs if space == "graphs" else None
     options: dict[str, Any] = {"references": references, "graphs": graphs, "convention": name}

@@ -220,7 +220,8 @@ engines = together(
         "--workers",
         type=click.IntRange(min=1),
         section="Work",
-        help="Processes that score; by default one, and all cores for more than a million answers.",
+        help="Threads that score Parquet, or processes for other files; by default one, and all cores for more than a "
+        "million answers.",
     ),
     option(
         "--engine",

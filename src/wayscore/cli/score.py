@@ -57,7 +57,7 @@ def score(
 ) -> None:
     """Score runs (your agent's trajectories) against references and print means with 95 % intervals and a signature.
 
-    No simulator is needed. Runs of any size are scored in little memory, on as many processes as you like.
+    No simulator is needed. Runs of any size are scored in little memory, on as many cores as you like.
     """
     from wayscore.errors import OutputError
     from wayscore.report import render

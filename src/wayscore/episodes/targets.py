@@ -27,6 +27,7 @@ from wayscore.episodes.groups import clusters_of
 from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError, PathError, did_you_mean
 from wayscore.paths import Offsets, PathBatch, concatenated
+from wayscore.statistics.bootstrap import join_clusters
 
 ALIGNED = 64
 """Arrays begin at multiples of so many bytes."""
@@ -48,7 +49,7 @@ class EncodedReferences(Struct, frozen=True, eq=False):
         facts: what the dataset says beside the paths (`goals`, `start_distance`, ...), by name; None where it does not.
         up_axis: which coordinate points up, where the dataset says so.
         dense: finely sampled paths, where all have one.
-        clusters: the number of the cluster that the bootstrap draws each one with; each its own by default.
+        clusters: the number of the cluster that the bootstrap draws each one with (see `join_clusters`).
     """
 
     name: str
@@ -183,7 +184,9 @@ def make_targets(
         facts=_facts(ordered),
         up_axis=references.up_axis,
         dense=None if any(walk is None for walk in dense) else _encode(dense, ordered, spaces, numbers[order]),
-        clusters=order if clusters is None else clusters.numbers(reference.episode for reference in ordered),
+        clusters=join_clusters(
+            order if clusters is None else clusters.numbers(reference.episode for reference in ordered)
+        ),
     )
     return _ready(Targets(scenes, spaces, graphs, encoded, geodesics))
 

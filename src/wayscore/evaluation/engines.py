@@ -1,6 +1,8 @@
-"""Who does the work: this process, processes beside it, or a Dask cluster; what comes back comes in order.
+"""Who does the work: threads, processes, or a Dask cluster; what comes back comes in order.
 
-A worker that dies costs a retry of what it had, not the run.
+Threads share what is in memory and start at once, but Python's own code runs in one of them at a time. So they score
+Parquet, whose rows never become Python's values; processes do what is written in Python. A process that dies costs a
+retry of what it had, not the run.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from wayscore.distances.function import Function
 from wayscore.episodes.matching import Matcher
 from wayscore.errors import MissingPackageError, OptionError, WayscoreError
 from wayscore.evaluation.work import Task
@@ -35,7 +38,7 @@ class Engine:
 
     Args:
         name: "local" or "dask".
-        workers: how many processes; with one and no cluster, this process does it all.
+        workers: how many threads or processes; with one and no cluster, this thread does it all.
         scheduler: the address of a Dask scheduler; without it, a cluster is started on this machine.
     """
 
@@ -56,10 +59,30 @@ class Engine:
             yield from self._on_dask(work, pieces, matcher, task)
         elif min(self.workers, len(pieces)) <= 1:
             yield from (work(piece, matcher, task) for piece in pieces)
+        elif _is_python(pieces, matcher, task):
+            yield from self._in_processes(work, pieces, matcher, task)
         else:
-            yield from self._beside(work, pieces, matcher, task)
+            yield from self._in_threads(work, pieces, matcher, task)
 
-    def _beside(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+    def _in_threads(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+        from concurrent.futures import ThreadPoolExecutor
+
+        idle = [Matcher(matcher.targets) for _ in range(self.workers)]  # each keeps what it looked up, unshared
+
+        def score(piece: Piece) -> T:
+            mine = idle.pop()
+            try:
+                return work(piece, mine, task)
+            finally:
+                idle.append(mine)
+
+        pool = ThreadPoolExecutor(min(self.workers, len(pieces)))
+        try:
+            yield from _in_order(pieces, lambda piece: pool.submit(score, piece), self.workers * AHEAD)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _in_processes(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
         import multiprocessing  # what small runs do without is not loaded
         import tempfile
         from concurrent.futures import ProcessPoolExecutor
@@ -120,6 +143,15 @@ class Engine:
             client.close()
             if cluster is not None:
                 cluster.close()
+
+
+def _is_python(pieces: Sequence[Piece], matcher: Matcher, task: Task) -> bool:
+    """Whether much of the work is Python's own: decoding text, or functions of one episode or of two nodes."""
+    return (
+        any(piece.kind != "parquet" for piece in pieces)
+        or any(metric.measure is not None for metric in task.settings.metrics)
+        or any(isinstance(space, Function) for space in matcher.targets.spaces)
+    )
 
 
 def _check_metrics(task: Task) -> None:

@@ -33,7 +33,6 @@ from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import axis_name
 from wayscore.scoring.recorded import missing_warnings
-from wayscore.statistics.bootstrap import join_clusters
 
 KEPT_ROWS = 1_000_000
 """Up to so many answers the table of episodes is kept in memory; of more it is written to disk, if it is wanted."""
@@ -103,7 +102,8 @@ def evaluate(
         cluster: what the bootstrap draws together: "path", "scan", "none", or "auto": paths where episodes share them.
         resamples: how often the bootstrap draws.
         seed: random seed of the bootstrap.
-        workers: how many processes share the work; None: one, and of more than a million answers one for each core.
+        workers: how many share the work: threads for Parquet; processes for other files, and for metrics and distances
+            that are functions written in Python. None: one, and of more than a million answers one for each core.
         engine: "local", or "dask" for a cluster.
         scheduler: the address of the cluster's scheduler; one on this machine by default.
         chunk: rows of Parquet in a worker's memory at a time.
@@ -241,7 +241,7 @@ def _result(
     if len(zeroes):
         assert known is not None
         worst = np.repeat(worst_values(settings)[:, None], len(zeroes), axis=1)
-        done.tally.add(worst, join_clusters(known.clusters[zeroes]))
+        done.tally.add(worst, known.clusters[zeroes])
         after = np.iinfo(np.int64).max - len(zeroes) + np.arange(len(zeroes))
         done.parts.append(Part(after, zeroes, worst, None, None))
     if not done.tally.rows:

@@ -70,11 +70,12 @@ class Prepared:
 
     Attributes:
         references: the ground-truth paths; None where rows carry their own.
+        graphs: in any form that `evaluate` takes.
     """
 
     def __init__(self, references: References | None, graphs: Any) -> None:
         self.references = references
-        self._graphs = graphs
+        self.graphs = graphs
         self._encoded: list[tuple[tuple[Any, ...], tuple[Distances, Matcher]]] = []
 
     def encoded(
@@ -84,7 +85,7 @@ class Prepared:
         wanted = convention, cluster, navmesh, walkable
         found = next((made for known, made in self._encoded if known == wanted), None)
         if found is None:
-            distances = find_distances(self._graphs, self.references, convention)
+            distances = find_distances(self.graphs, self.references, convention)
             geodesics = find_geodesics(navmesh, walkable, self.references)
             found = distances, Matcher(make_targets(self.references, distances, convention, cluster, geodesics))
             self._encoded.append((wanted, found))

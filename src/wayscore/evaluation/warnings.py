@@ -70,22 +70,23 @@ class Seen(Struct):
 
     def look(self, queries: PathBatch, references: PathBatch | None = None, pairs: Offsets | None = None) -> Offsets:
         """Look at queries, and at the points that they are warped to; return which queries repeat a node."""
-        stays = _stays(queries)
+        stays = np.flatnonzero(_stays(queries))
         self.moves += len(queries.places) - len(queries)
-        self.repeats += int(np.count_nonzero(stays))
+        self.repeats += len(stays)
         if queries.places.ndim == 2 and references is not None:
             for batch, length, count in ((queries, "walked", "steps"), (references, "led", "stages")):
                 lengths, moves = _lengths(batch)
                 which = slice(None) if batch is queries or pairs is None else pairs
                 setattr(self, length, getattr(self, length) + _whole(lengths[which]))
                 setattr(self, count, getattr(self, count) + int(moves[which].sum()))
-        rows = np.searchsorted(queries.offsets, np.flatnonzero(stays), side="right") - 1
+        rows = np.searchsorted(queries.offsets, stays, side="right") - 1
         return rows[np.diff(rows, prepend=-1) > 0]
 
     def add_scores(self, kept: NDArray[np.float64], repeating: Offsets, dropped: NDArray[np.float64]) -> None:
         """Add nDTW of all queries, and of those that repeat a node also without the repeats."""
-        self.kept += _whole(kept)
-        self.dropped += _whole(kept) - _whole(kept[repeating]) + _whole(dropped)
+        total = _whole(kept)
+        self.kept += total
+        self.dropped += total - _whole(kept[repeating]) + _whole(dropped)
         self.valued += len(kept)
 
     @property

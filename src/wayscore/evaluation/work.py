@@ -130,7 +130,7 @@ def score_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Par
     matcher = opened(matcher)
     known = matcher.targets
     done = Partial.empty(task.settings, known)
-    batches = read_piece(piece, task.rows)
+    batches = read_piece(piece, task.rows, leave=_unneeded(task.settings, known))
     if not task.target:
         for batch in batches:
             score_batch(batch, matcher, task, done)
@@ -148,6 +148,13 @@ def score_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Par
     return done
 
 
+def _unneeded(settings: Settings, targets: Targets) -> list[str]:
+    """Return the columns of a run that nothing is taken from, where rows name their references."""
+    wanted = wanted_records(settings.metrics, settings.convention)
+    recorded = [] if wanted is None else [name for name in ("stopped", "headings") if name not in wanted]
+    return recorded if targets.references is None else [*recorded, "scene"]
+
+
 def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial) -> None:
     """Score answers and add them to what is done."""
     targets, settings = matcher.targets, task.settings
@@ -156,7 +163,7 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
     first = task.first
     if known is not None and matched.pairs is not None:
         assert done.answers is not None
-        if first is None:
+        if first is None and settings.policies["duplicate"] != "all":
             first = first_answers([(batch, matched)], len(known), done.answers)
         else:
             done.answers += np.bincount(matched.pairs, minlength=len(known))
@@ -177,14 +184,22 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
         columns = np.hstack((columns, np.repeat(worst_values(settings)[:, None], len(worst), axis=1)))
     rows, pairs = batch.first + matched.order[which], None if matched.pairs is None else matched.pairs[which]
     alone = known is None or pairs is None or (settings.policies["duplicate"] == "all" and settings.cluster == "none")
-    numbers = rows if alone else known.clusters[pairs]  # type: ignore[union-attr]
-    done.tally.add(columns, join_clusters(numbers))
+    done.tally.add(columns, join_clusters(rows) if alone else known.clusters[pairs])  # type: ignore[union-attr]
     done.rows += len(batch)
     if task.keep or task.target:
-        own = matched.order[which].tolist() if pairs is None else []
+        back = _back(rows - batch.first, len(batch))  # in the order of the run: to sort all rows at last costs more
+        rows, columns, pairs = rows[back], columns[:, back], None if pairs is None else pairs[back]
+        own = (rows - batch.first).tolist() if pairs is None else []
         names = [batch.episode(row) for row in own] if pairs is None else None
         scenes = [str(batch.scenes[row]) for row in own] if pairs is None and batch.scenes is not None else None
         done.parts.append(Part(rows, pairs, columns, names, scenes))
+
+
+def _back(rows: Offsets, count: int) -> Offsets:
+    """Return where the rows of a batch are, in their order."""
+    places = np.full(count, -1)
+    places[rows] = np.arange(len(rows))
+    return places if len(rows) == count else places[places >= 0]
 
 
 def scan_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Offsets:

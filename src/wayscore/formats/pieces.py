@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,9 @@ class Piece(Struct, frozen=True):
     source: Source | None = None
 
 
-def read_piece(piece: Piece, rows: int = ROWS_AT_ONCE, faults: list[Fault] | None = None) -> Iterator[EpisodeBatch]:
+def read_piece(
+    piece: Piece, rows: int = ROWS_AT_ONCE, faults: list[Fault] | None = None, leave: Collection[str] = ()
+) -> Iterator[EpisodeBatch]:
     """Go through the rows of a piece, some at a time.
 
     Args:
@@ -64,12 +66,13 @@ def read_piece(piece: Piece, rows: int = ROWS_AT_ONCE, faults: list[Fault] | Non
         rows: how many rows of Parquet at a time, at most.
         faults: a list that receives what is wrong with single records, which are left out then; without it, the first
             is an error.
+        leave: columns of Parquet that need not be read, where rows name their references.
 
     Raises:
         FormatError: naming the file and the row, line or record that cannot be read.
     """
     if piece.kind == "parquet":
-        yield from _read_parquet(piece, rows, faults)
+        yield from _read_parquet(piece, rows, faults, leave)
         return
     form = choose(Source(Path(piece.file), b""), "run", piece.format, FORMATS)
     if piece.kind == "whole":
@@ -110,13 +113,17 @@ def open_parquet(file: str) -> Any:
         return storage.parquet_file(stream, metadata=metadata, read_dictionary=named)
 
 
-def _read_parquet(piece: Piece, rows: int, faults: list[Fault] | None) -> Iterator[EpisodeBatch]:
+def _read_parquet(
+    piece: Piece, rows: int, faults: list[Fault] | None, leave: Collection[str]
+) -> Iterator[EpisodeBatch]:
     import pyarrow as pa
 
     source = Source(Path(piece.file), b"", faults=faults)
     with open_parquet(piece.file) as file:
         schema = file.schema_arrow
         names = [name for name in COLUMNS if name in schema.names]
+        if "episode" in names and "path" in names and "reference" not in names:
+            names = [name for name in names if name not in leave]
         labels = labels_of(schema, piece.file)
         first, row = piece.first, piece.row
         for group in range(piece.start, piece.stop):
