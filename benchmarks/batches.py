@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def _pairs(nodes: tuple[int, int], count: int) -> tuple[list[Any], list[Any]]:
     return list(R - R[:, :1]), list(Q - Q[:, :1])
 
 
-def running_batch(setting: Setting, environments: int) -> Outcome:
+def running_batch(setting: Setting, environments: int, order: Literal["C", "F"]) -> Outcome:
     """`RunningBatch.step` on graphs, given node names; the peer is vectorised NumPy, given node numbers."""
     inputs, steps = setting.inputs, 10
     chosen = [inputs.episodes[number % len(inputs.episodes)] for number in range(environments)]
@@ -60,10 +60,10 @@ def running_batch(setting: Setting, environments: int) -> Outcome:
     random = np.random.default_rng(data.SEED)
     codes = (random.random((steps, environments)) * [len(graph) for graph in graphs]).astype(np.int64)
     labels = [[graph.nodes[code] for graph, code in zip(graphs, row, strict=True)] for row in codes.tolist()]
-    batch = RunningBatch(references=references, distance=graphs)
+    batch, peer = RunningBatch(references=references, distance=graphs), NumpyBatch(graphs, references, order)
     ours, theirs = race(
         Contestant(lambda state: [state.step(nodes) for nodes in labels], prepare=batch.fork),
-        Contestant(lambda state: [state.step(nodes) for nodes in codes], prepare=NumpyBatch(graphs, references).fork),
+        Contestant(lambda state: [state.step(nodes) for nodes in codes], prepare=peer.fork),
         rounds=20,
     )
     each = 1e9 / steps / environments
@@ -72,33 +72,35 @@ def running_batch(setting: Setting, environments: int) -> Outcome:
 
 
 class NumpyBatch:
-    """DTW of many environments, one row of C at a time: what one writes with NumPy, tables and node numbers."""
+    """DTW of many environments at once, as one writes it with NumPy, tables of distances and node numbers.
 
-    def __init__(self, graphs: list[Any], references: list[list[str]]) -> None:
+    Arrays are (environments, nodes); their memory is environment by environment ("C"), or node by node ("F").
+    """
+
+    def __init__(self, graphs: list[Any], references: list[list[str]], order: Literal["C", "F"]) -> None:
         lengths = [len(reference) for reference in references]
         unique = {id(graph): graph for graph in graphs}
         first = dict(zip(unique, np.cumsum([0, *(graph.table.size for graph in unique.values())]), strict=False))
         self.tables = np.concatenate([graph.table.ravel() for graph in unique.values()])
-        self.rows = np.zeros((max(lengths), len(graphs)), dtype=np.int64)  # where the distances from r_i begin
+        self.rows = np.zeros((len(graphs), max(lengths)), np.int64, order)  # where the distances from r_i begin
         for number, (graph, reference) in enumerate(zip(graphs, references, strict=True)):
-            self.rows[: lengths[number], number] = [
-                first[id(graph)] + graph.index[node] * len(graph) for node in reference
-            ]
-        self.ends = np.array(lengths), np.arange(len(graphs))
-        self.C = np.full((max(lengths) + 1, len(graphs)), np.inf)
-        self.C[0] = 0.0
+            starts = [first[id(graph)] + graph.index[node] * len(graph) for node in reference]
+            self.rows[number, : len(starts)] = starts
+        self.ends = np.arange(len(graphs)), np.array(lengths)
+        self.C = np.full((len(graphs), max(lengths) + 1), np.inf, order=order)
+        self.C[:, 0] = 0.0
 
     def fork(self) -> NumpyBatch:
         """Return a copy that has taken as many steps."""
         other = copy(self)
-        other.C = self.C.copy()
+        other.C = self.C.copy(order="K")
         return other
 
     def step(self, codes: Any) -> Any:
         """Take the next node of every environment and return DTW so far."""
-        costs = self.tables[self.rows + codes]
-        nearest = np.minimum(self.C[:-1], self.C[1:])
-        self.C[0] = np.inf
-        for i, cost in enumerate(costs):
-            np.add(cost, np.minimum(nearest[i], self.C[i]), out=self.C[i + 1])
+        costs = self.tables[self.rows + codes[:, None]]
+        nearest = np.minimum(self.C[:, :-1], self.C[:, 1:])
+        self.C[:, 0] = np.inf
+        for i in range(costs.shape[1]):
+            np.add(costs[:, i], np.minimum(nearest[:, i], self.C[:, i]), out=self.C[:, i + 1])
         return self.C[self.ends]

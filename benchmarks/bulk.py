@@ -43,7 +43,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def stream(setting: Setting) -> Outcome:
     """`evaluate` of a Parquet file, one worker, start and intervals subtracted; the peer is `score` of its arrays."""
-    count = 200_000 if setting.quick else 1_000_000
+    count = 200_000 if setting.quick else 2_000_000  # above a million no table is kept in memory
     with TemporaryDirectory(prefix="wayscore-") as folder:
         small, large = (Path(folder) / f"{size}.parquet" for size in (SMALL, count))
         write_walks(small, setting.inputs, SMALL)

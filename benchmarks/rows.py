@@ -128,7 +128,9 @@ def _running(quick: bool) -> list[Spec]:
     rows.append(Spec(f"`RunningDTW`, a step after {late:,} steps", "steps 1 to 100", flat, 1.3, None, "growth"))
     many = 64 if quick else 1_024
     batch = partial(batches.running_batch, environments=many)
-    rows.append(Spec(f"`RunningBatch`, graphs, {many:,} environments", "NumPy, node numbers", batch, 1.5, 3))
+    work, peer = f"`RunningBatch`, graphs, {many:,} environments", "NumPy, node numbers, one row per"
+    rows.append(Spec(work, f"{peer} environment", partial(batch, order="C"), 1.5, 3))
+    rows.append(Spec(work, f"{peer} node", partial(batch, order="F")))
     for name, peer, num_envs, least in (
         ("`NavigationEnv`", "Gymnasium's CartPole-v1", 1, 0.5),
         ("`NavigationVectorEnv`, 64 environments", "Gymnasium's CartPole-v1, 64 as vectors", 64, 0.6),

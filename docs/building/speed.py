@@ -28,7 +28,7 @@ def speed(_: Path) -> str:
         work, peer, ours, theirs, result, bar, *_rest = cells(row)
         rows.append((work, peer, ours, theirs, f"**{result}**" if row.reached == "NO" else result, bar))
     return table(
-        ("work", "against", "ours", "theirs", "result", "goal"), rows, right=("ours", "theirs", "result", "goal")
+        ("work", "against", "ours", "theirs", "result", "bar"), rows, right=("ours", "theirs", "result", "bar")
     )
 
 
