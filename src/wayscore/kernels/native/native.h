@@ -40,10 +40,12 @@ KERNEL(kernel_warp_block);
 KERNEL(kernel_trace_block);
 KERNEL(kernel_euclidean_block);
 KERNEL(kernel_all_finite);
-KERNEL(kernel_advance_cost);
-KERNEL(kernel_advance_point);
+KERNEL(kernel_running);
 KERNEL(kernel_advance_block);
 KERNEL(kernel_advance_points);
+KERNEL(kernel_advance_table);
+KERNEL(kernel_look_up);
+KERNEL(kernel_walk);
 KERNEL(kernel_all_pairs);
 KERNEL(kernel_dijkstra);
 KERNEL(kernel_encode);
@@ -57,5 +59,8 @@ KERNEL(kernel_resample);
 KERNEL(kernel_tally);
 KERNEL(kernel_place);
 KERNEL(kernel_pair);
+
+/* Gives the module the type of what `running` returns. */
+int add_running(PyObject *module);
 
 #endif

@@ -7,8 +7,6 @@
 #include "native.h"
 #include "warp.h"
 
-static inline double least(double a, double b) { return a < b ? a : b; }
-
 /* One array a coordinate, last point first, with STRIP_ROWS of padding at both ends. */
 double *reverse_points(const double *points, int64_t count, int dimension, int64_t *stride) {
     *stride = count + 2 * STRIP_ROWS;
@@ -19,19 +17,6 @@ double *reverse_points(const double *points, int64_t count, int dimension, int64
         for (int64_t j = 0; j < count; j++) out[count - 1 - j] = points[j * dimension + axis];
     }
     return reversed;
-}
-
-/* One more row of C, in place: `row` is row i - 1 (row[0] its border) and becomes row i, whose border is `west`. */
-static inline double warp_row(const double *costs, int64_t m, double *row, double west) {
-    double corner = row[0];
-    row[0] = west;
-    for (int64_t j = 0; j < m; j++) {
-        double north = row[j + 1];
-        west = costs[j] + least(least(north, corner), west);
-        corner = north;
-        row[j + 1] = west;
-    }
-    return west;
 }
 
 static void warp_costs(const double *costs, int64_t n, int64_t m, double *top, double *left) {
@@ -259,150 +244,4 @@ KERNEL(kernel_all_finite) {
     for (int64_t i = 0; i < count; i++) sum += numbers[i] * 0.0;
     drop_arrays(&array, 1);
     return PyBool_FromLong(sum == 0.0);
-}
-
-/* advance_cost(costs, row) -> DTW so far: one more step of one running warping. `row` is the last column of C over the
- * reference, beginning with its border. */
-KERNEL(kernel_advance_cost) {
-    (void)self;
-    Array arrays[2] = {{.held = 0}};
-    PyObject *result = NULL;
-    if (need_arguments("advance_cost", nargs, 2) && take_array(args[0], &arrays[0], 'd', 1, 0, 0) &&
-        take_array(args[1], &arrays[1], 'd', 1, 1, 0)) {
-        int64_t n = LENGTH(arrays[0], 0);
-        if (n < 1 || LENGTH(arrays[1], 0) != n + 1)
-            PyErr_SetString(PyExc_ValueError, "advance_cost: shapes do not fit");
-        else
-            result = PyFloat_FromDouble(warp_row(DOUBLES(arrays[0]), n, DOUBLES(arrays[1]), INFINITY));
-    }
-    drop_arrays(arrays, 2);
-    return result;
-}
-
-/* One more step of one running warping on points. */
-static inline double warp_point(int dimension, const double *reference, int64_t n, const double *place, double *row) {
-    double corner = row[0], west = INFINITY;
-    row[0] = INFINITY;
-    for (int64_t j = 0; j < n; j++) {
-        double north = row[j + 1], distance = point_distance(dimension, reference + j * dimension, place);
-        west = distance + least(least(north, corner), west);
-        corner = north;
-        row[j + 1] = west;
-    }
-    return west;
-}
-
-enum { MOST_AXES = 16 };
-
-/* Coordinates out of a list or tuple of numbers; how many there are, or -1 where it is something else. */
-static int64_t listed_point(PyObject *object, double *point) {
-    const int is_list = PyList_Check(object);
-    if (!is_list && !PyTuple_Check(object)) return -1;
-    const Py_ssize_t count = is_list ? PyList_Size(object) : PyTuple_Size(object);
-    if (count < 1 || count > MOST_AXES) return -1;
-    for (Py_ssize_t axis = 0; axis < count; axis++) {
-        PyObject *number = is_list ? PyList_GetItem(object, axis) : PyTuple_GetItem(object, axis);
-        if (!PyFloat_Check(number)) return -1; /* whole numbers and others: the caller converts */
-        point[axis] = PyFloat_AsDouble(number);
-    }
-    return count;
-}
-
-/* advance_point(reference, row, place) -> DTW so far, or None (and no step) where the place does not fit or is not
- * finite */
-KERNEL(kernel_advance_point) {
-    (void)self;
-    Array arrays[3] = {{.held = 0}};
-    PyObject *result = NULL;
-    double listed[MOST_AXES];
-    if (need_arguments("advance_point", nargs, 3) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
-        take_array(args[1], &arrays[1], 'd', 1, 1, 0)) {
-        const int64_t n = LENGTH(arrays[0], 0), dimension = LENGTH(arrays[0], 1);
-        int64_t given = listed_point(args[2], listed);
-        const double *place = listed;
-        if (given < 0) { /* not a list: an array */
-            if (!take_array(args[2], &arrays[2], 'd', 1, 0, 0)) goto end;
-            given = LENGTH(arrays[2], 0);
-            place = DOUBLES(arrays[2]);
-        }
-        int usable = given == dimension;
-        for (int64_t axis = 0; usable && axis < dimension; axis++) usable = isfinite(place[axis]) != 0;
-        if (n < 1 || LENGTH(arrays[1], 0) != n + 1) {
-            PyErr_SetString(PyExc_ValueError, "advance_point: shapes do not fit");
-        } else if (!usable) {
-            Py_INCREF(Py_None);
-            result = Py_None;
-        } else {
-            const double *reference = DOUBLES(arrays[0]);
-            double *row = DOUBLES(arrays[1]);
-            result = PyFloat_FromDouble(dimension == 3   ? warp_point(3, reference, n, place, row)
-                                        : dimension == 2 ? warp_point(2, reference, n, place, row)
-                                                         : warp_point((int)dimension, reference, n, place, row));
-        }
-    }
-end:
-    drop_arrays(arrays, 3);
-    return result;
-}
-
-/* Are all reference lengths at most `width`? */
-static int lengths_fit(const Array *lengths, int64_t width) {
-    for (int64_t s = 0; s < LENGTH(*lengths, 0); s++)
-        if (INTS64(*lengths)[s] < 0 || INTS64(*lengths)[s] > width) return 0;
-    return 1;
-}
-
-/* advance_block(costs, lengths, rows, active): one more step of every running warping.
- * rows[s] is the last column of C over the reference of slot s, beginning with its border. */
-KERNEL(kernel_advance_block) {
-    (void)self;
-    Array arrays[4] = {{.held = 0}};
-    PyObject *result = NULL;
-    if (!need_arguments("advance_block", nargs, 4) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
-        !take_array(args[1], &arrays[1], 'l', 1, 0, 0) || !take_array(args[2], &arrays[2], 'd', 2, 1, 0) ||
-        !take_array(args[3], &arrays[3], 'B', 1, 0, 1))
-        goto end;
-    int64_t slots = LENGTH(arrays[0], 0), width = LENGTH(arrays[0], 1);
-    if (LENGTH(arrays[1], 0) != slots || LENGTH(arrays[2], 0) != slots || LENGTH(arrays[2], 1) != width + 1 ||
-        !lengths_fit(&arrays[1], width) || (arrays[3].held && LENGTH(arrays[3], 0) != slots)) {
-        PyErr_SetString(PyExc_ValueError, "advance_block: shapes do not fit");
-        goto end;
-    }
-    for (int64_t s = 0; s < slots; s++)
-        if (!arrays[3].held || BYTES(arrays[3])[s])
-            warp_row(DOUBLES(arrays[0]) + s * width, INTS64(arrays[1])[s], DOUBLES(arrays[2]) + s * (width + 1),
-                     INFINITY);
-    Py_INCREF(Py_None);
-    result = Py_None;
-end:
-    drop_arrays(arrays, 4);
-    return result;
-}
-
-/* advance_points(references, lengths, rows, places, active): the same, distances taken on the way. */
-KERNEL(kernel_advance_points) {
-    (void)self;
-    Array arrays[5] = {{.held = 0}};
-    PyObject *result = NULL;
-    if (!need_arguments("advance_points", nargs, 5) || !take_array(args[0], &arrays[0], 'd', 3, 0, 0) ||
-        !take_array(args[1], &arrays[1], 'l', 1, 0, 0) || !take_array(args[2], &arrays[2], 'd', 2, 1, 0) ||
-        !take_array(args[3], &arrays[3], 'd', 2, 0, 0) || !take_array(args[4], &arrays[4], 'B', 1, 0, 1))
-        goto end;
-    int64_t slots = LENGTH(arrays[0], 0), width = LENGTH(arrays[0], 1), dimension = LENGTH(arrays[0], 2);
-    if (LENGTH(arrays[1], 0) != slots || LENGTH(arrays[2], 0) != slots || LENGTH(arrays[2], 1) != width + 1 ||
-        LENGTH(arrays[3], 0) != slots || LENGTH(arrays[3], 1) != dimension ||
-        !lengths_fit(&arrays[1], width) || (arrays[4].held && LENGTH(arrays[4], 0) != slots)) {
-        PyErr_SetString(PyExc_ValueError, "advance_points: shapes do not fit");
-        goto end;
-    }
-    for (int64_t s = 0; s < slots; s++) {
-        if (arrays[4].held && !BYTES(arrays[4])[s]) continue;
-        const double *reference = DOUBLES(arrays[0]) + s * width * dimension, *place = DOUBLES(arrays[3]) + s * dimension;
-        warp_point((int)dimension, reference, INTS64(arrays[1])[s], place, DOUBLES(arrays[2]) + s * (width + 1));
-    }
-    Py_INCREF(Py_None);
-    result = Py_None;
-end:
-    drop_arrays(arrays, 5);
-    return result;
 }

@@ -7,13 +7,12 @@ from wayscore.kernels.plain.measure import measure_block, measure_points, measur
 from wayscore.kernels.plain.pair import pair
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
+from wayscore.kernels.plain.running import Running, running
+from wayscore.kernels.plain.running_batch import advance_block, advance_points, advance_table, look_up
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
 from wayscore.kernels.plain.tally import FRACTION_BITS, LIMB_BITS, carry, tally
+from wayscore.kernels.plain.walk import walk
 from wayscore.kernels.plain.warp import (
-    advance_block,
-    advance_cost,
-    advance_point,
-    advance_points,
     all_finite,
     euclidean_block,
     fill,
@@ -28,10 +27,10 @@ __all__ = [
     "FRACTION_BITS",
     "LEAPING",
     "LIMB_BITS",
+    "Running",
     "advance_block",
-    "advance_cost",
-    "advance_point",
     "advance_points",
+    "advance_table",
     "all_finite",
     "all_pairs",
     "carry",
@@ -42,6 +41,7 @@ __all__ = [
     "fast_table",
     "fast_warp",
     "fill",
+    "look_up",
     "march",
     "measure_block",
     "measure_points",
@@ -50,8 +50,10 @@ __all__ = [
     "place",
     "pruned_points",
     "resample",
+    "running",
     "tally",
     "trace_block",
+    "walk",
     "warp_block",
     "warp_points",
 ]
