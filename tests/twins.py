@@ -98,19 +98,8 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     reverse = {label: size - 1 - code for label, code in index.items()}
     yield "encode", ([index, reverse, index], paths, np.zeros(total, dtype=np.int32)), 0
 
-    slots = int(rng.integers(1, 5))
-    lengths = rng.integers(1, n + 1, slots)
-    active = None if rng.random() < 0.5 else rng.integers(0, 2, slots).astype(np.uint8)
-    rows = rng.random((slots, n + 1)) * 20
-    rows[:, 0] = np.where(rng.random(slots) < 0.5, 0.0, np.inf)
-    yield "advance_cost", (rng.random(n) * 9, rows[0].copy()), 0
-    yield "advance_point", (R, rows[0].copy(), Q[0]), 0
-    yield "advance_point", (R, rows[0].copy(), np.append(Q[0], 1.0)), 0
-    yield "advance_point", (R, rows[0].copy(), Q[0].tolist()), 0
-    yield "advance_point", (R, rows[0].copy(), (*Q[0].tolist(), 1.0)), 0
-    yield "advance_block", (rng.random((slots, n)), lengths, rows.copy(), active), 0
-    references = np.stack([_points(rng, n, k) for _ in range(slots)])
-    yield "advance_points", (references, lengths, rows.copy(), _points(rng, slots, k), active), 0
+    yield from _running_cases(rng, R, Q, table, r, q)
+    yield "walk", _walk_arguments(rng, table), 0
 
     yield from _measure_cases(rng, table, k, longest)
 
@@ -173,6 +162,84 @@ def _pair_cases(
         yield "pair_measures", (*arguments, float(rng.choice([0.0, 3.0])), float(rng.choice([-1.0, np.inf]))), 1e-15
 
 
+def _running_cases(
+    rng: np.random.Generator, R: np.ndarray, Q: np.ndarray, table: np.ndarray, r: np.ndarray, q: np.ndarray
+) -> Iterator[tuple[str, Arrays, float]]:
+    """Yield steps of one query (`running` takes them as a last argument) and of several side by side."""
+    size, (n, k) = len(table), R.shape
+    index = {f"node {code}": code for code in range(size)}
+    labels = [[f"node {code}" for code in codes.tolist()] for codes in (r, q)]
+    strided = np.repeat(Q, 2, axis=1)[:, ::2]
+    forms = [*Q[:5], *Q[:5].tolist(), *map(tuple, Q[:5].tolist()), *Q[:5].astype(np.float32), *strided[:5]]
+    wrong = [None, "ab", Q[0].astype(np.int64), [10**400] * k, [True] * k, [1e200] * k, [np.nan] * k, [1.0] * (k + 1)]
+    steps = [forms[at] for at in rng.permutation(len(forms))] + [wrong[int(rng.integers(len(wrong)))], Q[0]]
+    for reference in (R, R.tolist(), tuple(map(tuple, R.tolist()))):
+        yield "running", (reference, None, None, steps), 0
+    unusual = [[], R.astype(np.float32), R[:, :0], R.T, [1.0], np.full_like(R, np.inf), "abc", None, 0]
+    yield "running", (unusual[int(rng.integers(len(unusual)))], None, None, []), 0
+    yield "running", (labels[0], index, table, [*labels[1], "elsewhere", ["unhashable"], labels[1][0]]), 0
+    yield "running", (r, index, table, labels[1]), 0
+    yield "running", (r, None, table, [*q.tolist(), -1, size, 2**70, "a", 0]), 0
+    yield "running", ([*labels[0], "elsewhere"], index, table, []), 0
+    yield "running", (r, index, table[:, :-1], []), 0
+    yield "running", (n, None, None, [rng.random(n) for _ in range(3)]), 0
+
+    count = int(rng.integers(1, 5))
+    lengths = rng.integers(1, n + 1, count)
+    active = None if rng.random() < 0.5 else rng.integers(0, 2, count).astype(np.uint8)
+    rows = rng.random((count, n + 1)) * 20
+    rows[:, 0] = np.where(rng.random(count) < 0.5, 0.0, np.inf)
+    rest = (lengths, rows, active, np.zeros(count))
+    yield "advance_block", (rng.random((count, n)), *rest), 0
+    references = np.stack([_points(rng, n, k).T.copy() for _ in range(count)])
+    points = _points(rng, count, k)
+    yield "advance_points", (references, *rest, points), 0
+    points[int(rng.integers(count)), 0] = rng.choice([np.inf, 1e200])
+    yield "advance_points", (references, *rest, points), 0
+    tables = [table, np.zeros((1, 1)), table.T.copy()]
+    scenes = rng.integers(0, 3, count)
+    codes = np.where(scenes == 1, 0, rng.integers(0, size, count))
+    here = np.where(scenes[:, None] == 1, 0, rng.integers(0, size, (count, n))).astype(np.int32)
+    yield "advance_table", (here, *rest, codes, scenes, tables), 0
+    codes[int(rng.integers(count))] = rng.choice([-1, size, 2**40])
+    yield "advance_table", (here, *rest, codes, scenes, tables), 0
+    names: list[Any] = [f"node {code}" for code in rng.integers(0, size, count)]
+    indexes = [index, dict.fromkeys(names, 7), dict(reversed(index.items()))]
+    yield "look_up", (names, active, np.zeros(count, dtype=np.int64), scenes, indexes), 0
+    names[int(rng.integers(count))] = rng.choice(["elsewhere", ""]) if rng.random() < 0.5 else ["unhashable"]
+    yield "look_up", (names, active, np.zeros(count, dtype=np.int64), scenes, indexes), 0
+
+
+def _run(module: Any, reference: Any, index: Any, table: Any, steps: list[Any]) -> Any:
+    """Return what a running warping and a fork of it say at every step, or None where there is no such warping."""
+    state = module.running(reference, index, table)
+    if state is None:
+        return None
+    found: list[Any] = [state.count, state.dimension, state.steps, state.dtw, state.ndtw(2.0)]
+    for at, node in enumerate(steps):
+        fork = state.fork() if at % 3 == 0 else state
+        found += [state.advance(node) if isinstance(reference, int) else state.step(node), fork.dtw]
+        found += [state.steps, state.dtw, *(state.ndtw(threshold) for threshold in (0.5, 3, "x", -1.0))]
+    return found
+
+
+def _walk_arguments(rng: np.random.Generator, table: np.ndarray) -> Arrays:
+    size, count, poses, episodes = len(table), *(int(rng.integers(1, 9)) for _ in range(3))
+    longest, most, actions = (int(rng.integers(1, 6)) for _ in range(3))
+    state = np.stack([rng.integers(0, bound, count) for bound in (episodes, poses, most)])
+    rows = rng.random((count, longest + 1)) * 9
+    visited = np.zeros((count, size + 1), dtype=bool)
+    outcome = np.ones((3, count), dtype=bool)
+    taken = rng.integers(-1, actions + 2, count)
+    paths, after = rng.integers(0, size, (episodes, longest)), rng.integers(-1, poses, (poses, actions))
+    return (
+        *(state, rng.random(count) < 0.3, rows, np.zeros((count, most + 1), dtype=np.int64), visited),
+        *(rng.random((4, count)), outcome, taken, rng.integers(0, 2, episodes), paths.astype(np.int32)),
+        *(rng.integers(1, longest + 1, episodes), after.astype(np.int32), rng.integers(0, size, poses)),
+        *(rng.random(poses), [table, table.T.copy()], float(rng.choice([0.5, 3.0]))),
+    )
+
+
 def _place_arguments(rng: np.random.Generator, count: int, size: int) -> Arrays:
     offsets = np.concatenate(([0], np.cumsum(rng.integers(0, 7, count))))
     rows = rng.permutation(count)[: int(rng.integers(count + 1))]
@@ -197,7 +264,7 @@ def _tally_arguments(rng: np.random.Generator, count: int) -> Arrays:
     return values, rng.integers(0, units, count), sums, large, lacking, sizes, least
 
 
-def _walk_arguments(rng: np.random.Generator, table: np.ndarray) -> Arrays:
+def _shared_walks(rng: np.random.Generator, table: np.ndarray) -> Arrays:
     """Walks that begin alike, many for each reference and many of them the same, so that native kernels share them."""
     size, references = len(table), int(rng.integers(1, 5))
     r_offsets = np.concatenate(([0], np.cumsum(rng.integers(1, int(rng.choice([4, 9, 18, 40])) + 1, references))))
@@ -236,7 +303,7 @@ def _measure_cases(
     out = np.zeros((12, first + episodes + int(rng.integers(0, 3))))
     rest = (pairing, int(rng.integers(4)), scale, reach)
     yield "measure_table", (table, r, r_offsets, q, q_offsets, *rest, out.copy(), first), 1e-15
-    yield "measure_table", _walk_arguments(rng, table), 1e-15
+    yield "measure_table", _shared_walks(rng, table), 1e-15
 
     places = _points(rng, size, k)
     yield "measure_points", (places[r], r_offsets, places[q], q_offsets, *rest, out.copy(), first), 1e-15
@@ -259,12 +326,19 @@ def disagreement(native: Any, kernel: str, arguments: Arrays, tolerance: float) 
         expected = plain.warp_points(*arguments[:2], None, None)
         pruned = native.pruned_points(*arguments)
         return "" if pruned == expected else f"pruned_points returned {pruned}, the full recurrence {expected}"
+    if kernel == "running":
+        found, expected = (_run(module, *arguments) for module in (native, plain))
+        return "" if found == expected else f"running gave {found}, its twin {expected}"
     runs = []
     for module in (native, plain):
         given = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in arguments)
         result = getattr(module, kernel)(*given)
         if kernel == "tally":  # the same sums have many forms
             carry(*given[2:4])
+        if kernel.startswith("advance"):  # what stands behind a reference does not matter
+            given[2][np.arange(given[2].shape[1]) > given[1][:, None]] = 0.0
+        if kernel == "walk":
+            given[2][np.arange(given[2].shape[1]) > given[10][given[0][0], None]] = 0.0
         runs.append((result, [value for value in given if isinstance(value, np.ndarray)]))
     (result, arrays), (plain_result, plain_arrays) = runs
     if kernel == "pair_measures" and result and plain_result:

@@ -51,7 +51,8 @@ _HOMES = {
     "scoring.score": ("score",),
     "scoring.table": ("ScoreTable",),
     "warping.alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
-    "warping.running": ("RunningBatch", "RunningDTW"),
+    "warping.running": ("RunningDTW",),
+    "warping.running_batch": ("RunningBatch",),
     "worlds": ("World",),
 }
 """Module -> the public names that it holds."""
@@ -114,7 +115,8 @@ if TYPE_CHECKING:
         ndtw as ndtw,
         sdtw as sdtw,
     )
-    from wayscore.warping.running import RunningBatch as RunningBatch, RunningDTW as RunningDTW
+    from wayscore.warping.running import RunningDTW as RunningDTW
+    from wayscore.warping.running_batch import RunningBatch as RunningBatch
     from wayscore.worlds import World as World
 
 

@@ -92,6 +92,40 @@ def test_draws_are_even_and_the_same_where_some_are_repeated() -> None:
     assert abs(totals[0, 0, 1] / units**2 - 0.5) < 5 / np.sqrt(12 * units)
 
 
+@pytest.mark.parametrize(
+    ("position", "value"),
+    [
+        (0, np.full((3, 1), 9)),  # an episode, a pose and steps that do not exist
+        (0, np.zeros((2, 1), dtype=np.int64)),
+        (2, np.zeros((1, 2))),
+        (3, np.zeros((2, 2), dtype=np.int64)),
+        (4, np.zeros((1, 0), dtype=bool)),
+        (5, np.zeros((3, 1))),
+        (6, np.zeros((3, 2), dtype=bool)),
+        (7, np.zeros(2, dtype=np.int64)),
+        (8, np.ones(1, dtype=np.int64)),
+        (9, np.full((1, 2), 2, dtype=np.int32)),
+        (10, np.full(1, 3)),
+        (11, np.full((1, 2), 1, dtype=np.int32)),
+        (12, np.full(1, 2)),
+        (13, np.zeros(2)),
+        (14, [np.zeros((2, 3))]),
+        (14, []),
+    ],
+)
+def test_walk_refuses_what_does_not_fit(position: int, value: object) -> None:
+    arguments: list[object] = [
+        *(np.zeros((3, 1), dtype=np.int64), np.zeros(1, dtype=bool), np.zeros((1, 3)), np.zeros((1, 2), np.int64)),
+        *(np.zeros((1, 3), dtype=bool), np.zeros((4, 1)), np.zeros((3, 1), dtype=bool), np.ones(1, dtype=np.int64)),
+        *(np.zeros(1, dtype=np.int64), np.zeros((1, 2), dtype=np.int32), np.full(1, 2), np.zeros((1, 2), np.int32)),
+        *(np.zeros(1, dtype=np.int64), np.zeros(1), [np.zeros((2, 2))], 3.0),
+    ]
+    assert native.walk(*(np.copy(value) if isinstance(value, np.ndarray) else value for value in arguments)) == 1
+    arguments[position] = value
+    with pytest.raises((TypeError, ValueError)):
+        native.walk(*arguments)
+
+
 def test_early_stopped_dijkstra_settles_its_target() -> None:
     starts, targets = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], dtype=np.int32)
     weights, out = np.array([2.0, 2.0, 3.0, 3.0]), np.empty(3)
@@ -129,9 +163,27 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
             (np.zeros((2, 2)), np.full(3, -1, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64)),
         ),
         ("pruned_points", (np.zeros((2, 2)), np.zeros((2, 1)), 9)),
-        ("advance_block", (np.zeros((1, 2)), np.ones(1, dtype=np.int64), np.zeros((1, 2)), None)),
-        ("advance_block", (np.zeros((1, 2)), np.full(1, 9), np.zeros((1, 3)), None)),
-        ("advance_points", (np.zeros((1, 2, 2)), np.full(1, 3), np.zeros((1, 3)), np.zeros((1, 2)), None)),
+        ("advance_block", (np.zeros((1, 2)), np.ones(1, np.int64), np.zeros((1, 2)), None, np.zeros(1))),
+        ("advance_block", (np.zeros((1, 2)), np.full(1, 9), np.zeros((1, 3)), None, np.zeros(1))),
+        ("advance_block", (np.zeros((1, 2)), np.full(1, 0), np.zeros((1, 3)), None, np.zeros(1))),
+        ("advance_block", (np.zeros((1, 2)), np.ones(1, np.int64), np.zeros((1, 3)), None, np.zeros(2))),
+        ("advance_points", (np.zeros((1, 2, 2)), np.full(1, 3), np.zeros((1, 3)), None, np.zeros(1), np.zeros((1, 2)))),
+        ("advance_points", (np.zeros((1, 2, 2)), np.full(1, 2), np.zeros((1, 3)), None, np.zeros(1), np.zeros((1, 3)))),
+        *(
+            ("advance_table", (reference, np.ones(1, np.int64), np.zeros((1, 2)), None, np.zeros(1), *rest))
+            for reference, *rest in (
+                (np.full((1, 1), 2, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64), [np.zeros((2, 2))]),
+                (np.full((1, 1), -1, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64), [np.zeros((2, 2))]),
+                (np.zeros((1, 1), np.int32), np.zeros(1, np.int64), np.ones(1, np.int64), [np.zeros((2, 2))]),
+                (np.zeros((1, 1), np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64), [np.zeros((2, 3))]),
+                (np.zeros((1, 1), np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64), []),
+                (np.zeros((1, 1), np.int32), np.zeros(2, np.int64), np.zeros(1, np.int64), [np.zeros((2, 2))]),
+            )
+        ),
+        ("look_up", (["a"], None, np.zeros(1, np.int64), np.ones(1, np.int64), [{"a": 0}])),
+        ("look_up", (["a"], None, np.zeros(2, np.int64), np.zeros(2, np.int64), [{"a": 0}])),
+        ("look_up", (["a"], None, np.zeros(1, np.int64), np.zeros(1, np.int64), [3])),
+        ("running", ([[1.0]], None)),
         ("resample", (0, 0, np.zeros((0, 1)), np.zeros((1, 1)))),
         ("resample", (0, 0, np.zeros((2, 1)), np.zeros((1, 2)))),
         ("resample", (0, -1, np.zeros((2, 1)), np.zeros((1, 1)))),

@@ -13,7 +13,8 @@ from wayscore.episodes import Reference
 from wayscore.navigation.nodes import LOOK_AHEAD, Nodes
 from wayscore.navigation.reward_functions import REWARDS
 from wayscore.navigation.tasks import Tasks, from_references, from_worlds
-from wayscore.navigation.walking import FEATURES, Walkers
+from wayscore.navigation.terrain import FEATURES
+from wayscore.navigation.walking import Walkers
 from wayscore.navigation.words import Vocabulary
 
 #   d (0, 4)

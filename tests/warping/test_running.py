@@ -42,6 +42,41 @@ def test_long_prefixes_are_exact() -> None:
         assert running.step(Q[t]) == ws.dtw(reference=R, query=Q[: t + 1])
 
 
+def test_points_in_every_form() -> None:
+    rng = np.random.default_rng(3)
+    R, Q = rng.integers(-9, 9, (6, 3)).astype(float), rng.integers(-9, 9, (8, 3)).astype(float)
+    wide = np.repeat(Q, 2, axis=1)
+    forms = [Q, Q.tolist(), [tuple(q) for q in Q.tolist()], Q.astype(np.float32), wide[:, ::2], Q.astype(int).tolist()]
+    forms += [Q.astype(int), [memoryview(q) for q in Q], [list(map(np.float32, q)) for q in Q], Q[:, None, :]]
+    for reference in (R, R.tolist(), R.astype(np.float32), np.asfortranarray(R), [tuple(r) for r in R.tolist()]):
+        for form in forms:
+            running = ws.RunningDTW(reference=reference)
+            assert [running.step(q) for q in form] == [ws.dtw(reference=R, query=Q[:t]) for t in range(1, 9)]
+            assert running.ndtw(2) == ws.ndtw(reference=R, query=Q, threshold=2.0)
+    one = ws.RunningDTW(reference=[0, 1, 2])
+    assert [one.step(0.0), one.step([2])] == [3.0, 1.0]
+    many = rng.normal(size=(4, 40))  # more coordinates than anyone has
+    assert ws.RunningDTW(reference=many).step(many[0]) == ws.dtw(reference=many, query=many[:1])
+
+
+def test_labels_in_every_form() -> None:
+    expected = [ws.dtw(reference=list("abcd"), query=list("adb")[:t], distance=LINE) for t in (1, 2, 3)]
+    for reference in ("abcd", tuple("abcd"), list("abcd"), np.array(list("abcd")), np.array(list("abcd"), object)):
+        running = ws.RunningDTW(reference=reference, distance=LINE)
+        assert [running.step(node) for node in "adb"] == expected
+        assert [running.step(node) for node in np.array(["d"])] == [
+            ws.dtw(reference="abcd", query="adbd", distance=LINE)
+        ]
+
+    class Sideways(ws.Table):
+        """A table that is laid out the other way round."""
+
+    sideways = Sideways(LINE.table, LINE.nodes)
+    sideways.table = np.asfortranarray(LINE.table)
+    running = ws.RunningDTW(reference=list("abcd"), distance=sideways)
+    assert [running.step(node) for node in "adb"] == expected
+
+
 def test_before_the_first_step() -> None:
     running = ws.RunningDTW(reference=["a"], distance=LINE)
     assert running.dtw == math.inf
@@ -96,6 +131,44 @@ def test_a_batch_is_many_runs(kind: str) -> None:
     assert batch.dtw.tolist() == before.tolist()
 
 
+def test_codes_are_labels_that_were_looked_up() -> None:
+    other = ws.Graph.from_edges([("x", "y"), ("y", "z")], [7.0, 1.0])
+    labels, codes = (ws.RunningBatch(references=["abcd", "xz"], distance=[LINE, other]) for _ in range(2))
+    for pair in (("b", "y"), ("d", "z"), ("z", "x")):
+        now = [LINE.index[pair[0]], other.index[pair[1]]]
+        for dtype in (np.int64, np.int32, np.uint8):
+            assert codes.fork().step(np.array(now, dtype=dtype)).tolist() == labels.fork().step(pair).tolist()
+        assert codes.step(np.array(now)).tolist() == labels.step(np.array(pair)).tolist()
+    with pytest.raises(ws.UnknownNodeError, match="the node of environment 1: node 3 is not among the 3 nodes"):
+        codes.step(np.array([4, 3]))
+    with pytest.raises(ws.UnknownNodeError, match="the node of environment 0: node -1 is not among the 5 nodes"):
+        codes.step(np.array([-1, 0]))
+    assert codes.step(np.array([-1, 0]), [False, True]).tolist() == labels.step(["?", "x"], [False, True]).tolist()
+    assert codes.steps.tolist() == [3, 4]
+
+
+def test_labels_that_are_numbers_are_labels() -> None:
+    table = ws.Table([[0, 1, 5], [1, 0, 2], [5, 2, 0]], [2, 0, 1])
+    batch = ws.RunningBatch(references=[[2, 0]], distance=table)
+    assert batch.fork().step([1]).tolist() == batch.fork().step(np.array([1])).tolist() == [7.0]
+
+
+def test_scenes_come_and_go() -> None:
+    def house(number: int) -> ws.Graph:
+        return ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.0 + number, 2.0], nodes="abc")
+
+    batch = ws.RunningBatch(references=["abc", "abc"], distance=[house(0), house(1)])
+    for number in range(40):
+        batch.reset(number % 2, "ac" if number % 3 else "abca", house(number))
+        fork = batch.fork()
+        alone = ws.RunningDTW(reference="ac" if number % 3 else "abca", distance=house(number))
+        fork.reset(1 - number % 2, "cb", house(number))
+        assert batch.step(["b", "b"])[number % 2] == alone.step("b") == fork.step(["b", "b"])[number % 2]
+        assert len(batch._tables) <= 6
+    batch.reset(0, [[0.0, 0.0], [3.0, 4.0]], ws.Euclidean())  # one in space, one on a graph
+    assert batch.step([[3.0, 4.0], "b"])[0] == 5.0
+
+
 def test_a_scene_for_each_slot() -> None:
     other = ws.Graph.from_edges([("x", "y")], [7.0])
     batch = ws.RunningBatch(references=[["a", "b"], ["x"]], distance=[LINE, other])
@@ -136,6 +209,12 @@ def test_bad_batches() -> None:
         batch.step(["a", "q"])
     with pytest.raises(ws.OptionError, match="there is no environment 2; environments are 0 to 1"):
         batch.reset(2)
+    with pytest.raises(ws.OptionError, match="environment 1 has a new distance, so it needs a reference there"):
+        batch.reset(1, distance=ws.Graph.from_edges([("a", "b")]))
+    batch.reset(1, distance=LINE)
+    with pytest.raises(ws.UnknownNodeError, match="the reference of environment 1, step 0: node 'q'"):
+        batch.reset(1, ["q"])
+    assert batch.step(["a", "b"]).tolist() == [0.0, 0.0]
     on_points = ws.RunningBatch(references=[np.zeros((1, 2))])
     for wrong in ([[0.0]], [[math.inf, 0.0]], [["a", "b"]], [[1e200, 0.0]]):
         with pytest.raises(ws.PathError, match="coordinates"):

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy import asarray
 
 from wayscore.errors import OptionError
 from wayscore.kernels.plain import *  # noqa: F403
@@ -39,6 +41,9 @@ name: str = _choose()
 lanes = "numpy"
 if name == "native" and not TYPE_CHECKING:
     from wayscore.kernels._native import *  # noqa: F403  # in place of those of the same names, and `lanes`
+
+view: Any = memoryview if name == "native" else asarray
+"""How to hold an array that kernels are given again and again: native ones take a memoryview faster than an array."""
 
 description: str = f"native, {lanes}" if name == "native" else "numpy"
 """For people: the kernels and, where native, the instruction set."""

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.errors import MissingPackageError
+from wayscore.errors import MissingPackageError, OptionError, did_you_mean
 from wayscore.navigation.reward_functions import RewardFunction
 from wayscore.navigation.tasks import WORLD_THRESHOLD, Tasks, from_references, from_worlds
-from wayscore.navigation.walking import FEATURE_COUNT, Walkers
+from wayscore.navigation.terrain import FEATURE_COUNT, VISITED
+from wayscore.navigation.walking import Walkers
 
 try:
     import gymnasium as gym
@@ -92,13 +93,9 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         max_episode_steps: int = 20,
         render_mode: str | None = None,
     ) -> None:
-        generated = tasks is None and references is None
-        self.tasks = load_tasks(references, graphs) if tasks is None else tasks
-        self.threshold = threshold if threshold is not None else WORLD_THRESHOLD if generated else 3.0
+        self._walkers = _walkers(1, tasks, references, graphs, reward, threshold, max_episode_steps)
+        self.tasks, self.threshold = self._walkers.tasks, self._walkers.threshold
         self.render_mode = render_mode
-        self._walkers = Walkers(
-            self.tasks, 1, reward=reward, threshold=self.threshold, max_episode_steps=max_episode_steps
-        )
         self.observation_space = _observations(self._walkers)
         self.action_space = spaces.Discrete(self._walkers.candidates)
 
@@ -107,20 +104,29 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode: a random one, or the one that `options["episode"]` names."""
         super().reset(seed=seed)
-        wanted = (options or {}).get("episode")
-        row = int(self.np_random.integers(len(self.tasks))) if wanted is None else self.tasks.names.index(wanted)
-        self._walkers.begin(np.array([row]))
+        name = (options or {}).get("episode")
+        if name is None:
+            row = int(self.np_random.integers(len(self.tasks)))
+        elif name in self.tasks.row_of:
+            row = self.tasks.row_of[name]
+        else:
+            raise OptionError(f"there is no episode {name!r}{did_you_mean(name, self.tasks.row_of)}")
+        self._walkers.begin(row, 0)
         return self._observation(), {"name": self.tasks.names[row]}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Go to a neighbour, or stop."""
-        outcome = self._walkers.act(np.array([int(action)]))
-        stopped, cut_off = bool(outcome.stopped[0]), bool(outcome.cut_off[0])
-        info: dict[str, Any] = {"name": self.tasks.names[int(self._walkers.episode[0])]}
-        if stopped or cut_off:
-            info |= {name: values[0] for name, values in _final(self._walkers).items()}
-            info["path"] = self._walkers.paths()[0]
-        return self._observation(), float(outcome.rewards[0]), stopped, cut_off, info
+        walkers = self._walkers
+        before = walkers.progress()
+        ended, outcome = walkers.walk(np.array([int(action)]))
+        now = walkers.progress()
+        (moved,), (stopped,), (cut_off,) = outcome.tolist()
+        reward = walkers.reward.move(before, now).item() if moved else 0.0
+        info: dict[str, Any] = {"name": self.tasks.names[walkers.episode.item()]}
+        if ended:
+            reward += walkers.reward.stop(now).item()
+            info |= {"ndtw": now.ndtw[0], "success": now.to_goal[0] <= self.threshold, "path": walkers.paths()[0]}
+        return self._observation(), reward, stopped, cut_off, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are possible, for libraries with masked policies."""
@@ -132,7 +138,17 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         return " -> ".join(self._walkers.paths()[0]) if self.render_mode == "ansi" else None
 
     def _observation(self) -> Observation:
-        return {name: values[0] for name, values in _observe(self._walkers).items()}
+        """Return what `_observe` does for one agent; rows are looked up faster than arrays of rows."""
+        walkers, terrain, pose = self._walkers, self._walkers.terrain, self._walkers.pose.item()
+        candidates = terrain.features[pose].copy()
+        candidates[1:, VISITED] = walkers.visited[0][terrain.near[pose]]
+        return {
+            "instruction": self.tasks.tokens[walkers.episode.item()].copy(),
+            "position": terrain.position[pose].copy(),
+            "heading": terrain.heading[pose].copy(),
+            "candidates": candidates,
+            "mask": terrain.mask[pose].copy(),
+        }
 
 
 class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.float64]]):
@@ -159,18 +175,16 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         threshold: float | None = None,
         max_episode_steps: int = 20,
     ) -> None:
-        generated = tasks is None and references is None
         self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
         self.num_envs = num_envs
-        self.tasks = load_tasks(references, graphs) if tasks is None else tasks
-        d_th = threshold if threshold is not None else WORLD_THRESHOLD if generated else 3.0
-        self._walkers = Walkers(
-            self.tasks, num_envs, reward=reward, threshold=d_th, max_episode_steps=max_episode_steps
-        )
+        self._walkers = _walkers(num_envs, tasks, references, graphs, reward, threshold, max_episode_steps)
+        self.tasks = self._walkers.tasks
         self.single_observation_space = _observations(self._walkers)
         self.single_action_space = spaces.Discrete(self._walkers.candidates)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self._ended = np.empty(0, dtype=np.int64)
+        self._drawn = np.empty(0, dtype=np.int64)
 
     def reset(
         self,
@@ -180,57 +194,83 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
     ) -> tuple[Observation, dict[str, Any]]:
         """Start a random episode in every environment."""
         super().reset(seed=seed)  # type: ignore[arg-type]
-        self._walkers.begin(self.np_random.integers(len(self.tasks), size=self.num_envs))
+        if seed is not None:
+            self._drawn = self._drawn[:0]
+        self._walkers.begin(self._draw(self.num_envs))
+        self._ended = self._ended[:0]
         return _observe(self._walkers), {}
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Observation, Any, Any, Any, dict[str, Any]]:
         """Take every agent's action; environments whose episode has ended start a new one instead."""
-        fresh = np.flatnonzero(self._walkers.over)
-        outcome = self._walkers.act(np.asarray(actions, dtype=np.int64))
-        if len(fresh):
-            self._walkers.begin(self.np_random.integers(len(self.tasks), size=len(fresh)), fresh)
+        walkers, begun = self._walkers, self._ended
+        rewards, stopped, cut_off, ended = walkers.act(actions)
         info: dict[str, Any] = {}
-        ended = outcome.stopped | outcome.cut_off
-        if ended.any():
-            for name, values in _final(self._walkers).items():
-                info[name], info[f"_{name}"] = values, ended
-        return _observe(self._walkers), outcome.rewards, outcome.stopped, outcome.cut_off, info
+        self._ended = np.flatnonzero(ended)
+        if len(self._ended):
+            now = walkers.progress()
+            info = {"ndtw": now.ndtw, "_ndtw": ended, "success": now.to_goal <= walkers.threshold, "_success": ended}
+        if len(begun):
+            walkers.begin(self._draw(len(begun)), begun)
+        return _observe(walkers), rewards, stopped, cut_off, info
+
+    def _draw(self, count: int) -> NDArray[np.int64]:
+        """Return random episodes; they are drawn in advance, because a draw of one takes as long as a draw of many."""
+        if len(self._drawn) < count:
+            more = self.np_random.integers(len(self.tasks), size=8 * self.num_envs)
+            self._drawn = np.concatenate((self._drawn, more))
+        drawn, self._drawn = self._drawn[:count], self._drawn[count:]
+        return drawn
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are possible, (num_envs, actions)."""
         return self._walkers.mask()
 
 
+def _walkers(
+    num_envs: int,
+    tasks: Tasks | None,
+    references: str | None,
+    graphs: str | None,
+    reward: str | RewardFunction,
+    threshold: float | None,
+    max_episode_steps: int,
+) -> Walkers:
+    """Return the agents of an environment; only generated worlds have a threshold of their own."""
+    usual = WORLD_THRESHOLD if tasks is None and references is None else 3.0
+    return Walkers(
+        load_tasks(references, graphs) if tasks is None else tasks,
+        num_envs,
+        reward=reward,
+        threshold=usual if threshold is None else threshold,
+        max_episode_steps=max_episode_steps,
+    )
+
+
 def _observations(walkers: Walkers) -> spaces.Dict:
     """Return the space of observations; the bounds of positions and features allow for rounding."""
-    tasks, candidates, positions = walkers.tasks, walkers.candidates, walkers.nodes.positions
-    most = np.abs(walkers.edge_features).max() + 1.0
+    tasks, terrain = walkers.tasks, walkers.terrain
+    most = np.abs(terrain.features).max() + 1.0
     return spaces.Dict(
         {
             "instruction": spaces.Box(0, len(tasks.vocabulary) - 1, (tasks.tokens.shape[1],), np.int32),
-            "position": spaces.Box(
-                (positions.min(axis=0) - 1).astype(np.float32), (positions.max(axis=0) + 1).astype(np.float32)
-            ),
+            "position": spaces.Box(terrain.position.min(axis=0) - 1, terrain.position.max(axis=0) + 1),
             "heading": spaces.Box(-7.0, 7.0, (1,), np.float32),
-            "candidates": spaces.Box(-most, most, (candidates, FEATURE_COUNT), np.float32),
-            "mask": spaces.Box(0, 1, (candidates,), np.int8),
+            "candidates": spaces.Box(-most, most, (terrain.candidates, FEATURE_COUNT), np.float32),
+            "mask": spaces.Box(0, 1, (terrain.candidates,), np.int8),
         }
     )
 
 
 def _observe(walkers: Walkers) -> Observation:
+    """Return what the agents observe, in arrays of their own."""
+    terrain, pose = walkers.terrain, walkers.pose
     return {
-        "instruction": walkers.tasks.tokens[walkers.episode],
-        "position": walkers.nodes.positions[walkers.here].astype(np.float32),
-        "heading": walkers.heading[:, None].astype(np.float32),
+        "instruction": walkers.tasks.tokens.take(walkers.episode, axis=0),
+        "position": terrain.position.take(pose, axis=0),
+        "heading": terrain.heading.take(pose, axis=0),
         "candidates": walkers.features(),
-        "mask": walkers.mask().view(np.int8),
+        "mask": terrain.mask.take(pose, axis=0),
     }
-
-
-def _final(walkers: Walkers) -> dict[str, Any]:
-    progress = walkers.progress()
-    return {"ndtw": progress.ndtw, "success": progress.to_goal <= walkers.threshold}
 
 
 def register() -> None:

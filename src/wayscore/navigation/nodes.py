@@ -27,6 +27,8 @@ class Nodes:
     Attributes:
         names: label of each node.
         scene: number of each node's scene.
+        local: number of each node within its scene.
+        tables: the distances within each scene.
         positions: (n, 3), metres.
         neighbors: (n, k) node numbers, filled up with -1.
         degree: how many neighbours each node has.
@@ -56,11 +58,16 @@ class Nodes:
             flat = np.zeros((len(graph), 3))
             flat[:, : graph.positions.shape[1]] = graph.positions[:, :3]
             positions.append(flat)
-        self._first = np.concatenate(([0], np.cumsum(sizes)))[:-1]
-        self._size = np.array(sizes)
-        self._table_first = np.concatenate(([0], np.cumsum(self._size**2)))[:-1]
-        self._table: Floats = np.concatenate(tables)
+        self._first = np.cumsum([0, *sizes])
         self.scene = np.repeat(np.arange(len(sizes)), sizes)
+        self.local: Codes = np.arange(len(self.names)) - self._first[self.scene]
+        starts = np.cumsum([0, *(size**2 for size in sizes)])
+        self._table: Floats = np.concatenate(tables)
+        self._row = starts[self.scene] + self.local * np.array(sizes)[self.scene]
+        """Where the distances from each node begin in the table."""
+        self.tables = [
+            self._table[start : start + size**2].reshape(size, size) for start, size in zip(starts, sizes, strict=False)
+        ]
         self.positions: Floats = np.concatenate(positions)
         self._index = {scene: graph.index for scene, graph in graphs.items()}
         self._lay_out(np.concatenate(edges))
@@ -75,11 +82,13 @@ class Nodes:
         found: Codes = np.array([index[label] for label in labels], dtype=np.int64) + first
         return found
 
+    def labels(self, walk: list[int]) -> list[str]:
+        """Return the labels of nodes, without those that repeat the one before."""
+        return [self.names[node] for at, node in enumerate(walk) if at == 0 or node != walk[at - 1]]
+
     def distance(self, a: Codes, b: Codes) -> Floats:
         """Return d(a, b) of nodes in the same scene; the two arrays broadcast."""
-        scene = self.scene[a]
-        first = self._first[scene]
-        found: Floats = self._table[self._table_first[scene] + (a - first) * self._size[scene] + (b - first)]
+        found: Floats = self._table[self._row[a] + self.local[b]]
         return found
 
     def next_hop(self, here: Codes, goal: Codes) -> Codes:

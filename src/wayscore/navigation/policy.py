@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from wayscore.navigation.walking import FEATURE_COUNT
+from wayscore.navigation.terrain import FEATURE_COUNT
 
 NEVER = -1e9
 
@@ -86,13 +86,11 @@ class Policy(nn.Module):
         lengths = (tokens > 0).sum(dim=1).clamp(min=1)
         tokens = tokens[:, : int(lengths.max())]
         padding = torch.arange(tokens.shape[1]) >= lengths[:, None]
-        keep = self._kept(len(tokens), self.shape.embedding)
-        embedded = self.embed(tokens) * keep[:, None, :]
+        keep = self._kept(len(tokens), self.shape.embedding)[:, None, :]
         # Reversed within each instruction's own length, so that plain LSTMs suffice: their backward pass is fast.
         order = (lengths[:, None] - 1 - torch.arange(tokens.shape[1])).clamp(min=0)
-        forth, _ = self.forth(embedded)
-        turned = embedded.gather(1, order[..., None].expand_as(embedded))
-        back, _ = self.back(turned)
+        forth, _ = self.forth(self.embed(tokens) * keep)
+        back, _ = self.back(self.embed(tokens.gather(1, order)) * keep)
         back = back.gather(1, order[..., None].expand_as(back))
         words = torch.cat((forth, back), dim=2)
         last = torch.cat((forth[torch.arange(len(tokens)), lengths - 1], back[:, 0]), dim=1)
@@ -113,17 +111,18 @@ class Policy(nn.Module):
             mask: (num_envs, candidates), which candidates are possible.
             seen: (num_envs, candidates, words), whether a word of the instruction is seen in a candidate's direction.
         """
-        candidates = self.look(features)
+        candidates = features.new_zeros(*mask.shape, self.shape.hidden)
+        candidates[mask] = self.look(features[mask])  # the others, which are most, have no weight anywhere
         weights = self._attend(self.ask_candidates(memory.hidden * memory.keep), candidates, ~mask)
-        around = (weights[..., None] * candidates).sum(dim=1)
+        around = self._mean(weights, candidates)
         hidden, cell = self.decide(torch.cat((memory.taken, around), dim=1), (memory.hidden, memory.cell))
         kept = hidden * memory.keep
         attention = self._attend(self.ask_words(kept), memory.words, memory.padding)
-        attended = (attention[..., None] * memory.words).sum(dim=1)
+        attended = self._mean(attention, memory.words)
         joined = torch.tanh(self.join(torch.cat((kept, attended), dim=1))) * memory.keep
-        logits = (candidates * self.choose(joined)[:, None, :]).sum(dim=2)
+        logits = self._dot(candidates, self.choose(joined))
         if seen is not None:
-            logits = logits + self.match(self._matches(attention, seen * memory.telling[:, None, :])).squeeze(2)
+            logits = logits + self.match(self._matches(attention, memory.telling, seen)).squeeze(2)
         logits = logits.masked_fill(~mask, NEVER)
         return logits, self.value(joined).squeeze(1), candidates, memory._replace(hidden=hidden, cell=cell)
 
@@ -133,15 +132,23 @@ class Policy(nn.Module):
         return memory._replace(taken=candidates[torch.arange(len(actions)), actions])
 
     @staticmethod
-    def _attend(question: Tensor, answers: Tensor, hidden: Tensor) -> Tensor:
-        scores = (answers * question[:, None, :]).sum(dim=2)
-        return torch.softmax(scores.masked_fill(hidden, NEVER), dim=1)
+    def _dot(answers: Tensor, question: Tensor) -> Tensor:
+        """Return the product of each answer, (num_envs, answers, hidden), with its question, (num_envs, hidden)."""
+        return torch.bmm(answers, question[:, :, None]).squeeze(2)
 
     @staticmethod
-    def _matches(attention: Tensor, seen: Tensor) -> Tensor:
+    def _mean(weights: Tensor, answers: Tensor) -> Tensor:
+        """Return the weighted mean of answers, (num_envs, hidden)."""
+        return torch.bmm(weights[:, None, :], answers).squeeze(1)
+
+    @classmethod
+    def _attend(cls, question: Tensor, answers: Tensor, hidden: Tensor) -> Tensor:
+        return torch.softmax(cls._dot(answers, question).masked_fill(hidden, NEVER), dim=1)
+
+    @staticmethod
+    def _matches(attention: Tensor, telling: Tensor, seen: Tensor) -> Tensor:
         """How many of the instruction's words are seen: of those attended to, of all, and relative to others."""
-        now = 10.0 * (seen * attention[:, None, :]).sum(dim=2)
-        ever = seen.sum(dim=2)
+        now, ever = torch.bmm(seen, torch.stack((10.0 * attention * telling, telling), dim=2)).unbind(dim=2)
         return torch.stack((now, ever, now - now.mean(dim=1, keepdim=True)), dim=2)
 
     def _kept(self, count: int, width: int) -> Tensor:

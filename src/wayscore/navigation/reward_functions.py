@@ -17,7 +17,7 @@ ENTRY_POINTS = "wayscore.rewards"
 """The entry-point group in which installed packages offer reward functions."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Progress:
     """The progress of agents, one number each.
 
@@ -28,6 +28,7 @@ class Progress:
         walked: PL(q_1..t).
         optimal: d(q_1, goal).
         threshold: d_th.
+        known_ndtw: nDTW(R, q_1..t), where it has been computed.
     """
 
     to_goal: Floats
@@ -36,12 +37,14 @@ class Progress:
     walked: Floats
     optimal: Floats
     threshold: float
+    known_ndtw: Floats | None = None
 
     @property
     def ndtw(self) -> Floats:
         """nDTW(R, q_1..t)."""
-        found: Floats = np.exp(-self.dtw / (self.reference_count * self.threshold))
-        return found
+        if self.known_ndtw is None:
+            self.known_ndtw = np.exp(-self.dtw / (self.reference_count * self.threshold))
+        return self.known_ndtw
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ REWARDS: Mapping[str, RewardFunction] = MappingProxyType(
                 "fidelity",
                 "the paper's fidelity-oriented agent: gain in nDTW; at the end 1 - d / d_th for a success, else 0",
                 _fidelity,
-                lambda at: np.where(_success(at), 1 - np.minimum(at.to_goal, at.threshold) / at.threshold, 0.0),
+                lambda at: np.maximum(1 - at.to_goal / at.threshold, 0.0),
             ),
             RewardFunction(
                 "envdrop",

@@ -21,7 +21,7 @@ from wayscore.distances.euclidean import Euclidean
 from wayscore.errors import PathError
 from wayscore.navigation.reward_functions import Progress, RewardFunction, find_reward
 from wayscore.warping.alignment import check_threshold
-from wayscore.warping.running import RunningBatch
+from wayscore.warping.running_batch import RunningBatch
 
 
 class Reward:

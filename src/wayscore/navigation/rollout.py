@@ -17,7 +17,8 @@ from wayscore.navigation.policy import Memory, Policy, Shape
 from wayscore.navigation.recipe import Recipe
 from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
-from wayscore.navigation.walking import FEATURES, Walkers
+from wayscore.navigation.terrain import FEATURES
+from wayscore.navigation.walking import Walkers
 from wayscore.navigation.words import PADDING, UNKNOWN, Vocabulary
 
 Choice = Literal["teacher", "sample", "best"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError
 from wayscore.navigation.nodes import Codes, Nodes
+from wayscore.navigation.terrain import Terrain
 from wayscore.navigation.words import Vocabulary
 
 IN_METRES = re.compile(r" \(\d+\.\d m\)")
@@ -24,7 +26,7 @@ LONGEST_GENERATED = 120
 """The number of words that are kept of a generated instruction; few have more."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tasks:
     """Episodes for agents, as arrays.
 
@@ -50,6 +52,16 @@ class Tasks:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def terrain(self) -> Terrain:
+        """What agents meet in these episodes."""
+        return Terrain(self)
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each episode by its name."""
+        return {name: row for row, name in enumerate(self.names)}
 
     def some(self, rows: Sequence[int] | Codes) -> Tasks:
         """Return a selection of the episodes."""

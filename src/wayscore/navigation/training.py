@@ -20,7 +20,8 @@ from wayscore.navigation.recipe import Recipe
 from wayscore.navigation.rollout import WORDS, Choice, Row, evaluate, heard, load_checkpoint, mirrored_words, take_step
 from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
-from wayscore.navigation.walking import FEATURES, Walkers
+from wayscore.navigation.terrain import FEATURES
+from wayscore.navigation.walking import Walkers
 from wayscore.navigation.words import PADDING, UNKNOWN
 
 
@@ -179,11 +180,12 @@ class Trainer:
 
     def _imitate(self, choice: Choice) -> Tensor:
         """Return the cross entropy of the teacher's actions, a sum over each episode."""
-        total = torch.zeros(())
-        for step in self._walk(choice):
-            cost = nn.functional.cross_entropy(step.logits, step.teacher, reduction="none")
-            total = total + (cost * step.running).sum()
-        return total / self.recipe.batch
+        steps = list(self._walk(choice))
+        logits, teacher, running = (
+            torch.cat([getattr(step, name) for step in steps]) for name in ("logits", "teacher", "running")
+        )
+        costs = nn.functional.cross_entropy(logits, teacher, reduction="none")
+        return (costs * running).sum() / self.recipe.batch
 
     def _reinforce(self) -> tuple[Tensor, Row]:
         """Return the loss of A2C with the returns of whole episodes."""

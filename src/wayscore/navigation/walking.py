@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,26 +10,10 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.distances.base import Floats
 from wayscore.errors import OptionError
-from wayscore.navigation.nodes import LOOK_AHEAD, Codes
+from wayscore.navigation.nodes import Codes
 from wayscore.navigation.reward_functions import Progress, RewardFunction, find_reward
 from wayscore.navigation.tasks import Tasks
-
-FEATURES = (
-    "stop",
-    *(f"{wave} {times}h" for times in (1, 2, 3) for wave in ("cos", "sin")),
-    "climb",
-    "metres",
-    "came from",
-    "visited",
-    *LOOK_AHEAD,
-)
-"""What an agent observes of each candidate; h is its heading relative to the agent's."""
-FEATURE_COUNT = len(FEATURES)
-WAVES = np.array([1.0, 2.0, 3.0])
-_TURN = slice(1, 7)
-_CLIMB, _METRES, _CAME_FROM, _VISITED = (FEATURES.index(name) for name in ("climb", "metres", "came from", "visited"))
-STOP = 0
-"""The action that ends an episode; action k > 0 goes to the k-th neighbour."""
+from wayscore.navigation.terrain import STOP, VISITED
 
 
 class Outcome(NamedTuple):
@@ -39,11 +23,13 @@ class Outcome(NamedTuple):
         rewards: for moving, and for stopping or being cut off.
         stopped: whether the agent stopped.
         cut_off: whether the episode ended because it reached the largest number of moves.
+        ended: one or the other.
     """
 
     rewards: Floats
     stopped: NDArray[np.bool_]
     cut_off: NDArray[np.bool_]
+    ended: NDArray[np.bool_]
 
 
 class Walkers:
@@ -70,132 +56,104 @@ class Walkers:
             raise OptionError(
                 f"num_envs and max_episode_steps must be 1 or more, got {num_envs} and {max_episode_steps}"
             )
-        self.tasks, self.nodes = tasks, tasks.nodes
+        self.tasks, self.nodes, self.terrain = tasks, tasks.nodes, tasks.terrain
         self.reward, self.threshold, self.max_episode_steps = find_reward(reward), float(threshold), max_episode_steps
-        self.candidates = self.nodes.neighbors.shape[1] + 1
-        longest = tasks.paths.shape[1]
-        self.episode = np.zeros(num_envs, dtype=np.int64)
-        self.here = np.zeros(num_envs, dtype=np.int64)
-        self.heading = np.zeros(num_envs)
-        self.steps = np.zeros(num_envs, dtype=np.int64)
-        self.walked = np.zeros(num_envs)
-        self.optimal = np.zeros(num_envs)
+        self.candidates = self.terrain.candidates
+        self._state = np.zeros((3, num_envs), dtype=np.int64)
+        self.episode, self.pose, self.steps = self._state
         self.over = np.ones(num_envs, dtype=bool)
-        self.trail = np.full((num_envs, max_episode_steps + 1), -1, dtype=np.int64)
-        self.reached = np.zeros(num_envs, dtype=np.int64)
-        """How many nodes of its reference each agent has reached, in order."""
-        self._reference = np.zeros((num_envs, longest), dtype=np.int64)
-        self._counts = np.ones(num_envs, dtype=np.int64)
-        self._rows = np.full((num_envs, longest + 1), np.inf)
-        self._all = np.arange(num_envs)
-        self._edges, self.edge_features = self._describe()
-        """Features of the edges of every node that do not depend on the agent."""
+        self._gains = np.zeros((4, num_envs))
+        """Metres walked, distance to the goal, DTW and nDTW; a new array at every step."""
+        self._rows = np.zeros((num_envs, tasks.paths.shape[1] + 1))
+        self._trail = np.zeros((num_envs, max_episode_steps + 1), dtype=np.int64)
+        self.visited = np.zeros((num_envs, self.terrain.largest + 1), dtype=bool)
+        """Which nodes of its scene each agent was at; the last column stays False."""
+        self._in_visited = np.arange(num_envs)[:, None] * self.visited.shape[1]
+        self._progress: Progress | None = None
+        self._views: Any = [
+            kernels.view(array) for array in (self._state, self.over, self._rows, self._trail, self.visited)
+        ]
+        rows, terrain = np.arange(len(tasks)), self.terrain
+        self._counts, self._optimal = tasks.lengths[self.episode], terrain.optimal[self.episode]
+        self._first_state = np.stack((rows, terrain.first, 0 * rows))
+        first_ndtw = np.exp(-terrain.dtw / (tasks.lengths * self.threshold))
+        self._first_gains = np.stack((0.0 * terrain.dtw, terrain.optimal, terrain.dtw, first_ndtw))
 
     def __len__(self) -> int:
-        return len(self.here)
+        return len(self.pose)
 
-    def _describe(self) -> tuple[NDArray[np.complex64], NDArray[np.float32]]:
-        """Return the headings of all edges as complex numbers, and their features that do not depend on the agent."""
-        nodes = self.nodes
-        real = nodes.neighbors >= 0
-        ways = np.exp(1j * nodes.headings[..., None] * WAVES) * real[..., None]
-        features = np.zeros((len(nodes), self.candidates, FEATURE_COUNT), dtype=np.float32)
-        features[:, STOP, 0] = 1.0
-        features[:, 1:, _CLIMB] = nodes.climbs
-        features[:, 1:, _METRES] = np.where(real, nodes.lengths, 0.0) / 10.0
-        features[:, 1:, _VISITED + 1 :] = nodes.beyond
-        return ways.astype(np.complex64), features
-
-    def begin(self, episodes: Codes, environments: Codes | None = None) -> None:
-        """Put agents at the starts of episodes; in all environments by default."""
-        where = self._all if environments is None else environments
-        tasks = self.tasks
-        self.episode[where] = episodes
-        paths, counts = tasks.paths[episodes], tasks.lengths[episodes]
-        start = paths[:, 0]
-        self._reference[where] = np.where(paths < 0, start[:, None], paths)
-        self._counts[where] = counts
-        self.here[where] = start
-        self.heading[where] = tasks.headings[episodes]
-        self.steps[where] = 0
-        self.walked[where] = 0.0
-        self.over[where] = False
-        self.reached[where] = 1
-        self.trail[where] = -1
-        self.trail[where, 0] = start
-        self._rows[where] = np.inf
-        self._rows[where, 0] = 0.0
-        began = np.zeros(len(self), dtype=bool)
-        began[where] = True
-        self._advance(began)
-        self.optimal[where] = self.nodes.distance(start, paths[np.arange(len(paths)), counts - 1])
+    @property
+    def here(self) -> Codes:
+        """The node where every agent is."""
+        return self.terrain.node[self.pose]
 
     @property
     def goal(self) -> Codes:
         """The last node of every reference."""
-        goals: Codes = self._reference[self._all, self._counts - 1]
-        return goals
+        return self.terrain.goal[self.episode]
+
+    def begin(self, episodes: Codes | int, environments: Codes | int | None = None) -> None:
+        """Put agents at the starts of episodes; in all environments by default."""
+        where = np.arange(len(self)) if environments is None else environments
+        terrain, tasks = self.terrain, self.tasks
+        self._state[:, where] = state = self._first_state.take(episodes, axis=1)
+        self._gains = self._gains.copy()
+        self._gains[:, where] = self._first_gains.take(episodes, axis=1)
+        self._rows[where] = terrain.rows.take(episodes, axis=0)
+        self._trail[where, 0] = state[1]
+        self.over[where] = False
+        self.visited[where] = False
+        self.visited[where, self.nodes.local[terrain.node[state[1]]]] = True
+        self._counts, self._optimal = tasks.lengths[self.episode], terrain.optimal[self.episode]
+        self._progress = None
 
     def progress(self) -> Progress:
         """Return the progress of the agents."""
-        return Progress(
-            self.nodes.distance(self.here, self.goal),
-            self._rows[self._all, self._counts],
-            self._counts,
-            self.walked.copy(),
-            self.optimal,
-            self.threshold,
-        )
+        if self._progress is None:
+            gains = self._gains  # rows one by one: to unpack an array takes longer
+            self._progress = Progress(
+                gains[1], gains[2], self._counts, gains[0], self._optimal, self.threshold, gains[3]
+            )
+        return self._progress
 
     def mask(self) -> NDArray[np.bool_]:
         """Return which actions are possible, (num_envs, candidates); stopping always is."""
-        possible: NDArray[np.bool_] = np.arange(self.candidates) <= self.nodes.degree[self.here][:, None]
+        possible: NDArray[np.bool_] = self.terrain.mask.take(self.pose, axis=0).view(np.bool_)
         return possible
 
     def features(self) -> NDArray[np.float32]:
         """Return the features of every candidate, (num_envs, candidates, features); see `FEATURES`."""
-        features = self.edge_features[self.here]
-        # Turning by the agent's heading is a product of complex numbers: cosine and sine of 1, 2 and 3 times the angle.
-        turned = np.exp(-1j * self.heading[:, None] * WAVES).astype(np.complex64)[:, None, :] * self._edges[self.here]
-        features[:, 1:, _TURN] = turned.view(np.float32)
-        near = self.nodes.neighbors[self.here]
-        before = self.trail[self._all, np.maximum(self.steps - 1, 0)]
-        features[:, 1:, _CAME_FROM] = (near == before[:, None]) & (self.steps > 0)[:, None]
-        features[:, 1:, _VISITED] = (near[:, :, None] == self._seen()[:, None, :]).any(axis=2)
+        features = self.terrain.features.take(self.pose, axis=0)
+        near = self.terrain.near.take(self.pose, axis=0)
+        near += self._in_visited
+        features[:, 1:, VISITED] = self.visited.reshape(-1)[near]
         return features
 
-    def _seen(self) -> Codes:
-        """Return the nodes of all trails so far, filled up with a number that is not a node."""
-        walked: Codes = np.where(self.trail < 0, -2, self.trail)[:, : int(self.steps.max()) + 1]
-        return walked
+    def walk(self, actions: Codes) -> tuple[int, NDArray[np.bool_]]:
+        """Take every running agent's action: 0 stops, k goes to the k-th neighbour, an impossible action does nothing.
+
+        Returns:
+            How many episodes end, and three rows of flags: which agents moved, stopped, and were cut off.
+        """
+        outcome = np.empty((3, len(self)), dtype=bool)
+        self._gains, self._progress = self._gains.copy(), None
+        arguments: list[Any] = [*self._views, self._gains, outcome, actions, *self.terrain.lookup, self.threshold]
+        return kernels.walk(*arguments), outcome
 
     def act(self, actions: Codes) -> Outcome:
-        """Take every running agent's action: 0 stops, k goes to the k-th neighbour, an impossible action does nothing.
+        """Take every running agent's action, as `walk` does, and return the rewards.
 
         The last allowed move ends the episode, with the reward of stopping there.
         """
-        running = ~self.over
-        possible = (actions >= 0) & (actions <= self.nodes.degree[self.here])
-        stopped = running & (actions == STOP)
-        moving = running & possible & ~stopped
         before = self.progress()
-        way = np.where(moving, actions - 1, 0)
-        there = np.where(moving, self.nodes.neighbors[self.here, way], self.here)
-        self.walked += np.where(moving, self.nodes.lengths[self.here, way], 0.0)
-        self.heading = np.where(moving, self.nodes.headings[self.here, way], self.heading)
-        self.here = there
-        self.steps += running & ~stopped
-        took = np.flatnonzero(running & ~stopped)
-        self.trail[took, self.steps[took]] = there[took]
-        self._advance(moving)
-        after = self.progress()
-        cut_off = running & ~stopped & (self.steps >= self.max_episode_steps)
-        rewards = np.where(moving, self.reward.move(before, after), 0.0)
+        count, outcome = self.walk(np.ascontiguousarray(actions, dtype=np.int64))
+        now = self.progress()
+        rewards = np.where(outcome[0], self.reward.move(before, now), 0.0)
+        stopped, cut_off = outcome[1], outcome[2]
         ended = stopped | cut_off
-        if ended.any():
-            rewards += np.where(ended, self.reward.stop(after), 0.0)
-        self.over |= ended
-        return Outcome(rewards, stopped, cut_off)
+        if count:
+            rewards += np.where(ended, self.reward.stop(now), 0.0)
+        return Outcome(rewards, stopped, cut_off, ended)
 
     def shortest(self) -> Codes:
         """Return the first action of a shortest path to the goal; at the goal, stopping."""
@@ -206,23 +164,17 @@ class Walkers:
 
         An agent's progress along the reference is the number of its nodes that the agent reached in order.
         """
-        finished = self.reached >= self._counts
-        target = self._reference[self._all, np.minimum(self.reached, self._counts - 1)]
-        lost = ~finished & (target == self.here)  # a reference that stays where it is
-        return np.where(finished | lost, STOP, self.nodes.next_hop(self.here, target) + 1)
+        each, paths, last = np.arange(len(self)), self.tasks.paths[self.episode], self.tasks.lengths[self.episode] - 1
+        reached = np.zeros(len(self), dtype=np.int64)
+        trail = self.terrain.node[self._trail[:, : int(self.steps.max()) + 1]]
+        for step in range(1, trail.shape[1]):
+            came = (step <= self.steps) & (trail[:, step] != trail[:, step - 1]) & (reached < last)
+            reached += came & (paths[each, np.minimum(reached + 1, last)] == trail[:, step])
+        target = paths[each, np.minimum(reached + 1, last)]
+        finished = (reached == last) | (target == self.here)  # or a reference that stays where it is
+        return np.where(finished, STOP, self.nodes.next_hop(self.here, target) + 1)
 
     def paths(self) -> list[list[str]]:
         """Return the labels of the nodes that each agent visited, without repeats."""
-        names = self.nodes.names
-        found = []
-        for trail, steps in zip(self.trail.tolist(), self.steps.tolist(), strict=True):
-            walk = trail[: steps + 1]
-            found.append([names[node] for at, node in enumerate(walk) if at == 0 or node != walk[at - 1]])
-        return found
-
-    def _advance(self, moving: NDArray[np.bool_]) -> None:
-        """Update DTW where agents moved."""
-        costs = self.nodes.distance(self.here[:, None], self._reference)
-        kernels.advance_block(costs, self._counts, self._rows, np.ascontiguousarray(moving).view(np.uint8))
-        nexts = self._reference[self._all, np.minimum(self.reached, self._counts - 1)]
-        self.reached += moving & (self.reached < self._counts) & (nexts == self.here) & (self.steps > 0)
+        trails = zip(self.terrain.node[self._trail].tolist(), self.steps.tolist(), strict=True)
+        return [self.nodes.labels(trail[: steps + 1]) for trail, steps in trails]

@@ -73,10 +73,12 @@ static PyMethodDef methods[] = {
     METHOD(trace_table),
     METHOD(euclidean_block),
     METHOD(all_within),
-    METHOD(advance_cost),
-    METHOD(advance_point),
+    METHOD(running),
     METHOD(advance_block),
     METHOD(advance_points),
+    METHOD(advance_table),
+    METHOD(look_up),
+    METHOD(walk),
     METHOD(all_pairs),
     METHOD(dijkstra),
     METHOD(encode),
@@ -119,7 +121,7 @@ static int choose_lanes(PyObject *module) {
     return PyModule_AddStringConstant(module, "lanes", name);
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)choose_lanes}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)choose_lanes}, {Py_mod_exec, (void *)add_running}, {0, NULL}};
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "wayscore.kernels._native", "The native kernels.", 0, methods, slots, NULL, NULL, NULL,

@@ -42,10 +42,12 @@ KERNEL(kernel_trace_points);
 KERNEL(kernel_trace_table);
 KERNEL(kernel_euclidean_block);
 KERNEL(kernel_all_within);
-KERNEL(kernel_advance_cost);
-KERNEL(kernel_advance_point);
+KERNEL(kernel_running);
 KERNEL(kernel_advance_block);
 KERNEL(kernel_advance_points);
+KERNEL(kernel_advance_table);
+KERNEL(kernel_look_up);
+KERNEL(kernel_walk);
 KERNEL(kernel_all_pairs);
 KERNEL(kernel_dijkstra);
 KERNEL(kernel_encode);
@@ -63,5 +65,8 @@ KERNEL(kernel_pair_value);
 KERNEL(kernel_pair_warping);
 KERNEL(kernel_pair_measures);
 KERNEL(kernel_navmesh_search);
+
+/* Gives the module the type of what `running` returns. */
+int add_running(PyObject *module);
 
 #endif

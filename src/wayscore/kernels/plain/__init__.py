@@ -17,13 +17,12 @@ from wayscore.kernels.plain.navmesh_search import navmesh_search
 from wayscore.kernels.plain.pair import pair_measures, pair_value, pair_warping
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
+from wayscore.kernels.plain.running import Running, running
+from wayscore.kernels.plain.running_batch import advance_block, advance_points, advance_table, look_up
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
 from wayscore.kernels.plain.tally import FRACTION_BITS, LIMB_BITS, carry, tally
+from wayscore.kernels.plain.walk import walk
 from wayscore.kernels.plain.warp import (
-    advance_block,
-    advance_cost,
-    advance_point,
-    advance_points,
     all_within,
     euclidean_block,
     fill,
@@ -43,10 +42,10 @@ __all__ = [
     "LIMB_BITS",
     "MEASURES",
     "Mesh",
+    "Running",
     "advance_block",
-    "advance_cost",
-    "advance_point",
     "advance_points",
+    "advance_table",
     "all_pairs",
     "all_within",
     "carry",
@@ -58,6 +57,7 @@ __all__ = [
     "fast_warp",
     "fill",
     "flip",
+    "look_up",
     "march",
     "measure_block",
     "measure_points",
@@ -69,9 +69,11 @@ __all__ = [
     "place",
     "pruned_points",
     "resample",
+    "running",
     "tally",
     "trace_points",
     "trace_table",
+    "walk",
     "warp_points",
     "warp_table",
 ]

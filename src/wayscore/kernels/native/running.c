@@ -1,0 +1,306 @@
+/* DTW of a query that grows: the state is an object, so that a step takes no buffer but that of its own node. */
+#include "native.h"
+#include "warp.h"
+
+#include <structmember.h>
+
+static const double LARGEST = 1e150; /* as in paths.py: squares of larger ones overflow */
+
+typedef struct {
+    PyObject_HEAD
+    int64_t count, steps; /* how many nodes the reference has, and the query so far */
+    int dimension;        /* of points; 0 for anything else */
+    double dtw;
+    double *row;           /* count + 1 values: the last column of C over the reference, beginning with its border */
+    double *points, *here; /* the reference, and room for the query's next point */
+    int32_t *codes;        /* the reference, where distances stand in a table */
+    Array table;
+    PyObject *index; /* label -> code; NULL where nodes are given as codes */
+} Running;
+
+static Py_ssize_t length_of(PyObject *sequence) {
+    if (PyList_Check(sequence)) return PyList_Size(sequence);
+    return PyTuple_Check(sequence) ? PyTuple_Size(sequence) : -1;
+}
+
+static PyObject *item_of(PyObject *sequence, Py_ssize_t at) {
+    return PyList_Check(sequence) ? PyList_GetItem(sequence, at) : PyTuple_GetItem(sequence, at);
+}
+
+static int from_sequence(PyObject *object, int dimension, double *point) {
+    for (int axis = 0; axis < dimension; axis++) {
+        PyObject *number = item_of(object, axis);
+        if (!PyFloat_Check(number) && (!PyLong_Check(number) || PyBool_Check(number))) return 0;
+        point[axis] = PyFloat_AsDouble(number);
+        if (point[axis] == -1.0 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int from_buffer(PyObject *object, int dimension, double *point) {
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    const char *format = view.format ? view.format : "B", *at = view.buf;
+    if (*format == '@' || *format == '=' || *format == '<') format++;
+    const int wide = *format == 'd' && view.itemsize == 8, narrow = *format == 'f' && view.itemsize == 4;
+    const int taken = (wide || narrow) && view.ndim == 1 && view.shape[0] == dimension;
+    for (int axis = 0; taken && axis < dimension; axis++, at += view.strides[0]) {
+        float value;
+        if (wide) memcpy(point + axis, at, sizeof(double));
+        else {
+            memcpy(&value, at, sizeof(float));
+            point[axis] = (double)value;
+        }
+    }
+    PyBuffer_Release(&view);
+    return taken;
+}
+
+/* A point out of a list or tuple of numbers, or a buffer of floats; 0 where it is something else or too large. */
+static int take_point(PyObject *object, int dimension, double *point) {
+    const Py_ssize_t length = length_of(object);
+    if (length < 0 ? !from_buffer(object, dimension, point)
+                   : length != dimension || !from_sequence(object, dimension, point))
+        return 0;
+    int usable = 1;
+    for (int axis = 0; axis < dimension; axis++) usable &= fabs(point[axis]) <= LARGEST;
+    return usable;
+}
+
+/* The row of the table for a label, or for a code; -1 where there is none. */
+static int64_t take_code(PyObject *node, PyObject *index, int64_t size) {
+    PyObject *number = index && node ? PyDict_GetItemWithError(index, node) : node;
+    const long code = number ? PyLong_AsLong(number) : -1;
+    PyErr_Clear(); /* a label that cannot be hashed is as unknown as any */
+    return code < size ? code : -1;
+}
+
+static PyObject *none(void) {
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+static PyObject *taken(Running *running, double dtw) {
+    running->steps++;
+    running->dtw = dtw;
+    return PyFloat_FromDouble(dtw);
+}
+
+/* One more step; `distance` sees j. */
+#define STEP(distance)                                                       \
+    double *row = running->row, corner = row[0], west = INFINITY;            \
+    row[0] = INFINITY;                                                       \
+    for (int64_t j = 0; j < running->count; j++) {                           \
+        double north = row[j + 1];                                           \
+        west = (distance) + least(least(north, corner), west);               \
+        corner = north;                                                      \
+        row[j + 1] = west;                                                   \
+    }                                                                        \
+    return west;
+
+static double step_in_space(Running *running) {
+    STEP(point_distance(3, running->points + 3 * j, running->here))
+}
+
+static double step_points(Running *running) {
+    const int dimension = running->dimension;
+    STEP(point_distance(dimension, running->points + dimension * j, running->here))
+}
+
+static double step_codes(Running *running, int64_t code) {
+    const double *table = DOUBLES(running->table);
+    const int64_t size = LENGTH(running->table, 1);
+    STEP(table[running->codes[j] * size + code])
+}
+
+/* step(node) -> DTW so far; None, and no step, where the node is unusual: the general way must look. */
+static PyObject *running_step(PyObject *self, PyObject *node) {
+    Running *running = (Running *)self;
+    if (running->codes) {
+        const int64_t code = take_code(node, running->index, LENGTH(running->table, 1));
+        return code < 0 ? none() : taken(running, step_codes(running, code));
+    }
+    if (!running->dimension || !take_point(node, running->dimension, running->here)) return none();
+    return taken(running, running->dimension == 3 ? step_in_space(running) : step_points(running));
+}
+
+/* advance(costs) -> DTW so far, from the distances of the next node to every node of the reference */
+static PyObject *running_advance(PyObject *self, PyObject *costs) {
+    Running *running = (Running *)self;
+    Array array = {.held = 0};
+    PyObject *result = NULL;
+    if (take_array(costs, &array, 'd', 1, 0, 0)) {
+        if (LENGTH(array, 0) != running->count)
+            PyErr_SetString(PyExc_ValueError, "advance needs one distance for each node of the reference");
+        else
+            result = taken(running, warp_row(DOUBLES(array), running->count, running->row, INFINITY));
+    }
+    drop_arrays(&array, 1);
+    return result;
+}
+
+/* ndtw(threshold) -> nDTW so far; None where the threshold is not a number above 0 */
+static PyObject *running_ndtw(PyObject *self, PyObject *threshold) {
+    const Running *running = (Running *)self;
+    if (!PyFloat_Check(threshold)) return none();
+    const double value = PyFloat_AsDouble(threshold);
+    if (!(value > 0.0 && value < INFINITY)) return none();
+    return PyFloat_FromDouble(exp(-running->dtw / ((double)running->count * value)));
+}
+
+static Running *new_running(PyTypeObject *type, int64_t count, int dimension, int codes) {
+    Running *running = (Running *)PyType_GenericAlloc(type, 0);
+    if (!running) return NULL;
+    running->count = count;
+    running->dimension = dimension;
+    running->dtw = INFINITY;
+    running->row = malloc(sizeof(double) * (size_t)(count + 1 + (count + 1) * dimension));
+    running->codes = codes ? malloc(sizeof(int32_t) * (size_t)count) : NULL;
+    if (!running->row || (codes && !running->codes)) {
+        Py_DECREF(running);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    running->points = running->row + count + 1;
+    running->here = running->points + count * dimension;
+    running->row[0] = 0.0;
+    for (int64_t j = 1; j <= count; j++) running->row[j] = INFINITY;
+    return running;
+}
+
+static void free_running(PyObject *self) {
+    Running *running = (Running *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    free(running->row);
+    free(running->codes);
+    drop_arrays(&running->table, 1);
+    Py_XDECREF(running->index);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+/* fork() -> an independent copy */
+static PyObject *running_fork(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const Running *running = (Running *)self;
+    const int64_t count = running->count;
+    Running *copy = new_running(Py_TYPE(self), count, running->dimension, running->codes != NULL);
+    if (!copy) return NULL;
+    copy->steps = running->steps;
+    copy->dtw = running->dtw;
+    memcpy(copy->row, running->row, sizeof(double) * (size_t)(count + 1 + count * running->dimension));
+    Py_XINCREF(running->index);
+    copy->index = running->index;
+    if (running->codes) {
+        memcpy(copy->codes, running->codes, sizeof(int32_t) * (size_t)count);
+        if (!take_array(running->table.view.obj, &copy->table, 'd', 2, 0, 0)) Py_CLEAR(copy);
+    }
+    return (PyObject *)copy;
+}
+
+/* The reference as points: a list of points, or an array of doubles. NULL without an error where it is unusual. */
+static Running *along_points(PyTypeObject *type, PyObject *reference) {
+    Array array = {.held = 0};
+    Py_ssize_t count = length_of(reference), dimension = 0;
+    if (count > 0) dimension = length_of(item_of(reference, 0));
+    else if (count < 0 && take_array(reference, &array, 'd', 2, 0, 0)) {
+        count = LENGTH(array, 0);
+        dimension = LENGTH(array, 1);
+    }
+    PyErr_Clear();
+    Running *running = NULL;
+    if (count > 0 && dimension > 0 && dimension < 1 << 20 && (running = new_running(type, count, (int)dimension, 0))) {
+        int usable = 1;
+        double *points = running->points;
+        if (array.held) {
+            memcpy(points, DOUBLES(array), sizeof(double) * (size_t)(count * dimension));
+            for (int64_t i = 0; i < count * dimension; i++) usable &= fabs(points[i]) <= LARGEST;
+        }
+        for (Py_ssize_t i = 0; usable && !array.held && i < count; i++)
+            usable = take_point(item_of(reference, i), (int)dimension, points + i * dimension);
+        if (!usable) Py_CLEAR(running);
+    }
+    drop_arrays(&array, 1);
+    return running;
+}
+
+/* The reference as nodes of a table: a list of labels, or an array of codes. The same. */
+static Running *along_codes(PyTypeObject *type, PyObject *reference, PyObject *index, PyObject *table) {
+    Array codes = {.held = 0};
+    Py_ssize_t count = length_of(reference);
+    if (count < 0 && take_array(reference, &codes, 'i', 1, 0, 0)) count = LENGTH(codes, 0);
+    PyErr_Clear();
+    Running *running = count > 0 && (!index || PyDict_Check(index)) ? new_running(type, count, 0, 1) : NULL;
+    if (running) {
+        int usable = take_array(table, &running->table, 'd', 2, 0, 0);
+        const int64_t size = usable ? LENGTH(running->table, 1) : 0;
+        usable = usable && LENGTH(running->table, 0) == size;
+        for (Py_ssize_t i = 0; usable && i < count; i++) {
+            const int64_t code = codes.held ? INTS32(codes)[i] : take_code(item_of(reference, i), index, size);
+            usable = code >= 0 && code < size;
+            running->codes[i] = (int32_t)code;
+        }
+        PyErr_Clear();
+        Py_XINCREF(index);
+        running->index = index;
+        if (!usable) Py_CLEAR(running);
+    }
+    drop_arrays(&codes, 1);
+    return running;
+}
+
+/* running(reference, index, table) -> the state before the first step; None where the reference is unusual.
+ * Without a table the reference is points, or the number of its nodes (then only `advance` takes steps). With a table
+ * it is labels that the index finds, or codes; without an index so are the nodes of the query. */
+KERNEL(kernel_running) {
+    if (!need_arguments("running", nargs, 3)) return NULL;
+    PyTypeObject *type = (PyTypeObject *)PyObject_GetAttrString(self, "_Running");
+    if (!type) return NULL;
+    Running *running = NULL;
+    int64_t count;
+    if (args[2] != Py_None)
+        running = along_codes(type, args[0], args[1] == Py_None ? NULL : args[1], args[2]);
+    else if (!PyLong_Check(args[0])) running = along_points(type, args[0]);
+    else if (take_count(args[0], &count) && count > 0) running = new_running(type, count, 0, 0);
+    Py_DECREF(type);
+    return running ? (PyObject *)running : PyErr_Occurred() ? NULL : none();
+}
+
+static PyMethodDef running_methods[] = {
+    {"step", running_step, METH_O, NULL},
+    {"advance", running_advance, METH_O, NULL},
+    {"ndtw", running_ndtw, METH_O, NULL},
+    {"fork", running_fork, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef running_members[] = {
+    {"count", T_LONGLONG, offsetof(Running, count), READONLY, NULL},
+    {"dimension", T_INT, offsetof(Running, dimension), READONLY, NULL},
+    {"steps", T_LONGLONG, offsetof(Running, steps), READONLY, NULL},
+    {"dtw", T_DOUBLE, offsetof(Running, dtw), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+int add_running(PyObject *module) {
+    PyType_Slot slots[] = {
+        {Py_tp_dealloc, (void *)free_running},
+        {Py_tp_methods, running_methods},
+        {Py_tp_members, running_members},
+        {0, NULL},
+    };
+    PyType_Spec spec = {
+        "wayscore.kernels._native._Running", sizeof(Running), 0,
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots,
+    };
+    PyObject *type = PyType_FromSpec(&spec);
+    const int added = type ? PyModule_AddObjectRef(module, "_Running", type) : -1;
+    Py_XDECREF(type);
+    return added;
+}

@@ -1,0 +1,131 @@
+/* One step of agents that walk along the edges of navigation graphs, each in an environment and an episode of its own. */
+#include "native.h"
+#include "warp.h"
+
+/* The arguments: first what a step changes in each environment, then what it looks up. */
+enum { STATE, OVER, ROWS, TRAIL, VISITED, PROGRESS, OUTCOME, CHANGED };
+enum { ACTIONS = CHANGED, SCENE, PATHS, LENGTHS, AFTER, NODE, METRES, ARRAYS, TABLES = ARRAYS, THRESHOLD, ARGUMENTS };
+static const char KINDS[] = "lBdlBdBllilild";      /* the kinds of take_array */
+static const char DIMENSIONS[] = "21222221121211"; /* one digit for each */
+/* Rows of matrices that have a column per environment. */
+enum { EPISODE, POSE, STEPS, STATES };
+enum { WALKED, TO_GOAL, DTW, NDTW, GAINS };
+enum { MOVED, STOPPED, CUT_OFF, FLAGS };
+
+typedef struct {
+    Array array[ARRAYS], *tables;
+    Py_ssize_t scenes;
+    double threshold;
+} Walk;
+
+static int shapes_fit(const Walk *walk) {
+    const Array *array = walk->array;
+    const int64_t count = LENGTH(array[OVER], 0), episodes = LENGTH(array[SCENE], 0), poses = LENGTH(array[NODE], 0);
+    int fits = LENGTH(array[STATE], 0) == STATES && LENGTH(array[STATE], 1) == count &&
+               LENGTH(array[PROGRESS], 0) == GAINS && LENGTH(array[PROGRESS], 1) == count &&
+               LENGTH(array[OUTCOME], 0) == FLAGS && LENGTH(array[OUTCOME], 1) == count &&
+               LENGTH(array[ACTIONS], 0) == count && LENGTH(array[PATHS], 1) > 0 &&
+               LENGTH(array[ROWS], 1) == LENGTH(array[PATHS], 1) + 1;
+    for (int i = ROWS; i <= VISITED; i++) fits &= LENGTH(array[i], 0) == count;
+    for (int i = SCENE; i <= LENGTHS; i++) fits &= LENGTH(array[i], 0) == episodes;
+    for (int i = AFTER; i <= METRES; i++) fits &= LENGTH(array[i], 0) == poses;
+    return fits;
+}
+
+static int within(int64_t value, int64_t bound) { return value >= 0 && value < bound; }
+
+/* Put the agent of environment e at a new pose; 0 where anything that is looked up is not there. */
+static int arrive(const Walk *walk, int64_t e, int64_t pose) {
+    const Array *array = walk->array;
+    const int64_t count = LENGTH(array[OVER], 0), width = LENGTH(array[PATHS], 1), *state = INTS64(array[STATE]) + e;
+    const int64_t episode = state[EPISODE * count];
+    if (!within(pose, LENGTH(array[NODE], 0)) || !within(episode, LENGTH(array[SCENE], 0))) return 0;
+    const int64_t scene = INTS64(array[SCENE])[episode], length = INTS64(array[LENGTHS])[episode];
+    const int64_t node = INTS64(array[NODE])[pose];
+    if (!within(scene, walk->scenes) || !within(length - 1, width) || !within(node, LENGTH(array[VISITED], 1))) return 0;
+    const int64_t size = LENGTH(walk->tables[scene], 0);
+    if (LENGTH(walk->tables[scene], 1) != size || node >= size) return 0;
+    const double *table = DOUBLES(walk->tables[scene]);
+    const int32_t *path = INTS32(array[PATHS]) + episode * width;
+    double *row = DOUBLES(array[ROWS]) + e * (width + 1), corner = row[0], west = INFINITY;
+    row[0] = INFINITY;
+    for (int64_t j = 0; j < length; j++) {
+        if (!within(path[j], size)) return 0;
+        double north = row[j + 1];
+        west = table[path[j] * size + node] + least(least(north, corner), west);
+        corner = north;
+        row[j + 1] = west;
+    }
+    double *progress = DOUBLES(array[PROGRESS]) + e;
+    progress[WALKED * count] += DOUBLES(array[METRES])[pose];
+    progress[TO_GOAL * count] = table[node * size + path[length - 1]];
+    progress[DTW * count] = west;
+    progress[NDTW * count] = exp(-west / ((double)length * walk->threshold));
+    BYTES(array[VISITED])[e * LENGTH(array[VISITED], 1) + node] = 1;
+    return 1;
+}
+
+/* How many episodes end with this step; -1 where anything that is looked up is not there. */
+static int64_t step(const Walk *walk) {
+    const Array *array = walk->array;
+    const int64_t count = LENGTH(array[OVER], 0), actions = LENGTH(array[AFTER], 1), most = LENGTH(array[TRAIL], 1) - 1;
+    int64_t ended = 0;
+    memset(BYTES(array[OUTCOME]), 0, (size_t)(FLAGS * count));
+    for (int64_t e = 0; e < count; e++) {
+        if (BYTES(array[OVER])[e]) continue;
+        const int64_t action = INTS64(array[ACTIONS])[e];
+        int64_t *pose = INTS64(array[STATE]) + POSE * count + e, *steps = INTS64(array[STATE]) + STEPS * count + e;
+        uint8_t *outcome = BYTES(array[OUTCOME]) + e;
+        if (action == 0) {
+            outcome[STOPPED * count] = 1;
+        } else {
+            if (!within(*pose, LENGTH(array[AFTER], 0)) || !within(*steps, most)) return -1;
+            const int32_t after = within(action, actions) ? INTS32(array[AFTER])[*pose * actions + action] : -1;
+            if (after >= 0) {
+                if (!arrive(walk, e, after)) return -1;
+                *pose = after;
+                outcome[MOVED * count] = 1;
+            }
+            INTS64(array[TRAIL])[e * (most + 1) + ++*steps] = *pose;
+            outcome[CUT_OFF * count] = *steps == most;
+        }
+        BYTES(array[OVER])[e] = outcome[STOPPED * count] | outcome[CUT_OFF * count];
+        ended += BYTES(array[OVER])[e];
+    }
+    return ended;
+}
+
+/* walk(state, over, rows, trail, visited, progress, outcome, actions, scene, paths, lengths, after, node, metres, tables,
+ * threshold) -> how many episodes ended
+ *
+ * Action 0 stops, action k goes along the k-th edge, and one that is not possible leaves the agent where it is and costs a
+ * step. There are as many steps as `trail` has columns behind the first; the last one ends the episode.
+ * Of each environment: `state` is its episode, the agent's pose and its steps; `over` whether the episode is; `progress`
+ * the metres walked, the distance to the goal, DTW and nDTW; `rows` the column of C over the reference; `trail` the poses
+ * so far; `visited` the nodes; `outcome` receives whether the agent moved, stopped, was cut off.
+ * Of each episode: its scene, whose distances stand in tables[scene]; the reference, and how many nodes it has.
+ * Of each pose: the pose after each action, or -1; its node; the length of the edge that led to it. */
+KERNEL(kernel_walk) {
+    (void)self;
+    Walk walk = {.scenes = 0};
+    PyObject *result = NULL;
+    if (!need_arguments("walk", nargs, ARGUMENTS) || !take_double(args[THRESHOLD], &walk.threshold)) return NULL;
+    for (int i = 0; i < ARRAYS; i++)
+        if (!take_array(args[i], &walk.array[i], KINDS[i], DIMENSIONS[i] - '0', i < CHANGED, 0)) goto end;
+    const Py_ssize_t scenes = PyList_Check(args[TABLES]) ? PyList_Size(args[TABLES]) : 0;
+    walk.tables = calloc((size_t)scenes + 1, sizeof(Array));
+    if (!walk.tables) {
+        PyErr_NoMemory();
+        goto end;
+    }
+    for (; walk.scenes < scenes; walk.scenes++)
+        if (!take_array(PyList_GetItem(args[TABLES], walk.scenes), &walk.tables[walk.scenes], 'd', 2, 0, 0)) goto end;
+    const int64_t ended = shapes_fit(&walk) ? step(&walk) : -1;
+    if (ended >= 0) result = PyLong_FromLongLong(ended);
+    else PyErr_SetString(PyExc_ValueError, "walk: shapes or numbers do not fit");
+end:
+    if (walk.tables) drop_arrays(walk.tables, (int)walk.scenes + 1);
+    free(walk.tables);
+    drop_arrays(walk.array, ARRAYS);
+    return result;
+}

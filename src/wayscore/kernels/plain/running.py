@@ -1,0 +1,137 @@
+"""DTW of a query that grows, one step at a time; the state is an object."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.kernels.plain.warp import euclidean_block
+
+Floats = NDArray[np.float64]
+LARGEST = 1e150
+"""As in `wayscore.paths`: squares of larger coordinates overflow."""
+
+
+class Running:
+    """The last column of C over a reference, and what is needed for the next one.
+
+    Attributes:
+        count: how many nodes the reference has.
+        dimension: of its points; 0 if they are not points.
+        steps: how many the query has so far.
+        dtw: DTW so far; infinite before the first step.
+    """
+
+    __slots__ = ("_codes", "_index", "_points", "_row", "_table", "count", "dimension", "dtw", "steps")
+
+    def __init__(self, count: int, points: Any = None, codes: Any = None, index: Any = None, table: Any = None) -> None:
+        self.count, self.steps, self.dtw = count, 0, math.inf
+        self._points, self._codes, self._index, self._table = points, codes, index, table
+        self.dimension = 0 if points is None else points.shape[1]
+        self._row = [0.0] + [math.inf] * count
+
+    def step(self, node: Any) -> float | None:
+        """Take the next node or point; return DTW so far, or None (and take no step) if the node is unusual."""
+        if self._table is not None:
+            code = _code(node, self._index, len(self._table))
+            return None if code is None else self.advance(self._table[self._codes, code])
+        point = None if self._points is None else _point(node, self._points.shape[1])
+        if point is None:
+            return None
+        costs = np.empty((self.count, 1))
+        euclidean_block(self._points, point[None, :], costs)
+        return self.advance(costs[:, 0])
+
+    def advance(self, costs: Floats) -> float:
+        """Take a step, given the distances of the next node to every node of the reference; return DTW so far."""
+        if len(costs) != self.count:
+            raise ValueError("advance needs one distance for each node of the reference")
+        old, west = self._row, math.inf
+        self._row = [west]
+        for j, cost in enumerate(costs.tolist(), start=1):
+            west = cost + min(old[j], old[j - 1], west)
+            self._row.append(west)
+        self.steps += 1
+        self.dtw = west
+        return west
+
+    def ndtw(self, threshold: float) -> float | None:
+        """Return nDTW so far, or None if the threshold is not a float above 0."""
+        if not isinstance(threshold, float) or not 0.0 < threshold < math.inf:
+            return None
+        return math.exp(-self.dtw / (self.count * float(threshold)))
+
+    def fork(self) -> Running:
+        """Return an independent copy."""
+        copy = object.__new__(Running)
+        for name in Running.__slots__:  # a step replaces the row, so that both may share it
+            setattr(copy, name, getattr(self, name))
+        return copy
+
+
+def running(reference: Any, index: dict[Any, int] | None, table: Floats | None) -> Running | None:
+    """Return the state before the first step, or None if the reference is unusual.
+
+    Without a table the reference is points, or the number of its nodes (then only `advance` takes steps). With a table
+    it is labels that the index finds, or codes; without an index so are the nodes of the query.
+    """
+    if table is not None:
+        codes = _codes(reference, index, table)
+        return None if codes is None else Running(len(codes), None, codes, index, table)
+    if isinstance(reference, int):
+        return Running(reference) if reference > 0 else None
+    points = _points(reference)
+    return None if points is None else Running(len(points), points)
+
+
+def _codes(reference: Any, index: dict[Any, int] | None, table: Floats) -> list[int] | None:
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.dtype != np.float64 or not table.flags.c_contiguous:
+        return None
+    if isinstance(reference, list | tuple):
+        codes = [_code(node, index, len(table)) for node in reference]
+    elif isinstance(reference, np.ndarray) and reference.dtype == np.int32 and reference.ndim == 1:
+        codes = [_code(code, None, len(table)) for code in reference.tolist()]
+    else:
+        return None
+    found = [code for code in codes if code is not None]
+    return found if len(found) == len(codes) > 0 else None
+
+
+def _code(node: Any, index: dict[Any, int] | None, size: int) -> int | None:
+    try:
+        code = operator.index(node if index is None else index[node])
+    except (KeyError, TypeError):
+        return None
+    return code if 0 <= code < size else None
+
+
+def _points(reference: Any) -> Floats | None:
+    if isinstance(reference, list | tuple):
+        width = len(reference[0]) if reference and isinstance(reference[0], list | tuple) else 0
+        points = [_point(point, width) for point in reference] if width else []
+        return None if not points or any(point is None for point in points) else np.array(points)
+    if not isinstance(reference, np.ndarray) or reference.dtype != np.float64 or reference.ndim != 2:
+        return None
+    usable = reference.size and reference.flags.c_contiguous and (np.abs(reference) <= LARGEST).all()
+    return reference.copy() if usable else None
+
+
+def _point(node: Any, dimension: int) -> Floats | None:
+    """Return a point from a list or tuple of numbers, or an array of floats; None if it is something else."""
+    if isinstance(node, list | tuple):
+        plain = all(isinstance(number, float | int) and not isinstance(number, bool) for number in node)
+    else:
+        try:
+            view = memoryview(node)
+        except (TypeError, ValueError):
+            return None
+        plain = view.ndim == 1 and view.format in ("d", "f")
+    try:
+        point = np.array(node, dtype=np.float64) if plain and len(node) == dimension else None
+    except OverflowError:
+        return None
+    return point if point is not None and (np.abs(point) <= LARGEST).all() else None
