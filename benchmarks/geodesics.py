@@ -26,7 +26,7 @@ from wayscore import NavMesh, References, Snapped, kernels, load_references
 
 SPLITS = ("val_seen", "val_unseen")
 GRAPHS = "vlnce/habitat_mp3d_connectivity_graphs.tar.gz"
-REACHES = (0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+REACHES = (0.3, 0.5, 0.6, 0.8)
 Floats = NDArray[np.float64]
 
 

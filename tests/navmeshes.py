@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+from typing import Any
+
 import numpy as np
 
 from wayscore.distances.navmesh_file import DETAIL, HEADER, MAGIC, NODE, POLYGON, START, TILE_START
@@ -114,3 +117,17 @@ def two_tiles(gap: float = 0.0, step: float = 0.0, *, places: tuple[int, int] = 
         rooms.append(patched(content, "header.x", places[number])[TILE:])
     start = START.pack(MAGIC, 1, 2, 0.0, 0.0, 0.0, 4.0, 4.0, 2, 1)
     return start + b"".join(TILE_START.pack(2 + n, len(room)) + room for n, room in enumerate(rooms))
+
+
+def search(module: ModuleType, mesh: Any, points: np.ndarray, pairs: np.ndarray, by_component: int = 1) -> list[Any]:
+    """All that the kernel returns: snapped points, their polygons, lengths, outcomes and paths."""
+    count, many = len(points), len(pairs)
+    found = [
+        np.zeros((count, 3), dtype=np.float32),
+        np.zeros(count, dtype=np.int32),
+        np.zeros(many),
+        np.zeros((many, 3), dtype=np.int32),
+        np.zeros((many, 256, 3), dtype=np.float32),
+    ]
+    module.navmesh_search(mesh, points, pairs.astype(np.int32), by_component, *found)
+    return found

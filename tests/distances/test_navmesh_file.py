@@ -173,6 +173,20 @@ def test_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ws.NavMesh.load(file)
 
 
+def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+    (tmp_path / "scene.navmesh").write_bytes(l_shape())
+    (tmp_path / "zeros.navmesh.gz").write_bytes(gzip.compress(bytes(2**24)))
+    tracemalloc.start()
+    try:
+        ws.NavMesh.load(tmp_path / "scene.navmesh")
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+        with pytest.raises(ws.FormatError, match="is not a navigation mesh"):
+            ws.NavMesh.load(tmp_path / "zeros.navmesh.gz")
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()
+
+
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(ws.FormatError, match=r"scene\.navmesh: cannot be read: No such file"):
         ws.NavMesh.load(tmp_path / "scene.navmesh")

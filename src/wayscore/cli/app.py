@@ -25,6 +25,8 @@ def main() -> None:
     import atexit
     import gc
 
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    atexit.register(gc.freeze)  # what is left when the process ends goes with it, and need not be looked through
     from wayscore.cli.group import SECTIONS, app
 
     if sys.argv[1:] and sys.argv[1] in SECTIONS["Scores"]:  # which need no matrix products, only threads of their own
@@ -32,8 +34,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a character that the terminal does not know is no error
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    atexit.register(gc.freeze)  # what is left when the process ends goes with it, and need not be looked through
     app(prog_name="wayscore")
 
 

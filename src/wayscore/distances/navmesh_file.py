@@ -28,6 +28,8 @@ TILE_START = struct.Struct("<Ii")
 """The reference and the size of a tile."""
 SIZE_LIMIT = 2**28
 """Bytes that a file may have after decompression; a large house has a million."""
+PART = 2**20
+"""Bytes that are read at once."""
 LARGEST = 1e6
 """Metres: the largest coordinate. Products of three of them are far from overflowing."""
 OUTSIDE = 0x8000
@@ -123,20 +125,23 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     source = Path(path)
     try:
         with source.open("rb") as stream:
-            content = stream.read(SIZE_LIMIT + 1)
+            content = bytearray()
+            while len(content) <= SIZE_LIMIT and (part := stream.read(PART)):
+                content += part
     except OSError as error:
         raise FormatError(f"{source}: cannot be read: {error.strerror or error}") from None
+    unpacked = bytes(content)
     if content.startswith(b"\x1f\x8b"):
         unpacker = zlib.decompressobj(wbits=31)
         try:
-            content = unpacker.decompress(content, SIZE_LIMIT + 1)
+            unpacked = unpacker.decompress(unpacked, SIZE_LIMIT + 1)
         except zlib.error as error:
             raise FormatError(f"{source}: is damaged gzip ({first_line(error)}); copy it again") from None
-        if not unpacker.eof and len(content) <= SIZE_LIMIT:
+        if not unpacker.eof and len(unpacked) <= SIZE_LIMIT:
             raise FormatError(f"{source}: is damaged gzip (it ends too early); copy it again")
-    if len(content) > SIZE_LIMIT:
+    if len(unpacked) > SIZE_LIMIT:
         raise FormatError(f"{source}: has more than {SIZE_LIMIT >> 20} MiB; no navigation mesh is so large")
-    return content
+    return unpacked
 
 
 def parse(content: bytes, where: str) -> MeshFile:

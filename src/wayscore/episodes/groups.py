@@ -63,11 +63,10 @@ def group_by(
 
 def path_labels(scenes: Sequence[str], path_ids: Sequence[str]) -> list[str]:
     """Return a name for each episode's path: its id, with the scene where several scenes use one id."""
-    users: dict[str, set[str]] = {}
-    for scene, path in zip(scenes, path_ids, strict=True):
-        users.setdefault(path, set()).add(scene)
-    pairs = zip(scenes, path_ids, strict=True)
-    return [path if len(users[path]) == 1 else f"{scene}/{path}" for scene, path in pairs]
+    scene_of = dict(zip(path_ids, scenes, strict=True))
+    pairs = list(zip(scenes, path_ids, strict=True))
+    several = {path for scene, path in pairs if scene_of[path] != scene}
+    return [f"{scene}/{path}" if path in several else path for scene, path in pairs] if several else list(path_ids)
 
 
 def clusters_of(references: Sequence[Reference], cluster: str) -> Groups | None:

@@ -109,12 +109,12 @@ class References:
         >>> one.fingerprint == other.fingerprint
         True
         """
-        digest = hashlib.sha256()
         encode = msgspec.msgpack.Encoder().encode
+        packed = []
         for name, one in self.episodes.items():
             content = (name, one.scene, _plain(one.path), one.goals, one.start_distance, _plain(one.dense))
-            digest.update(encode((*content, dict(one.facts)) if one.facts else content))
-        return digest.hexdigest()[:8]
+            packed.append(encode((*content, dict(one.facts)) if one.facts else content))
+        return hashlib.sha256(b"".join(packed)).hexdigest()[:8]
 
 
 class Run:
@@ -164,8 +164,8 @@ class Run:
 
 def _plain(path: Any) -> Any:
     """Return a path as what can be packed: labels as they are, numbers as the bytes of doubles."""
-    if path is None:
-        return None
+    if path is None or type(path) is list:
+        return path
     if isinstance(path, np.ndarray):
         return (path.shape, np.ascontiguousarray(path, dtype="<f8").tobytes())
     return list(path)

@@ -28,6 +28,7 @@ from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import EpisodeTable, ParquetTable, Part
 from wayscore.evaluation.warnings import other_split, other_thresholds, usual_convention
 from wayscore.evaluation.work import Partial, Task, scan_piece, score_batch, score_piece, worst_values
+from wayscore.formats import storage
 from wayscore.formats.plan import RunPlan
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
@@ -193,15 +194,14 @@ def _score_pieces(
     rows: int,
     tell: Progress,
 ) -> tuple[Task, Partial]:
-    from wayscore.evaluation.parts import check_target, finished, folder_of
-    from wayscore.formats import storage
-
     pieces = plan.pieces
     large = (plan.rows > KEPT_ROWS and not keep) or resume
     if engine.name == "dask":  # whose workers are at home elsewhere
         pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
         target = storage.absolute(target) if target else target
     if target:
+        from wayscore.evaluation.parts import check_target, finished, folder_of
+
         check_target(target, pieces)
     task = Task(settings, rows, keep=not large, target=target if large else "")
     if task.target:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from wayscore.convention.signature import Signature
 from wayscore.episodes.geodesics import signed_sources
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from wayscore.evaluation.inputs import Inputs
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The means over some episodes of a result.
 
     Attributes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wayscore.report import contrasts, notes
+from wayscore.report import notes
 from wayscore.report.layout import (
     HEADLINE,
     Mean,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
     from wayscore.evaluation.result import Result
     from wayscore.metrics import Metric
+    from wayscore.report.contrasts import Tests
 
 NAME_ROOM = 24
 """Names of runs get so many characters, fewer in a narrow terminal; what shortened ones mean is printed below."""
@@ -46,6 +47,8 @@ def render(
 
 def render_comparison(comparison: Comparison, *, width: int | None = None, color: bool = False) -> str:
     """Return tables of the means, of the tests of each run against the baseline, and of where they differ most."""
+    from wayscore.report import contrasts
+
     page = TextPage(width or DEFAULT_WIDTH, color)
     page.add(f"{contrasts.scope(comparison)}\n")
     names = _add_means(page, comparison.results)
@@ -105,7 +108,7 @@ def _groups(part: Split, metrics: Sequence[Metric]) -> TextTable:
     return TextTable([part.head, "n", *heads], space=2, rows=[*group_rows(part, metrics)])
 
 
-def _add_tests(page: TextPage, tests: contrasts.Tests) -> None:
+def _add_tests(page: TextPage, tests: Tests) -> None:
     """Add a table of tests, closer together where there is less room, and at last in several blocks of columns."""
     rows = [
         [name, [(mean, "bold" if bold else "")], [(bounds, "dim")], f"{p} {mark}", *others]
