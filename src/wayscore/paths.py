@@ -57,7 +57,7 @@ class PathBatch:
                     f"{path_name(role, number)} has {array.shape[1]}-dimensional points but "
                     f"{path_name(role, 0)} has {dimension}-dimensional ones; all paths of a batch share one dimension"
                 )
-        batch = cls(np.concatenate(arrays), offsets)
+        batch = cls(np.ascontiguousarray(np.concatenate(arrays)), offsets)
         batch.check_finite(role=role)
         return batch
 

@@ -79,13 +79,24 @@ class Terrain:
         after[sources, ways + 1] = np.arange(len(sources))
         paths = np.where(tasks.paths < 0, 0, nodes.local[tasks.paths]).astype(np.int32)
         looked_up = (nodes.scene[start], paths, tasks.lengths, after[self.node], nodes.local[self.node], metres)
-        tables = [kernels.view(table) for table in nodes.tables]
-        self.lookup = (*map(kernels.view, looked_up), tables)
+        self._looked_up, self._tables = looked_up, nodes.tables
+        self._hold()
         self.rows = np.full((count, paths.shape[1] + 1), np.inf)
         self.rows[:, 0] = 0.0
         self.dtw = np.empty(count)
         state = (paths, tasks.lengths, self.rows, None, self.dtw)
-        kernels.advance_table(*state, nodes.local[start], nodes.scene[start], tables)
+        kernels.advance_table(*state, nodes.local[start], nodes.scene[start], self.lookup[-1])
+
+    def _hold(self) -> None:
+        """Keep views of what kernels look up at every step."""
+        self.lookup: tuple[Any, ...] = (*map(kernels.view, self._looked_up), [*map(kernels.view, self._tables)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "lookup"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hold()
 
     def _observe(self, nodes: Nodes, headings: Floats, came_from: Codes) -> NDArray[np.float32]:
         """Return the features of every candidate in every pose."""

@@ -15,6 +15,9 @@ from wayscore.navigation.reward_functions import Progress, RewardFunction, find_
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.terrain import STOP, VISITED
 
+HELD = ("_views", "episode", "pose", "steps")
+"""Views of other attributes, which a copy makes again."""
+
 
 class Outcome(NamedTuple):
     """The outcome of one step, one value per environment.
@@ -60,7 +63,6 @@ class Walkers:
         self.reward, self.threshold, self.max_episode_steps = find_reward(reward), float(threshold), max_episode_steps
         self.candidates = self.terrain.candidates
         self._state = np.zeros((3, num_envs), dtype=np.int64)
-        self.episode, self.pose, self.steps = self._state
         self.over = np.ones(num_envs, dtype=bool)
         self._gains = np.zeros((4, num_envs))
         """Metres walked, distance to the goal, DTW and nDTW; a new array at every step."""
@@ -70,14 +72,25 @@ class Walkers:
         """Which nodes of its scene each agent was at; the last column stays False."""
         self._in_visited = np.arange(num_envs)[:, None] * self.visited.shape[1]
         self._progress: Progress | None = None
-        self._views: Any = [
-            kernels.view(array) for array in (self._state, self.over, self._rows, self._trail, self.visited)
-        ]
+        self._hold()
         rows, terrain = np.arange(len(tasks)), self.terrain
         self._counts, self._optimal = tasks.lengths[self.episode], terrain.optimal[self.episode]
         self._first_state = np.stack((rows, terrain.first, 0 * rows))
         first_ndtw = np.exp(-terrain.dtw / (tasks.lengths * self.threshold))
         self._first_gains = np.stack((0.0 * terrain.dtw, terrain.optimal, terrain.dtw, first_ndtw))
+
+    def _hold(self) -> None:
+        """Keep views of the arrays that every step changes."""
+        self.episode, self.pose, self.steps = self._state
+        changed = (self._state, self.over, self._rows, self._trail, self.visited)
+        self._views: Any = [kernels.view(array) for array in changed]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in HELD}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hold()
 
     def __len__(self) -> int:
         return len(self.pose)
