@@ -216,7 +216,7 @@ def test_batches_that_do_not_fit() -> None:
 @pytest.mark.parametrize("distance", ["graph", 3, LINE.table, {"line": "graph"}])
 def test_what_is_no_distance(distance: object) -> None:
     scenes = ["line"] if isinstance(distance, dict) else None
-    with pytest.raises(ws.OptionError, match="distance must be a Graph, Euclidean, Grid, Table or Function"):
+    with pytest.raises(ws.OptionError, match="distance must be a Graph, Euclidean, Grid, Table, Function, NavMesh"):
         ws.score(references=["a"], queries=["a"], distance=distance, scenes=scenes)  # type: ignore[arg-type]
     if not isinstance(distance, dict):
         for call in (ws.dtw, ws.align, ws.fast_dtw):

@@ -100,7 +100,8 @@ def as_distance(given: Any) -> Distance:
         return given
     if not all(callable(getattr(given, method, None)) for method in METHODS) or isinstance(given, type):
         raise OptionError(
-            "distance must be a Graph, Euclidean, Grid, Table or Function, or an object with their methods; got a "
+            "distance must be a Graph, Euclidean, Grid, Table, Function, NavMesh or Snapped, or an object with their "
+            "methods; got a "
             f"{type(given).__name__}"
         )
     # Only check that it exists: computing it may be slow.
