@@ -170,7 +170,7 @@ def _running_cases(
     codes[int(rng.integers(count))] = rng.choice([-1, size, 2**40])
     yield "advance_table", (here, *rest, codes, scenes, tables), 0
     names: list[Any] = [f"node {code}" for code in rng.integers(0, size, count)]
-    indexes = [index, {name: 7 for name in names}, dict(reversed(index.items()))]
+    indexes = [index, dict.fromkeys(names, 7), dict(reversed(index.items()))]
     yield "look_up", (names, active, np.zeros(count, dtype=np.int64), scenes, indexes), 0
     names[int(rng.integers(count))] = rng.choice(["elsewhere", ""]) if rng.random() < 0.5 else ["unhashable"]
     yield "look_up", (names, active, np.zeros(count, dtype=np.int64), scenes, indexes), 0

@@ -43,7 +43,7 @@ if name == "native" and not TYPE_CHECKING:
     from wayscore.kernels._native import *  # noqa: F403  # in place of those of the same names, and `lanes`
 
 view: Any = memoryview if name == "native" else asarray
-"""How to hold an array that a kernel is given again and again: native kernels take a memoryview faster than an array."""
+"""How to hold an array that kernels are given again and again: native ones take a memoryview faster than an array."""
 
 description: str = f"native, {lanes}" if name == "native" else "numpy"
 """For people: the kernels and, where native, the instruction set."""

@@ -28,7 +28,7 @@ class Progress:
         walked: PL(q_1..t).
         optimal: d(q_1, goal).
         threshold: d_th.
-        ndtw: nDTW(R, q_1..t); computed, if it is not given.
+        known_ndtw: nDTW(R, q_1..t), where it has been computed.
     """
 
     to_goal: Floats
@@ -37,11 +37,14 @@ class Progress:
     walked: Floats
     optimal: Floats
     threshold: float
-    ndtw: Floats = None  # type: ignore[assignment]
+    known_ndtw: Floats | None = None
 
-    def __post_init__(self) -> None:
-        if self.ndtw is None:
-            self.ndtw = np.exp(-self.dtw / (self.reference_count * self.threshold))
+    @property
+    def ndtw(self) -> Floats:
+        """nDTW(R, q_1..t)."""
+        if self.known_ndtw is None:
+            self.known_ndtw = np.exp(-self.dtw / (self.reference_count * self.threshold))
+        return self.known_ndtw
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,8 @@ class Reward:
 
 
 def _between(distance: Any, a: Any, b: Any) -> float:
-    if getattr(distance, "table", None) is not None:  # both are known: the running batch has already looked them up
+    if getattr(distance, "index", None) is not None and getattr(distance, "table", None) is not None:
+        # Both are known: the running batch has already looked them up.
         return float(distance.table[distance.index[a], distance.index[b]])
     codes = distance.encode([[a, b]], role=lambda _: "a move, or the distance to the goal").places
     return float(distance.pairs(codes[:1], codes[1:])[0])

@@ -6,7 +6,7 @@ direction; so there are few poses, and what is observed in each is computed once
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ class Terrain:
         start, real = tasks.paths[:, 0], nodes.neighbors >= 0
         sources, ways = np.nonzero(real)
         starts, first = np.unique(np.stack((start, tasks.headings), axis=1), axis=0, return_inverse=True)
-        headings = np.concatenate((nodes.headings[sources, ways], starts[:, 1]))
+        headings: Any = np.concatenate((nodes.headings[sources, ways], starts[:, 1]))
         self.candidates = nodes.neighbors.shape[1] + 1
         self.node: Codes = np.concatenate((nodes.neighbors[sources, ways], starts[:, 0].astype(np.int64)))
         self.heading = headings[:, None].astype(np.float32)
@@ -79,13 +79,24 @@ class Terrain:
         after[sources, ways + 1] = np.arange(len(sources))
         paths = np.where(tasks.paths < 0, 0, nodes.local[tasks.paths]).astype(np.int32)
         looked_up = (nodes.scene[start], paths, tasks.lengths, after[self.node], nodes.local[self.node], metres)
-        tables = [kernels.view(table) for table in nodes.tables]
-        self.lookup = (*map(kernels.view, looked_up), tables)
+        self._looked_up, self._tables = looked_up, nodes.tables
+        self._hold()
         self.rows = np.full((count, paths.shape[1] + 1), np.inf)
         self.rows[:, 0] = 0.0
         self.dtw = np.empty(count)
         state = (paths, tasks.lengths, self.rows, None, self.dtw)
-        kernels.advance_table(*state, nodes.local[start], nodes.scene[start], tables)
+        kernels.advance_table(*state, nodes.local[start], nodes.scene[start], self.lookup[-1])
+
+    def _hold(self) -> None:
+        """Keep views of what kernels look up at every step."""
+        self.lookup: tuple[Any, ...] = (*map(kernels.view, self._looked_up), [*map(kernels.view, self._tables)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "lookup"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._hold()
 
     def _observe(self, nodes: Nodes, headings: Floats, came_from: Codes) -> NDArray[np.float32]:
         """Return the features of every candidate in every pose."""

@@ -120,6 +120,13 @@ class RunningBatch:
         copy._hold()
         return copy
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in ("_distances", "_paths", "_rows", "_values", "steps")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lay_out()
+
     def _encode(self, environment: int, reference: Any, space: Distance) -> Any:
         """Check a reference and return it as codes or points."""
         if space.index is not None and isinstance(reference, list | tuple) and reference:
@@ -160,7 +167,11 @@ class RunningBatch:
 
     def _hold(self) -> None:
         """Keep views of the arrays, which are the same at every step."""
-        self._state = tuple(kernels.view(array) for array in (self._references, self._lengths, self._rows))
+        self._state: tuple[Any, Any, Any] = (
+            kernels.view(self._references),
+            kernels.view(self._lengths),
+            kernels.view(self._rows),
+        )
         self._values_view, self._scenes_view = kernels.view(self._values), kernels.view(self._scenes)
 
     def _enter(self, environment: int) -> None:

@@ -103,7 +103,7 @@ def _codes(reference: Any, index: dict[Any, int] | None, table: Floats) -> list[
 
 def _code(node: Any, index: dict[Any, int] | None, size: int) -> int | None:
     try:
-        code = operator.index(node if index is None else index[node])  # type: ignore[arg-type]
+        code = operator.index(node if index is None else index[node])
     except (KeyError, TypeError):
         return None
     return code if 0 <= code < size else None

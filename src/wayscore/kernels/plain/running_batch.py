@@ -1,9 +1,9 @@
 """DTW of many queries that grow: one call takes a step in every environment, or in those that are active.
 
 `rows[e]` is the last column of C over the reference of environment e, beginning with its border, and `values[e]`
-receives DTW so far. References stand in arrays that have room for the longest; what stands behind a shorter one does not
-matter, and neither do the rows there. A kernel returns the number of the first environment whose node does not fit, and
-takes no step in any; else it returns -1.
+receives DTW so far. References stand in arrays that have room for the longest; what stands behind a shorter one does
+not matter, and neither do the rows there. A kernel returns the number of the first environment whose node does not
+fit, and takes no step in any; else it returns -1.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def advance_table(
     scenes: Numbers,
     tables: list[Any],
 ) -> int:
-    """Take a step to nodes, given as codes, as are the references; `tables[scenes[e]]` has environment e's distances."""
+    """Take a step to nodes, given as codes like the references; `tables[scenes[e]]` has environment e's distances."""
     chosen = _chosen(active, rows)
     sizes = np.array([len(table) for table in tables])[scenes[chosen]]
     wrong = (codes[chosen] < 0) | (codes[chosen] >= sizes)

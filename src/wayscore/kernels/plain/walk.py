@@ -1,4 +1,4 @@
-"""One step of agents that walk along the edges of navigation graphs, each in an environment and an episode of its own."""
+"""One step of agents that walk along the edges of graphs, each in an environment and an episode of its own."""
 
 from __future__ import annotations
 
