@@ -220,7 +220,8 @@ def test_many_agents_are_one_agent_many_times() -> None:
                 continue
             mine, reward, stopped, cut_off, _ = single.step(actions[slot])
             assert (reward, stopped, cut_off) == (rewards[slot], terminated[slot], truncated[slot])
-            np.testing.assert_array_equal(mine["candidates"], observation["candidates"][slot])
+            for name, values in mine.items():
+                np.testing.assert_array_equal(values, observation[name][slot])
         over = terminated | truncated
         if over.any():
             assert (info["_ndtw"] == over).all()

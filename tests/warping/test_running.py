@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -167,6 +169,17 @@ def test_scenes_come_and_go() -> None:
         assert len(batch._tables) <= 6
     batch.reset(0, [[0.0, 0.0], [3.0, 4.0]], ws.Euclidean())  # one in space, one on a graph
     assert batch.step([[3.0, 4.0], "b"])[0] == 5.0
+
+
+def test_copies_are_independent() -> None:
+    running = ws.RunningDTW(reference="abcd", distance=LINE)
+    batch = ws.RunningBatch(references=["abcd", "ab"], distance=LINE)
+    running.step("b")
+    batch.step("bc")
+    assert [copy.copy(running).step("d"), copy.deepcopy(running).step("d")] == [running.fork().step("d")] * 2
+    for again in (copy.deepcopy(batch), pickle.loads(pickle.dumps(batch))):
+        assert again.step("da").tolist() == batch.fork().step("da").tolist()
+        assert (again.steps.tolist(), batch.steps.tolist()) == ([2, 2], [1, 1])
 
 
 def test_a_scene_for_each_slot() -> None:

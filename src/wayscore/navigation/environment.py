@@ -96,6 +96,8 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         self._walkers = _walkers(1, tasks, references, graphs, reward, threshold, max_episode_steps)
         self.tasks, self.threshold = self._walkers.tasks, self._walkers.threshold
         self.render_mode = render_mode
+        self._draws = _Draws(len(self.tasks))
+        self._action, self._outcome = np.zeros(1, dtype=np.int64), np.zeros((3, 1), dtype=bool)
         self.observation_space = _observations(self._walkers)
         self.action_space = spaces.Discrete(self._walkers.candidates)
 
@@ -106,23 +108,25 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         super().reset(seed=seed)
         name = (options or {}).get("episode")
         if name is None:
-            row = int(self.np_random.integers(len(self.tasks)))
+            row = int(self._draws.take(1, self.np_random, seed)[0])
         elif name in self.tasks.row_of:
             row = self.tasks.row_of[name]
         else:
             raise OptionError(f"there is no episode {name!r}{did_you_mean(name, self.tasks.row_of)}")
         self._walkers.begin(row, 0)
-        return self._observation(), {"name": self.tasks.names[row]}
+        self._name, self._instruction = self.tasks.names[row], self.tasks.tokens[row]
+        return self._observation(), {"name": self._name}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Go to a neighbour, or stop."""
         walkers = self._walkers
         before = walkers.progress()
-        ended, outcome = walkers.walk(np.array([int(action)]))
+        self._action[0] = action
+        ended = walkers.walk(self._action, self._outcome)
         now = walkers.progress()
-        (moved,), (stopped,), (cut_off,) = outcome.tolist()
+        (moved,), (stopped,), (cut_off,) = self._outcome.tolist()
         reward = walkers.reward.move(before, now).item() if moved else 0.0
-        info: dict[str, Any] = {"name": self.tasks.names[walkers.episode.item()]}
+        info: dict[str, Any] = {"name": self._name}
         if ended:
             reward += walkers.reward.stop(now).item()
             info |= {"ndtw": now.ndtw[0], "success": now.to_goal[0] <= self.threshold, "path": walkers.paths()[0]}
@@ -141,9 +145,9 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         """Return what `_observe` does for one agent; rows are looked up faster than arrays of rows."""
         walkers, terrain, pose = self._walkers, self._walkers.terrain, self._walkers.pose.item()
         candidates = terrain.features[pose].copy()
-        candidates[1:, VISITED] = walkers.visited[0][terrain.near[pose]]
+        candidates[1:, VISITED] = walkers.visited[0].take(terrain.near[pose])
         return {
-            "instruction": self.tasks.tokens[walkers.episode.item()].copy(),
+            "instruction": self._instruction.copy(),
             "position": terrain.position[pose].copy(),
             "heading": terrain.heading[pose].copy(),
             "candidates": candidates,
@@ -183,8 +187,8 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         self.single_action_space = spaces.Discrete(self._walkers.candidates)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
+        self._draws = _Draws(len(self.tasks))
         self._ended = np.empty(0, dtype=np.int64)
-        self._drawn = np.empty(0, dtype=np.int64)
 
     def reset(
         self,
@@ -194,9 +198,7 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
     ) -> tuple[Observation, dict[str, Any]]:
         """Start a random episode in every environment."""
         super().reset(seed=seed)  # type: ignore[arg-type]
-        if seed is not None:
-            self._drawn = self._drawn[:0]
-        self._walkers.begin(self._draw(self.num_envs))
+        self._walkers.begin(self._draws.take(self.num_envs, self.np_random, seed))
         self._ended = self._ended[:0]
         return _observe(self._walkers), {}
 
@@ -208,22 +210,36 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         self._ended = np.flatnonzero(ended)
         if len(self._ended):
             now = walkers.progress()
-            info = {"ndtw": now.ndtw, "_ndtw": ended, "success": now.to_goal <= walkers.threshold, "_success": ended}
+            info = {
+                "ndtw": now.ndtw.copy(),
+                "_ndtw": ended,
+                "success": now.to_goal <= walkers.threshold,
+                "_success": ended,
+            }
         if len(begun):
-            walkers.begin(self._draw(len(begun)), begun)
+            walkers.begin(self._draws.take(len(begun), self.np_random), begun)
         return _observe(walkers), rewards, stopped, cut_off, info
-
-    def _draw(self, count: int) -> NDArray[np.int64]:
-        """Return random episodes; they are drawn in advance, because a draw of one takes as long as a draw of many."""
-        if len(self._drawn) < count:
-            more = self.np_random.integers(len(self.tasks), size=8 * self.num_envs)
-            self._drawn = np.concatenate((self._drawn, more))
-        drawn, self._drawn = self._drawn[:count], self._drawn[count:]
-        return drawn
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are possible, (num_envs, actions)."""
         return self._walkers.mask()
+
+
+class _Draws:
+    """Random episodes, drawn in advance: to draw one takes as long as to draw many."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._left = np.empty(0, dtype=np.int64)
+
+    def take(self, count: int, rng: np.random.Generator, seed: Any = None) -> NDArray[np.int64]:
+        """Return the next episodes; with a seed, those that a new generator draws."""
+        if seed is not None:
+            self._left = self._left[:0]
+        if len(self._left) < count:
+            self._left = np.concatenate((self._left, rng.integers(self.count, size=max(256, count))))
+        taken, self._left = self._left[:count], self._left[count:]
+        return taken
 
 
 def _walkers(

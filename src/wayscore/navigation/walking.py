@@ -15,7 +15,7 @@ from wayscore.navigation.reward_functions import Progress, RewardFunction, find_
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.terrain import STOP, VISITED
 
-HELD = ("_views", "episode", "pose", "steps")
+HELD = ("_progress", "_views", "episode", "pose", "steps")
 """Views of other attributes, which a copy makes again."""
 
 
@@ -64,17 +64,17 @@ class Walkers:
         self.candidates = self.terrain.candidates
         self._state = np.zeros((3, num_envs), dtype=np.int64)
         self.over = np.ones(num_envs, dtype=bool)
-        self._gains = np.zeros((4, num_envs))
-        """Metres walked, distance to the goal, DTW and nDTW; a new array at every step."""
+        self._counts, self._optimal = np.ones(num_envs, dtype=np.int64), np.zeros(num_envs)
+        self._gains = np.zeros((4, num_envs)), np.zeros((4, num_envs))
+        """Metres walked, distance to the goal, DTW and nDTW: before the last step, and now."""
+        self._now = 0
         self._rows = np.zeros((num_envs, tasks.paths.shape[1] + 1))
         self._trail = np.zeros((num_envs, max_episode_steps + 1), dtype=np.int64)
         self.visited = np.zeros((num_envs, self.terrain.largest + 1), dtype=bool)
         """Which nodes of its scene each agent was at; the last column stays False."""
         self._in_visited = np.arange(num_envs)[:, None] * self.visited.shape[1]
-        self._progress: Progress | None = None
         self._hold()
-        rows, terrain = np.arange(len(tasks)), self.terrain
-        self._counts, self._optimal = tasks.lengths[self.episode], terrain.optimal[self.episode]
+        terrain, rows = self.terrain, np.arange(len(tasks))
         self._first_state = np.stack((rows, terrain.first, 0 * rows))
         first_ndtw = np.exp(-terrain.dtw / (tasks.lengths * self.threshold))
         self._first_gains = np.stack((0.0 * terrain.dtw, terrain.optimal, terrain.dtw, first_ndtw))
@@ -83,7 +83,11 @@ class Walkers:
         """Keep views of the arrays that every step changes."""
         self.episode, self.pose, self.steps = self._state
         changed = (self._state, self.over, self._rows, self._trail, self.visited)
-        self._views: Any = [kernels.view(array) for array in changed]
+        self._views: Any = [kernels.view(array) for array in changed], [kernels.view(gains) for gains in self._gains]
+        self._progress = [
+            Progress(to_goal, dtw, self._counts, walked, self._optimal, self.threshold, ndtw)
+            for walked, to_goal, dtw, ndtw in self._gains
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in HELD}
@@ -110,24 +114,18 @@ class Walkers:
         where = np.arange(len(self)) if environments is None else environments
         terrain, tasks = self.terrain, self.tasks
         self._state[:, where] = state = self._first_state.take(episodes, axis=1)
-        self._gains = self._gains.copy()
-        self._gains[:, where] = self._first_gains.take(episodes, axis=1)
+        self._gains[self._now][:, where] = self._first_gains.take(episodes, axis=1)
         self._rows[where] = terrain.rows.take(episodes, axis=0)
+        self._counts[where] = tasks.lengths[episodes]
+        self._optimal[where] = terrain.optimal[episodes]
         self._trail[where, 0] = state[1]
         self.over[where] = False
         self.visited[where] = False
         self.visited[where, self.nodes.local[terrain.node[state[1]]]] = True
-        self._counts, self._optimal = tasks.lengths[self.episode], terrain.optimal[self.episode]
-        self._progress = None
 
     def progress(self) -> Progress:
-        """Return the progress of the agents."""
-        if self._progress is None:
-            gains = self._gains  # rows one by one: to unpack an array takes longer
-            self._progress = Progress(
-                gains[1], gains[2], self._counts, gains[0], self._optimal, self.threshold, gains[3]
-            )
-        return self._progress
+        """Return the progress of the agents; the arrays are used again after the next step."""
+        return self._progress[self._now]
 
     def mask(self) -> NDArray[np.bool_]:
         """Return which actions are possible, (num_envs, candidates); stopping always is."""
@@ -142,16 +140,21 @@ class Walkers:
         features[:, 1:, VISITED] = self.visited.reshape(-1)[near]
         return features
 
-    def walk(self, actions: Codes) -> tuple[int, NDArray[np.bool_]]:
+    def walk(self, actions: Any, outcome: Any) -> int:
         """Take every running agent's action: 0 stops, k goes to the k-th neighbour, an impossible action does nothing.
 
+        Args:
+            actions: (num_envs,) of int64, or a view of it.
+            outcome: (3, num_envs) of bool, or a view: receives which agents moved, stopped, and were cut off.
+
         Returns:
-            How many episodes end, and three rows of flags: which agents moved, stopped, and were cut off.
+            How many episodes end.
         """
-        outcome = np.empty((3, len(self)), dtype=bool)
-        self._gains, self._progress = self._gains.copy(), None
-        arguments: list[Any] = [*self._views, self._gains, outcome, actions, *self.terrain.lookup, self.threshold]
-        return kernels.walk(*arguments), outcome
+        before, self._now = self._now, 1 - self._now
+        self._gains[self._now][...] = self._gains[before]
+        changed, gains = self._views
+        arguments: list[Any] = [*changed, gains[self._now], outcome, actions, *self.terrain.lookup, self.threshold]
+        return kernels.walk(*arguments)
 
     def act(self, actions: Codes) -> Outcome:
         """Take every running agent's action, as `walk` does, and return the rewards.
@@ -159,12 +162,13 @@ class Walkers:
         The last allowed move ends the episode, with the reward of stopping there.
         """
         before = self.progress()
-        count, outcome = self.walk(np.ascontiguousarray(actions, dtype=np.int64))
+        outcome = np.empty((3, len(self)), dtype=bool)
+        some_end = self.walk(np.ascontiguousarray(actions, dtype=np.int64), outcome)
         now = self.progress()
         rewards = np.where(outcome[0], self.reward.move(before, now), 0.0)
         stopped, cut_off = outcome[1], outcome[2]
         ended = stopped | cut_off
-        if count:
+        if some_end:
             rewards += np.where(ended, self.reward.stop(now), 0.0)
         return Outcome(rewards, stopped, cut_off, ended)
 

@@ -88,6 +88,12 @@ class RunningDTW:
         copy._reference = self._reference
         return copy
 
+    def __copy__(self) -> RunningDTW:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RunningDTW:
+        return self.fork()
+
     def _step_unusual(self, node: Any) -> float:
         """Take a step to a node that is not a plain label, list or array; or say what is wrong with it."""
         space, where = self._distance, f"query step {self.steps}"

@@ -120,6 +120,13 @@ class RunningBatch:
         copy._hold()
         return copy
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: self.__dict__[name] for name in ("_distances", "_paths", "_rows", "_values", "steps")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lay_out()
+
     def _encode(self, environment: int, reference: Any, space: Distance) -> Any:
         """Check a reference and return it as codes or points."""
         if space.index is not None and isinstance(reference, list | tuple) and reference:
