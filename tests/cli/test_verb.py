@@ -123,6 +123,8 @@ def test_score_hands_on_what_was_given(evaluation: SimpleNamespace, monkeypatch:
         "name": None,
         **dict.fromkeys(POLICIES),
         "repeats": None,
+        "navmesh": None,
+        "walkable": False,
         "path_step": 0.25,
         "cluster": "auto",
         "resamples": 10_000,
