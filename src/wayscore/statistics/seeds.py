@@ -18,7 +18,7 @@ def first_word(seed: int) -> int:
     """Return a number below 2^63 that a seed, a whole number of any size, stands for.
 
     >>> import numpy as np
-    >>> first_word(7) == np.random.default_rng(7).integers(2**63)
+    >>> first_word(7) == int(np.random.default_rng(7).integers(2**63))
     True
     """
     halves = [seed >> 32 * place & HALF for place in range(max(1, -(-seed.bit_length() // 32)))]
