@@ -47,7 +47,11 @@ def test_what_stands_in_is_counted_said_and_signed() -> None:
     assert result["SR"].tolist() == [0.0, 0.0, 1.0, 1.0, 1.0, 1.0]
     assert result.undefined["NE"] == 1
     fields = result.signature.fields
-    assert (fields["goal"], fields["stop"], fields["unrecorded"]) == ("recorded", "unknown-4", "goal_distances-5")
+    assert (fields["goal"], fields["stop"], fields["unrecorded"]) == (
+        "recorded+straight",
+        "unknown-4",
+        "goal_distances-5",
+    )
     assert ws.Signature.parse(str(result.signature)) == result.signature
     said = json.loads(result.to_json())["warnings"]
     assert any(warning.startswith("5 of 6 episodes have no `goal_distances`") for warning in said)
