@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +13,24 @@ pytest.importorskip("torch", reason="install wayscore[navigation] to run these t
 
 from tests.navigation.test_training import course, invoke  # noqa: F401
 from wayscore.navigation import houses, table2
-from wayscore.navigation.table2 import METRICS, Cell, Plan, jobs, recipe_of
+from wayscore.navigation.search import REWARDS, TRIED, chosen
+from wayscore.navigation.table2 import FOLLOWING, METRICS, Plan, jobs, recipe_of
+from wayscore.navigation.table2_results import Cell, Gap, Table2
 from wayscore.navigation.table2_text import latex, text
 
 
 def test_jobs_follow_each_other() -> None:
-    found = {job.name: job for job in jobs(Plan(Path("out"), r2r=Path("r2r"), seeds=2))}
-    assert len(found) == 16
+    plan = Plan(Path("out"), r2r=Path("r2r"), seeds=2, settings={"goal": {"entropy": 0.5}})
+    found = {job.name: job for job in jobs(plan)}
+    assert len(found) == 2 * 2 * (1 + len(FOLLOWING))
     assert found["r2r-imitation-1"].after is None
     assert found["r4r-imitation-1"].after == "r2r-imitation-1"
     assert found["r4r-goal-0"].after == found["r4r-fidelity-0"].after == "r4r-imitation-0"
-    goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"]) for reward in ("goal", "fidelity"))
+    goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"], plan) for reward in ("goal", "fidelity"))
     assert (goal.reward, fidelity.reward, goal.imitation, goal.seed) == ("goal", "fidelity", 0, 1)
-    assert recipe_of(found["r2r-imitation-0"], scale=0.001).imitation == 3
-    assert recipe_of(found["r2r-continued-0"]).imitation == goal.reinforcement
+    assert (goal.entropy, fidelity.entropy) == (0.5, 0.01)
+    assert recipe_of(found["r2r-imitation-0"], replace(plan, scale=0.001)).imitation == 3
+    assert recipe_of(found["r2r-continued-0"], plan).imitation == goal.reinforcement
 
 
 @pytest.fixture
@@ -45,7 +50,34 @@ def test_worlds(small: None, tmp_path: Path) -> None:
     assert (tmp_path / "worlds-goal-1" / "scores.json").stat().st_mtime_ns == first  # nothing was done again
     assert again.stdout == (tmp_path / "table2.tex").read_text()
     scores = json.loads((tmp_path / "worlds-goal-1" / "scores.json").read_text())
-    assert set(scores) == set(METRICS)
+    assert set(scores["means"]) == set(METRICS)
+    assert list(scores["caps"]) == ["10", "15", "20", "30"]
+    assert {name: value for name, value in scores["caps"]["30"].items() if name in METRICS} == scores["means"]
+    shares = [scores["caps"][cap]["never stopped"] for cap in scores["caps"]]
+    assert shares == sorted(shares, reverse=True)
+    saved = json.loads((tmp_path / "table2.json").read_text())
+    gaps = next(one for one in saved["differences"] if (one["agent"], one["less"]) == ("fidelity", "goal"))
+    seeds = [
+        saved["trainings"][f"worlds-{agent}-{seed}"]["means"]["nDTW"]
+        for agent in ("fidelity", "goal")
+        for seed in (0, 1)
+    ]
+    assert gaps["nDTW"]["mean"] == pytest.approx(50 * (seeds[0] + seeds[1] - seeds[2] - seeds[3]), abs=1e-3)
+    assert set(gaps["nDTW"]) == {"mean", "margin", "seeds_ahead", "path", "scan"}
+
+
+def test_the_same_search_for_every_reward(small: None, tmp_path: Path) -> None:
+    words = ["reproduce", "search", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1"]
+    made = invoke(*words)
+    assert made.exit_code == 0, made.stderr
+    rows = made.stdout.splitlines()[2:]
+    assert len(rows) == len(REWARDS) * len(TRIED)
+    assert [sum(row.split()[0] == reward and row.endswith("*") for row in rows) for reward in REWARDS] == [1, 1, 1]
+    best = {row.split()[0]: float(row.split()[6]) for row in rows if row.endswith("*")}
+    for reward in REWARDS:
+        assert best[reward] == max(float(row.split()[6]) for row in rows if row.split()[0] == reward)
+    assert set(chosen(tmp_path)) == set(REWARDS)
+    assert invoke(*words).stdout == made.stdout  # nothing is trained again
 
 
 def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -77,7 +109,7 @@ def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_mistakes(tmp_path: Path) -> None:
     for words, match in (
-        (["table3", "--worlds"], "must be table2 or ablations, not 'table3'"),
+        (["table3", "--worlds"], "must be table2, search or ablations, not 'table3'"),
         (["table2"], "give either --r2r FOLDER"),
         (["ablations", "--worlds"], "ablations need R2R"),
         (["table2", "--worlds", "-f", "html"], "--format must be text or latex"),
@@ -97,10 +129,16 @@ def test_the_interval_over_seeds() -> None:
 
 def test_the_table_in_words_and_in_latex() -> None:
     row = {metric: Cell(40.0 + number, 1.0) for number, metric in enumerate(METRICS)}
-    table = {("r2r", "random"): row, ("r2r", "goal"): row, ("r2r", "fidelity"): dict.fromkeys(METRICS, Cell(44.4, 0.0))}
+    rows = {("r2r", "random"): row, ("r2r", "goal"): row, ("r2r", "fidelity"): dict.fromkeys(METRICS, Cell(44.4, 0.0))}
+    gap = Gap(Cell(1.5, 0.5), 5, {"path": (0.5, 2.5), "scan": (-0.5, 3.5)})
+    cap = {**dict.fromkeys(METRICS, Cell(44.4, 0.0)), "never stopped": Cell(2.0, 0.1)}
+    table = Table2(rows, {("r2r", "fidelity", "goal"): dict.fromkeys(METRICS, gap)}, {("r2r", "goal"): {"10": cap}})
     shown = text(table).splitlines()
     assert shown[0].split()[-6:] == list(METRICS)
     assert shown[5].split() == ["the", "paper", "43.7", "38.4", "31.9", "53.5", "54.4", "36.1"]
+    assert any(line.startswith("fidelity-oriented less goal-oriented") and "+1.5±0.5" in line for line in shown)
+    assert any("houses resampled" in line and "[-0.5, +3.5]" in line for line in shown)
+    assert shown[-1].split() == ["goal-oriented", "10", *["44.4"] * 6, "2.0"]
     lines = latex(table).splitlines()
     assert lines[0] == r"\begin{tabular}{lrrrrrr}"
     assert r"fidelity-oriented & $\mathbf{44.4}$" in latex(table)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,18 +14,33 @@ import numpy as np
 import pytest
 
 import wayscore as ws
+from wayscore.episodes import Reference
 from wayscore.navigation.baselines import random_walks
-from wayscore.navigation.tasks import Tasks, from_worlds
+from wayscore.navigation.houses import tasks_for
+from wayscore.navigation.sight import read_views
+from wayscore.navigation.tasks import Tasks, from_references, from_worlds
+from wayscore.navigation.words import Vocabulary
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
-from wayscore.navigation.policy import Policy, Shape  # noqa: E402
+from wayscore.navigation.policy import Look, Policy, Shape  # noqa: E402
 from wayscore.navigation.recipe import Recipe  # noqa: E402
-from wayscore.navigation.rollout import MIRRORED, evaluate, load_policy, mirrored_words, walk_all  # noqa: E402
-from wayscore.navigation.training import Trainer  # noqa: E402
+from wayscore.navigation.reward_functions import RewardFunction, find_reward  # noqa: E402
+from wayscore.navigation.rollout import MIRRORED, evaluate, load_policy, mirrored_words, roll, walk_all  # noqa: E402
+from wayscore.navigation.training import Running, Trainer  # noqa: E402
+from wayscore.navigation.walking import Walkers  # noqa: E402
 
 SMALL = Recipe(
-    imitation=6, reinforcement=4, batch=8, hidden=16, embedding=8, threshold=1.4, max_episode_steps=6, every=3, seed=5
+    imitation=6,
+    reinforcement=4,
+    batch=8,
+    hidden=16,
+    embedding=8,
+    threshold=1.4,
+    max_episode_steps=6,
+    max_test_steps=6,
+    every=3,
+    seed=5,
 )
 
 
@@ -54,7 +73,8 @@ def test_going_on_from_a_checkpoint_is_never_having_stopped(tasks: Tasks, tmp_pa
     assert (tmp_path / "curve.csv").read_text().count("\n") == 1 + len(whole.curve)
     with pytest.raises(ws.OptionError, match=r"trained with other settings \(seed\)"):
         Trainer(tasks, replace(SMALL, seed=6)).resume(tmp_path)
-    policy, recipe, vocabulary = load_policy(tmp_path)
+    policy, recipe, vocabulary, weights = load_policy(tmp_path)
+    assert weights is None
     assert recipe == SMALL
     assert vocabulary.known == tasks.vocabulary.known
     assert evaluate(policy, tasks, recipe) == evaluate(whole.policy, tasks, SMALL)
@@ -90,7 +110,7 @@ def test_it_learns_to_follow(tasks: Tasks) -> None:
     assert float(found["nDTW"]) > np.mean(scores) + 5 * np.std(scores) / 100**0.5 + 0.1
     paths = walk_all(trainer.policy, unseen, recipe)
     assert len(paths) == 100
-    assert all(len(path) <= recipe.max_episode_steps + 1 for path in paths)
+    assert all(len(path) <= recipe.max_test_steps + 1 for path in paths)
 
 
 def random_scores(tasks: Tasks, rng: np.random.Generator) -> list[float]:
@@ -126,10 +146,78 @@ def test_a_policy_ignores_padding_and_impossible_ways() -> None:
     policy = Policy(Shape(words=20, embedding=8, hidden=16)).eval()
     features, mask = torch.randn(1, 4, 18), torch.tensor([[True, True, True, False]])
     short, padded = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 6, 7, 0, 0], [1, 2, 3, 4, 5]])
-    logits, _, _, _ = policy.step(policy.read(short), features, mask)
-    both, _, _, _ = policy.step(policy.read(padded), features.expand(2, 4, 18), mask.expand(2, 4))
+    logits = decided(policy, short, features, mask)
+    both = decided(policy, padded, features.expand(2, 4, 18), mask.expand(2, 4))
     assert torch.allclose(logits[0], both[0], atol=1e-6)
     assert logits[0, 3] < -1e8
+
+
+def decided(policy: Any, tokens: Any, features: Any, mask: Any) -> Any:
+    """Return the logits of the first step."""
+    reading, state = policy.read(tokens)
+    state, candidates = policy.advance(reading.keep, state, features, mask)
+    row = torch.arange(len(tokens))
+    logits, _ = policy.judge(reading, Look(row, torch.zeros_like(row), state.hidden, candidates, mask, None))
+    return logits
+
+
+def test_all_steps_judged_at_once_are_single_steps(tasks: Tasks) -> None:
+    torch.manual_seed(0)
+    policy = Policy(Shape(words=len(tasks.vocabulary), embedding=8, hidden=16)).eval()
+    walkers = Walkers(tasks, 20, threshold=1.4, max_episode_steps=6)
+    walkers.begin(np.arange(20))
+    reading, state = policy.read(torch.from_numpy(tasks.tokens[:20]))
+    steps = list(roll(policy, walkers, reading, state, "sample", SMALL))
+    logits, values = policy.judge(reading, Look.joined([step.look for step in steps]))
+    assert len(steps) > 2
+    assert len(logits) == sum(len(step.actions) for step in steps) < 20 * len(steps)  # who has stopped decides nothing
+    first = 0
+    for step in steps:
+        width, rows = step.look.mask.shape[1], slice(first, first + len(step.actions))
+        alone, value = policy.judge(reading, step.look)
+        assert torch.allclose(logits[rows, :width], alone, atol=1e-5)
+        assert (logits[rows, width:] < -1e8).all()
+        assert torch.allclose(values[rows], value, atol=1e-5)
+        first = rows.stop
+
+
+@pytest.mark.parametrize("name", ["goal", "fidelity"])
+def test_the_scale_of_a_reward_changes_nothing(tasks: Tasks, name: str) -> None:
+    """Multiply a reward by a constant: the same curve, to the bit for a power of two, else within float error."""
+    recipe = replace(SMALL, imitation=0, reinforcement=24, every=6, reinforcement_rate=5e-3, guided=0.0)
+    curves = {}
+    for factor in (1.0, 8.0, 0.1, 10.0):
+        trainer = Trainer(tasks, replace(recipe, reward=scaled(name, factor)), dev=tasks.some(range(200)))
+        trainer.run()
+        curves[factor] = trainer.curve
+    assert curves[1.0][0]["reward"] != curves[8.0][0]["reward"]
+    for factor, curve in curves.items():
+        for row, usual in zip(curve, curves[1.0], strict=True):
+            assert row["reward"] == pytest.approx(factor * usual["reward"])
+            for column in ("loss", "SR", "nDTW", "SDTW", "PL"):
+                exact = factor in (1.0, 8.0)
+                assert row[column] == (usual[column] if exact else pytest.approx(usual[column], abs=1e-4))
+
+
+def scaled(name: str, factor: float) -> Any:
+    reward = find_reward(name)
+    return RewardFunction(
+        name, "", lambda before, after: factor * reward.move(before, after), lambda at: factor * reward.stop(at)
+    )
+
+
+def test_running_numbers() -> None:
+    running = Running()
+    running.add(np.array([1.0, 3.0]))
+    assert (running.mean, running.square) == (2.0, 5.0)
+    assert running.standardised(np.array([1.0, 3.0])).tolist() == [-1.0, 1.0]
+    running.add(np.array([2.0, 2.0]))
+    assert running.mean == pytest.approx(2.0)
+    assert running.square == pytest.approx(0.95 * 5 + 0.05 * 4)
+    alike = Running()
+    alike.add(np.full(3, 0.1))
+    assert abs(alike.standardised(np.full(3, 0.1))).max() < 1e-12
+    assert Running().size == 1.0
 
 
 def invoke(*words: str) -> Any:
@@ -186,30 +274,15 @@ def test_training_in_worlds_by_the_command(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_is_seen(tmp_path: Path) -> None:
-    import io
-    import json
-    import tarfile
-
-    from wayscore.episodes import Reference
-    from wayscore.navigation.sight import read_views
-    from wayscore.navigation.tasks import from_references
-    from wayscore.navigation.walking import Walkers
-
     graph = ws.Graph.from_edges([("a", "b"), ("a", "c")], positions={"a": (0, 0, 0), "b": (0, 3, 0), "c": (3, 0, 0)})
     asked = [Reference("1", "house", ["a", "b"], "1", "walk past the sofas to the lamp. sofas lamp")]
     tasks = from_references(asked, {"house": graph})
     north, east = "12", "15"  # level views, 30 degrees apart
     views = {"a": {north: ["a sofa", []], east: ["a wall", [["lamp", 0, 0, 1, 1, 0.9]]]}}
-    file = tmp_path / "views.tar"
-    with tarfile.open(file, "w") as archive:
-        member = tarfile.TarInfo("views/house.json")
-        content = json.dumps(views).encode()
-        member.size = len(content)
-        archive.addfile(member, io.BytesIO(content))
+    file = write_views(tmp_path / "views.tar", {"house": views})
     sight = read_views(file, tasks.nodes, tasks.vocabulary, common=0.5)
-    walkers = Walkers(tasks, 1)
-    walkers.begin(np.array([0]))
-    found = sight.matches(walkers, tasks.tokens) > 0
+    candidates = 1 + int(tasks.nodes.degree[0])
+    found = sight.matches(tasks.paths[:, 0], tasks.tokens, candidates) > 0
     words = {
         word: [n for n, number in enumerate(tasks.tokens[0]) if number == tasks.vocabulary.numbers[word]]
         for word in ("sofas", "lamp")
@@ -222,6 +295,51 @@ def test_what_is_seen(tmp_path: Path) -> None:
     assert seen["sofas"][0]  # all around
     with pytest.raises(ws.FormatError, match="has no views of scene 'other'"):
         read_views(file, from_references([replace_scene(asked[0])], {"other": graph}).nodes, tasks.vocabulary)
+
+
+def write_views(file: Path, views: dict[str, Any]) -> Path:
+    with tarfile.open(file, "w") as archive:
+        for scene, described in views.items():
+            content = json.dumps(described).encode()
+            member = tarfile.TarInfo(f"views/{scene}.json")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return file
+
+
+def test_weights_of_words_come_from_training_houses(tmp_path: Path) -> None:
+    """A lamp is rare in one house and common in the other; an agent weighs it by the house that it learned in."""
+    graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], positions={"a": (0, 0, 0), "b": (0, 3, 0), "c": (0, 6, 0)})
+    asked = [Reference(scene, scene, ["a", "b"], scene, "lamp lamp") for scene in ("one", "two")]
+    tasks = from_references(asked, {"one": graph, "two": graph})
+    lamp = {str(view): ["a lamp", []] for view in range(36)}
+    file = write_views(tmp_path / "v.tar", {"one": {"a": {"12": ["a lamp", []]}}, "two": {"a": lamp, "b": lamp}})
+    sights = [read_views(file, tasks.nodes, tasks.vocabulary, learn_in=[scene], common=1.0) for scene in ("one", "two")]
+    assert sights[0].weights["lamp"] > sights[1].weights["lamp"] > 0
+    alone = from_references(asked[1:], {"two": graph}, vocabulary=tasks.vocabulary)
+    again = read_views(file, alone.nodes, tasks.vocabulary, sights[0].weights)
+    assert again.weights == sights[0].weights
+    here = alone.paths[:, 0]
+    assert (again.matches(here, alone.tokens, 2) == sights[0].matches(tasks.paths[1:, 0], tasks.tokens[1:], 2)).all()
+
+
+@pytest.mark.skipif("WAYSCORE_DATA" not in os.environ, reason="set WAYSCORE_DATA to test on R2R")
+def test_walks_of_each_house_alone_are_the_walks_of_all_together() -> None:
+    data = Path(os.environ["WAYSCORE_DATA"])
+    references = ws.load_references(data / "r2r/R2R_val_unseen.json.gz")
+    graphs, views = ws.load_graphs(data / "connectivity.tar.gz"), data / "semantics/langnav_views.tar.gz"
+    episodes = list(references.episodes.values())
+    every, sight = tasks_for(episodes, graphs, Vocabulary.of((e.instruction for e in episodes), least=2), views=views)
+    assert sight is not None
+    torch.manual_seed(0)
+    policy = Policy(Shape(words=len(every.vocabulary), seen=True))
+    torch.nn.init.constant_(policy.match.weight, 1.0)  # so that what is seen decides
+    together = dict(zip(every.names, walk_all(policy, every, Recipe(), sight), strict=True))
+    for house in list(every.nodes.scenes)[:4]:
+        some = [episode for episode in episodes if episode.scene == house]
+        alone, there = tasks_for(some, graphs, every.vocabulary, views=views, weights=sight.weights)
+        walks = walk_all(policy, alone, Recipe(), there)
+        assert walks == [together[name] for name in alone.names]
 
 
 def replace_scene(reference: Any) -> Any:

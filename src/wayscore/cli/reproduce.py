@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,7 +24,9 @@ note = partial(click.echo, err=True)
     "wayscore reproduce table2 --r2r data/r2r --graphs connectivity/ --views views.tar.gz -o table2",
     "wayscore reproduce table2 --worlds -o table2-worlds",
 )
-@argument("what", type=OneOf(["table2", "ablations"]), metavar="table2|ablations", help="Experiment to run.")
+@argument(
+    "what", type=OneOf(["table2", "search", "ablations"]), metavar="table2|search|ablations", help="Experiment to run."
+)
 @option(
     "--r2r",
     type=FILE,
@@ -35,7 +37,7 @@ note = partial(click.echo, err=True)
 @options.graphs
 @options.views
 @options.worlds
-@option("--seeds", type=int, section="Training", help="Random seeds per agent; by default 3 on R2R, 5 in worlds.")
+@option("--seeds", type=int, section="Training", help="Random seeds per agent; by default 5, for ablations 1.")
 @option("--workers", type=int, default=2, section="Training", help="Trainings that run at once, one core each.")
 @option(
     "--scale",
@@ -60,57 +62,57 @@ def reproduce(
 ) -> None:
     """Train and test the random, goal-oriented and fidelity-oriented agents of the paper's Table 2.
 
-    `ablations` trains agents by imitation, each without one ingredient, and evaluates them in held-out houses. To
-    continue interrupted work, run the same command again.
+    `search` tries the same settings with every reward, in held-out training houses; `table2` in the same folder then
+    uses the best ones. `ablations` trains agents by imitation, each without one ingredient, and evaluates them in
+    held-out houses. To continue interrupted work, run the same command again.
     """
     from wayscore.navigation.need import need_torch
 
     if worlds == (r2r is not None):
         raise OptionError("give either --r2r FOLDER (and --graphs) or --worlds")
     need_torch()
-    out = Path(what) if out is None else out
     connectivity = None if graphs is None else Path(graphs)
     if what == "ablations":
         if r2r is None:
             raise OptionError("ablations need R2R; give --r2r FOLDER and --graphs")
-        _ablate(out, r2r, connectivity, views, seeds or 1, workers, scale)
+        _ablate(Path(what) if out is None else out, r2r, connectivity, views, seeds or 1, workers, scale)
         return
-    from wayscore.navigation.table2 import Plan, gather, prepare
+    from wayscore.navigation.search import chosen
+    from wayscore.navigation.table2 import Plan, prepare
+
+    out = Path("table2") if out is None else out
+    out.mkdir(parents=True, exist_ok=True)
+    plan = Plan(out, r2r, connectivity, views, 5 if seeds is None else seeds, scale, chosen(out))
+    prepare(plan)
+    if what == "search":
+        _search(plan, workers)
+    else:
+        _table2(plan, workers, form)
+
+
+def _table2(plan: Plan, workers: int, form: str) -> None:
+    import json
+
+    from wayscore.navigation.table2 import jobs, run_job, work_off, write
+    from wayscore.navigation.table2_results import gather
     from wayscore.navigation.table2_text import latex, text
 
-    plan = Plan(out, r2r, connectivity, views, (5 if worlds else 3) if seeds is None else seeds, scale)
-    out.mkdir(parents=True, exist_ok=True)
-    prepare(plan)
-    work_off(plan, workers)
+    work_off(jobs(plan), partial(run_job, plan=plan, progress=note), workers)
     table = gather(plan)
-    (out / "table2.tex").write_text(latex(table))
+    write(plan.out / "table2.tex", latex(table).encode())
+    write(plan.out / "table2.json", json.dumps(table.to_dict(), indent=1).encode())
     _draw(plan)
     click.echo(latex(table) if form == "latex" else text(table), nl=False)
 
 
-def work_off(plan: Plan, workers: int) -> None:
-    """Run all jobs, several at a time; each starts when the job that it continues is finished."""
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-    from multiprocessing import get_context
+def _search(plan: Plan, workers: int) -> None:
+    from wayscore.navigation.search import run_search_job, search_jobs, table
+    from wayscore.navigation.table2 import jobs, run_job, work_off
 
-    from wayscore.navigation.table2 import jobs, run_job
-
-    waiting = jobs(plan)
-    if workers <= 1:
-        for job in waiting:
-            run_job(job, plan, note)
-        return
-    done: set[str] = set()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running: dict[Any, Any] = {}
-        while waiting or running:
-            for job in [job for job in waiting if job.after is None or job.after in done]:
-                running[pool.submit(run_job, job, plan, note)] = job
-                waiting.remove(job)
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                future.result()
-                done.add(running.pop(future).name)
+    start = [job for job in jobs(plan) if job.name == search_jobs(plan)[0].after]
+    work_off(start, partial(run_job, plan=plan, progress=note), 1)
+    work_off(search_jobs(plan), partial(run_search_job, plan=plan, progress=note), workers)
+    click.echo(table(plan.out), nl=False)
 
 
 def _ablate(
@@ -149,8 +151,5 @@ def _draw(plan: Plan) -> None:
     from wayscore.navigation.curves import figure_curves
 
     for dataset in plan.datasets:
-        agents = {
-            agent: [plan.out / f"{dataset}-{agent}-{seed}" for seed in range(plan.seeds)]
-            for agent in ("goal", "fidelity")
-        }
+        agents = {agent: plan.folders(dataset, agent) for agent in ("goal", "fidelity")}
         save(figure_curves(agents), plan.out / f"curves-{dataset}.pdf")

@@ -20,7 +20,7 @@ from wayscore.errors import OptionError
 @options.data
 @options.views
 @options.instruction_words
-@option("--max-episode-steps", type=int, help="Largest number of moves per episode; that of the training by default.")
+@option("--max-episode-steps", type=int, help="Largest number of moves per episode; by default 30.")
 @options.out("Result file to write.", required=True)
 def rollout(
     agent: Path,
@@ -43,14 +43,14 @@ def rollout(
     from wayscore.navigation.houses import tasks_for
     from wayscore.navigation.rollout import load_policy, walk_all
 
-    policy, recipe, vocabulary = load_policy(agent)
+    policy, recipe, vocabulary, weights = load_policy(agent)
     if policy.shape.seen != (views is not None):
         raise OptionError(
             f"{agent}: was trained {'with' if policy.shape.seen else 'without'} views; "
             f"{'give them with --views TAR' if policy.shape.seen else 'leave --views out'}"
         )
-    tasks, sight = tasks_for(*load(references, graphs, reader), vocabulary, words=words, views=views)
-    recipe = recipe if max_episode_steps is None else replace(recipe, max_episode_steps=max_episode_steps)
+    tasks, sight = tasks_for(*load(references, graphs, reader), vocabulary, words=words, views=views, weights=weights)
+    recipe = recipe if max_episode_steps is None else replace(recipe, max_test_steps=max_episode_steps)
     paths = walk_all(policy, tasks, recipe, sight)
     run = [
         {"instr_id": name, "trajectory": [[node, 0.0, 0.0] for node in path]}

@@ -42,7 +42,13 @@ from wayscore.errors import MissingPackageError, OptionError
 )
 @option("--start", type=FILE, metavar="DIR", section="Training", help="Folder of a trained agent to start from.")
 @option("--held-out", type=int, default=8, section="Training", help="Houses that are only used for evaluation.")
-@option("--max-episode-steps", type=int, default=10, section="Training", help="Largest number of moves per episode.")
+@option(
+    "--max-episode-steps",
+    type=int,
+    default=15,
+    section="Training",
+    help="Largest number of moves per episode in training; evaluations allow 30.",
+)
 @options.instruction_words
 @option("--every", type=int, default=250, section="Training", help="Updates between evaluations and checkpoints.")
 @option("--seed", type=int, default=0, section="Training", help="Random seed of the training.")

@@ -13,7 +13,7 @@ from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError
 from wayscore.formats import load_references
 from wayscore.formats.graphs import distances_for
-from wayscore.navigation.sight import Sight, read_views
+from wayscore.navigation.sight import Sight, WordWeights, read_views
 from wayscore.navigation.tasks import Tasks, from_references, from_worlds, generate
 from wayscore.navigation.words import Vocabulary
 
@@ -47,6 +47,7 @@ def lessons_from_files(
     held_out: int = 8,
     words: int = 80,
     known: Sequence[str] | None = None,
+    weights: WordWeights | None = None,
     most: int | None = None,
     seed: int = 0,
 ) -> Lessons:
@@ -59,6 +60,7 @@ def lessons_from_files(
         held_out: how many houses are only used for evaluation.
         words: how many words of an instruction are kept.
         known: the words that an agent knows already; those of the instructions by default.
+        weights: of seen words, as an agent learned them; by default they are learned in the houses not held out.
         most: how many episodes are drawn to learn from; all by default.
         seed: chooses the houses and the episodes.
     """
@@ -78,7 +80,7 @@ def lessons_from_files(
         Vocabulary.of((reference.instruction for reference in learned), least=2) if known is None else Vocabulary(known)
     )
     every = from_references([*learned, *evaluated], distances_for(loaded, graphs), vocabulary=vocabulary, words=words)
-    sight = None if views is None else read_views(views, every.nodes, vocabulary)
+    sight = None if views is None else read_views(views, every.nodes, vocabulary, weights, learn_in=set(houses) - away)
     return Lessons(every.some(range(len(learned))), every.some(range(len(learned), len(every))), sight)
 
 
@@ -112,7 +114,8 @@ def tasks_for(
     *,
     words: int = 80,
     views: str | Path | None = None,
+    weights: WordWeights | None = None,
 ) -> tuple[Tasks, Sight | None]:
-    """Return the tasks of episodes and the words that are seen there, in the vocabulary of an agent."""
+    """Return the tasks of episodes and the words that are seen there, with the vocabulary and weights of an agent."""
     tasks = from_references(references, graphs, vocabulary=vocabulary, words=words)  # type: ignore[arg-type]
-    return tasks, None if views is None else read_views(views, tasks.nodes, vocabulary)
+    return tasks, None if views is None else read_views(views, tasks.nodes, vocabulary, weights)

@@ -1,11 +1,16 @@
 """The policy: it reads an instruction and scores the candidates (stopping, and each neighbour).
 
 Words are read by a bidirectional LSTM. At every step a second LSTM, fed with the last candidate taken, attends to the
-words and to the candidates; a candidate's logit is a bilinear form of its features and the words attended to.
+candidates. Its state attends to the words; a candidate's logit is a bilinear form of its features and of the words
+attended to.
+
+The second LSTM is never fed with words, so only its own recurrence has to go step by step: the attention to words and
+the logits of all steps of a batch are computed at once (`judge`), as products of large matrices.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -40,21 +45,59 @@ class Shape:
         return asdict(self)
 
 
-class Memory(NamedTuple):
-    """The state of an agent between steps, one row per environment."""
+class Reading(NamedTuple):
+    """Instructions as read, one row per environment."""
 
     words: Tensor
-    """(num_envs, words, hidden): the instruction as read."""
+    """(num_envs, words, hidden)."""
     padding: Tensor
     """(num_envs, words): true beyond the instruction."""
+    telling: Tensor
+    """(num_envs, words): how informative it is that a word is seen."""
+    keep: Tensor
+    """(num_envs, hidden): the dropout mask of a state."""
+
+
+class State(NamedTuple):
+    """What agents remember between steps, one row per agent."""
+
     hidden: Tensor
     cell: Tensor
     taken: Tensor
-    """(num_envs, hidden): the candidate that was taken last."""
-    keep: Tensor
-    """(num_envs, hidden): the dropout mask of a state."""
-    telling: Tensor
-    """(num_envs, words): how informative it is that a word is seen."""
+    """(agents, hidden): the candidate that was taken last."""
+
+    def of(self, agents: Tensor) -> State:
+        """Return the rows of some agents."""
+        return State(*(part[agents] for part in self))
+
+
+class Look(NamedTuple):
+    """What some agents decide about, at one step or at many, one row per decision."""
+
+    row: Tensor
+    """The environment of each decision."""
+    step: Tensor
+    """The step of each decision, from 0."""
+    hidden: Tensor
+    candidates: Tensor
+    """(decisions, candidates, hidden)."""
+    mask: Tensor
+    """(decisions, candidates): which candidates are possible."""
+    seen: Tensor | None
+    """(decisions, candidates, words): how informative it is that a word is seen there; 0 if it is not."""
+
+    @classmethod
+    def joined(cls, looks: Sequence[Look]) -> Look:
+        """Return the decisions of several steps, as one."""
+        width = max(look.mask.shape[1] for look in looks)
+
+        def join(name: str) -> Any:
+            parts = [getattr(look, name) for look in looks]
+            if parts[0] is None or parts[0].dim() == 1 or name == "hidden":
+                return None if parts[0] is None else torch.cat(parts)
+            return torch.cat([nn.functional.pad(p, (0, 0) * (p.dim() - 2) + (0, width - p.shape[1])) for p in parts])
+
+        return cls(*map(join, cls._fields))
 
 
 class Policy(nn.Module):
@@ -77,79 +120,74 @@ class Policy(nn.Module):
         self.choose = nn.Linear(hidden, hidden)
         self.value = nn.Sequential(nn.Linear(hidden, hidden // 2), nn.ReLU(), nn.Linear(hidden // 2, 1))
         self.telling = nn.Embedding(shape.words, 1)
-        self.match = nn.Linear(3, 1, bias=False)
+        self.match = nn.Linear(2, 1, bias=False)
         nn.init.zeros_(self.telling.weight)
         nn.init.zeros_(self.match.weight)
 
-    def read(self, tokens: Tensor) -> Memory:
-        """Read instructions, (num_envs, words), and return the first state."""
+    def read(self, tokens: Tensor) -> tuple[Reading, State]:
+        """Read instructions, (num_envs, words), and return them with the first states."""
         lengths = (tokens > 0).sum(dim=1).clamp(min=1)
         tokens = tokens[:, : int(lengths.max())]
         padding = torch.arange(tokens.shape[1]) >= lengths[:, None]
-        keep = self._kept(len(tokens), self.shape.embedding)[:, None, :]
-        # Reversed within each instruction's own length, so that plain LSTMs suffice: their backward pass is fast.
-        order = (lengths[:, None] - 1 - torch.arange(tokens.shape[1])).clamp(min=0)
-        forth, _ = self.forth(self.embed(tokens) * keep)
-        back, _ = self.back(self.embed(tokens.gather(1, order)) * keep)
-        back = back.gather(1, order[..., None].expand_as(back))
-        words = torch.cat((forth, back), dim=2)
-        last = torch.cat((forth[torch.arange(len(tokens)), lengths - 1], back[:, 0]), dim=1)
-        hidden = torch.tanh(self.begin(last))
-        taken = torch.zeros_like(hidden)
-        kept = self._kept(len(tokens), self.shape.hidden)
+        embedded = self.embed(tokens) * self._kept(len(tokens), self.shape.embedding)[:, None, :]
+        # Long and short instructions in two groups: few are as long as the longest, and all are read to that length.
+        longest_first = lengths.argsort(descending=True, stable=True)
+        halves = [half for half in longest_first.tensor_split(2) if len(half)]
+        read = [self._read(embedded[half], lengths[half]) for half in halves]
+        width = tokens.shape[1]
+        words = torch.cat([nn.functional.pad(part, (0, 0, 0, width - part.shape[1])) for part, _ in read])
+        place = longest_first.argsort()
+        hidden = torch.tanh(self.begin(torch.cat([last for _, last in read])))[place]
+        keep = self._kept(len(tokens), self.shape.hidden)
         telling = torch.sigmoid(self.telling(tokens).squeeze(2)) * ~padding
-        return Memory(words * kept[:, None, :], padding, hidden, torch.zeros_like(hidden), taken, kept, telling)
+        empty = torch.zeros_like(hidden)
+        return Reading(words[place] * keep[:, None, :], padding, telling, keep), State(hidden, empty, empty)
 
-    def step(
-        self, memory: Memory, features: Tensor, mask: Tensor, seen: Tensor | None = None
-    ) -> tuple[Tensor, Tensor, Tensor, Memory]:
-        """Look at the candidates and return logits, values, the candidates as seen, and the memory.
+    def _read(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Read in both directions; return the words and, for each instruction, where both directions end."""
+        embedded = embedded[:, : int(lengths.max())]
+        # Reversed within each instruction's own length, so that plain LSTMs suffice: their backward pass is fast.
+        order = (lengths[:, None] - 1 - torch.arange(embedded.shape[1])).clamp(min=0)[..., None]
+        forth, _ = self.forth(embedded)
+        back, _ = self.back(embedded.gather(1, order.expand_as(embedded)))
+        back = back.gather(1, order.expand_as(back))
+        last = torch.cat((forth[torch.arange(len(lengths)), lengths - 1], back[:, 0]), dim=1)
+        return torch.cat((forth, back), dim=2), last
+
+    def advance(self, keep: Tensor, state: State, features: Tensor, mask: Tensor) -> tuple[State, Tensor]:
+        """Look at the candidates and return the next states and the candidates as seen, (agents, candidates, hidden).
 
         Args:
-            memory: of the step before.
-            features: (num_envs, candidates, features).
-            mask: (num_envs, candidates), which candidates are possible.
-            seen: (num_envs, candidates, words), whether a word of the instruction is seen in a candidate's direction.
+            keep: (agents, hidden), the dropout masks.
+            state: of the step before.
+            features: (agents, candidates, features).
+            mask: (agents, candidates), which candidates are possible.
         """
         candidates = features.new_zeros(*mask.shape, self.shape.hidden)
         candidates[mask] = self.look(features[mask])  # the others, which are most, have no weight anywhere
-        weights = self._attend(self.ask_candidates(memory.hidden * memory.keep), candidates, ~mask)
-        around = self._mean(weights, candidates)
-        hidden, cell = self.decide(torch.cat((memory.taken, around), dim=1), (memory.hidden, memory.cell))
-        kept = hidden * memory.keep
-        attention = self._attend(self.ask_words(kept), memory.words, memory.padding)
-        attended = self._mean(attention, memory.words)
-        joined = torch.tanh(self.join(torch.cat((kept, attended), dim=1))) * memory.keep
-        logits = self._dot(candidates, self.choose(joined))
-        if seen is not None:
-            logits = logits + self.match(self._matches(attention, memory.telling, seen)).squeeze(2)
-        logits = logits.masked_fill(~mask, NEVER)
-        return logits, self.value(joined).squeeze(1), candidates, memory._replace(hidden=hidden, cell=cell)
+        question = self.ask_candidates(state.hidden * keep)
+        weights = torch.bmm(candidates, question[:, :, None]).squeeze(2).masked_fill(~mask, NEVER).softmax(dim=1)
+        around = torch.bmm(weights[:, None, :], candidates).squeeze(1)
+        hidden, cell = self.decide(torch.cat((state.taken, around), dim=1), (state.hidden, state.cell))
+        return State(hidden, cell, state.taken), candidates
 
-    @staticmethod
-    def take(memory: Memory, candidates: Tensor, actions: Tensor) -> Memory:
-        """Remember the candidates that were taken."""
-        return memory._replace(taken=candidates[torch.arange(len(actions)), actions])
-
-    @staticmethod
-    def _dot(answers: Tensor, question: Tensor) -> Tensor:
-        """Return the product of each answer, (num_envs, answers, hidden), with its question, (num_envs, hidden)."""
-        return torch.bmm(answers, question[:, :, None]).squeeze(2)
-
-    @staticmethod
-    def _mean(weights: Tensor, answers: Tensor) -> Tensor:
-        """Return the weighted mean of answers, (num_envs, hidden)."""
-        return torch.bmm(weights[:, None, :], answers).squeeze(1)
-
-    @classmethod
-    def _attend(cls, question: Tensor, answers: Tensor, hidden: Tensor) -> Tensor:
-        return torch.softmax(cls._dot(answers, question).masked_fill(hidden, NEVER), dim=1)
-
-    @staticmethod
-    def _matches(attention: Tensor, telling: Tensor, seen: Tensor) -> Tensor:
-        """How many of the instruction's words are seen: of those attended to, of all, and relative to others."""
-        now, ever = torch.bmm(seen, torch.stack((10.0 * attention * telling, telling), dim=2)).unbind(dim=2)
-        return torch.stack((now, ever, now - now.mean(dim=1, keepdim=True)), dim=2)
+    def judge(self, reading: Reading, look: Look) -> tuple[Tensor, Tensor]:
+        """Return logits, (decisions, candidates), and values, (decisions,)."""
+        keep = reading.keep[look.row]
+        kept = look.hidden * keep
+        asked = kept.new_zeros(len(reading.words), int(look.step.max()) + 1, self.shape.hidden)
+        asked[look.row, look.step] = self.ask_words(kept)
+        fits = torch.bmm(asked, reading.words.transpose(1, 2)).masked_fill(reading.padding[:, None, :], NEVER)
+        attention = fits.softmax(dim=2)
+        attended = torch.bmm(attention, reading.words)[look.row, look.step]
+        joined = torch.tanh(self.join(torch.cat((kept, attended), dim=1))) * keep
+        logits = torch.bmm(look.candidates, self.choose(joined)[:, :, None]).squeeze(2)
+        if look.seen is not None:
+            # How many of the instruction's words are seen: of those attended to now, and of all.
+            telling = reading.telling[look.row]
+            weights = torch.stack((10.0 * attention[look.row, look.step] * telling, telling), dim=2)
+            logits = logits + self.match(torch.bmm(look.seen, weights)).squeeze(2)
+        return logits.masked_fill(~look.mask, NEVER), self.value(joined).squeeze(1)
 
     def _kept(self, count: int, width: int) -> Tensor:
         if not self.training or not self.shape.dropout:

@@ -31,7 +31,8 @@ class Recipe:
         hidden: size of a state.
         dropout: share of a state that is dropped.
         threshold: d_th, metres.
-        max_episode_steps: largest number of moves per episode.
+        max_episode_steps: largest number of moves per episode in training.
+        max_test_steps: the same in evaluations; so large that metrics hardly depend on it.
         every: updates between evaluations and checkpoints.
         seed: random seed of the training.
     """
@@ -56,6 +57,7 @@ class Recipe:
     hidden: int = 128
     dropout: float = 0.2
     threshold: float = 3.0
-    max_episode_steps: int = 10
+    max_episode_steps: int = 15
+    max_test_steps: int = 30
     every: int = 250
     seed: int = 0

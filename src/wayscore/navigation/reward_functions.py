@@ -111,6 +111,13 @@ REWARDS: Mapping[str, RewardFunction] = MappingProxyType(
                 lambda at: np.where(_success(at), 1.0, -1.0),
             ),
             RewardFunction(
+                "goal-per-threshold",
+                "the goal-oriented reward with distances in units of d_th, so that success weighs more: "
+                "metres gained / d_th; at the end +1 for a success, else -1",
+                lambda before, after: _approach(before, after) / after.threshold,
+                lambda at: np.where(_success(at), 1.0, -1.0),
+            ),
+            RewardFunction(
                 "fidelity",
                 "the paper's fidelity-oriented agent: gain in nDTW; at the end 1 - d / d_th for a success, else 0",
                 _fidelity,

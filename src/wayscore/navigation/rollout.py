@@ -1,4 +1,4 @@
-"""Rollouts of a policy: single steps of a batch, whole episodes, and policies from checkpoints."""
+"""Rollouts of a policy: the steps of a batch, whole episodes, and policies from checkpoints."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wayscore.errors import FormatError
-from wayscore.navigation.policy import Memory, Policy, Shape
+from wayscore.navigation.policy import Look, Policy, Reading, Shape, State
 from wayscore.navigation.recipe import Recipe
-from wayscore.navigation.sight import Sight
+from wayscore.navigation.sight import Sight, WordWeights
 from wayscore.navigation.tasks import Tasks
-from wayscore.navigation.terrain import FEATURES
+from wayscore.navigation.terrain import FEATURES, STOP
 from wayscore.navigation.walking import Walkers
 from wayscore.navigation.words import PADDING, UNKNOWN, Vocabulary
 
@@ -30,52 +30,68 @@ WORDS = "words"
 EVALUATED_AT_ONCE = 256
 
 
-@dataclass
+@dataclass(frozen=True)
 class Step:
-    """One step of a batch, with everything that the losses need."""
+    """One step of the agents that are still walking, one row per agent."""
 
-    logits: Tensor
-    values: Tensor
+    look: Look
     actions: Tensor
-    teacher: Tensor
-    rewards: Tensor
-    running: Tensor
+    teacher: Tensor | None
+    """The actions of the teacher, unless the policy's best actions are taken."""
+    rewards: NDArray[np.float64]
 
 
-def take_step(
+def roll(
     policy: Policy,
     walkers: Walkers,
-    memory: Memory,
-    tokens: NDArray[np.int32],
+    reading: Reading,
+    state: State,
     choice: Choice,
     recipe: Recipe,
-    mirror: bool,
-    sight: Sight | None,
-) -> tuple[Step, Memory]:
-    """Let the policy take one step in every environment."""
-    features = walkers.features()
-    for name in recipe.without:
-        if name != WORDS:
-            features[..., FEATURES.index(name)] = 0.0
-    if mirror:
-        features[..., SINES] *= -1
-        features[..., [LEFT, RIGHT]] = features[..., [RIGHT, LEFT]]
-    seen = None
-    if sight is not None:
-        seen = torch.from_numpy(sight.matches(walkers, tokens[:, : memory.words.shape[1]]))
-    mask = torch.from_numpy(walkers.mask())
-    logits, values, candidates, memory = policy.step(memory, torch.from_numpy(features), mask, seen)
-    right = torch.from_numpy(walkers.faithful() if recipe.teacher == "faithful" else walkers.shortest())
-    if choice == "teacher":
-        actions = right
-    elif choice == "best":
-        actions = logits.argmax(dim=1)
-    else:
-        actions = torch.multinomial(torch.softmax(logits.detach(), dim=1), 1).squeeze(1)
-    running = torch.from_numpy(~walkers.over).float()
-    outcome = walkers.act(actions.numpy())
-    rewards = torch.from_numpy(outcome.rewards).float()
-    return Step(logits, values, actions, right, rewards, running), policy.take(memory, candidates, actions)
+    *,
+    mirror: bool = False,
+    sight: Sight | None = None,
+) -> Iterator[Step]:
+    """Let all agents walk until the last one has stopped or is cut off, and yield every step.
+
+    Gradients flow through the states. Choosing an action needs no gradient; losses judge all steps again, at once.
+    """
+    tokens = walkers.tasks.tokens[walkers.episode][:, : reading.words.shape[1]]
+    agents = np.arange(len(walkers))
+    hidden_features = [FEATURES.index(name) for name in recipe.without if name != WORDS]
+    number = 0
+    while len(agents):
+        possible = walkers.mask()[agents]
+        width = int(possible.sum(axis=1).max())  # possible candidates come first; few nodes have many neighbours
+        features = walkers.features()[agents, :width]
+        features[..., hidden_features] = 0.0
+        if mirror:
+            features[..., SINES] *= -1
+            features[..., [LEFT, RIGHT]] = features[..., [RIGHT, LEFT]]
+        mask, row = torch.from_numpy(possible[:, :width]), torch.from_numpy(agents)
+        seen = None if sight is None else torch.from_numpy(sight.matches(walkers.here[agents], tokens[agents], width))
+        state, candidates = policy.advance(reading.keep[row], state, torch.from_numpy(features), mask)
+        look = Look(row, torch.full_like(row, number), state.hidden, candidates, mask, seen)
+        teacher = None
+        if choice != "best":
+            right = walkers.faithful() if recipe.teacher == "faithful" else walkers.shortest()
+            teacher = torch.from_numpy(right[agents])
+        actions = teacher if choice == "teacher" and teacher is not None else _chosen(policy, reading, look, choice)
+        every = np.full(len(walkers), STOP)
+        every[agents] = actions.numpy()
+        outcome = walkers.act(every)
+        yield Step(look, actions, teacher, outcome.rewards[agents])
+        walking = ~walkers.over[agents]
+        still = torch.from_numpy(np.flatnonzero(walking))
+        state = State(state.hidden, state.cell, candidates[torch.arange(len(actions)), actions]).of(still)
+        agents = agents[walking]
+        number += 1
+
+
+@torch.no_grad()
+def _chosen(policy: Policy, reading: Reading, look: Look, choice: Choice) -> Tensor:
+    logits, _ = policy.judge(reading, look._replace(step=torch.zeros_like(look.step)))
+    return logits.argmax(dim=1) if choice == "best" else torch.multinomial(logits.softmax(dim=1), 1).squeeze(1)
 
 
 def heard(tokens: NDArray[Any], recipe: Recipe) -> Tensor:
@@ -96,18 +112,18 @@ def mirrored_words(vocabulary: Vocabulary) -> NDArray[np.int64]:
 @torch.no_grad()
 def walk_all(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> list[list[str]]:
     """Roll the policy out greedily on every task and return the paths."""
-    return [path for _, walkers in _greedy(policy, tasks, recipe, sight) for path in walkers.paths()]
+    return [path for walkers in _greedy(policy, tasks, recipe, sight) for path in walkers.paths()]
 
 
 @torch.no_grad()
 def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Row:
     """Roll the policy out greedily on every task and return SR, nDTW, SDTW and the mean path length."""
     success, ndtw, walked = [], [], []
-    for count, walkers in _greedy(policy, tasks, recipe, sight):
+    for walkers in _greedy(policy, tasks, recipe, sight):
         progress = walkers.progress()
-        success.append((progress.to_goal <= recipe.threshold)[:count])
-        ndtw.append(progress.ndtw[:count])
-        walked.append(progress.walked[:count])
+        success.append(progress.to_goal <= recipe.threshold)
+        ndtw.append(progress.ndtw)
+        walked.append(progress.walked)
     met, faithful = np.concatenate(success), np.concatenate(ndtw)
     return {
         "SR": float(met.mean()),
@@ -117,18 +133,17 @@ def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None =
     }
 
 
-def _greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None) -> Iterator[tuple[int, Walkers]]:
+def _greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None) -> Iterator[Walkers]:
     was_training = policy.training
     policy.eval()
     for start in range(0, len(tasks), EVALUATED_AT_ONCE):
         episodes = np.arange(start, min(start + EVALUATED_AT_ONCE, len(tasks)))
-        walkers = Walkers(tasks, len(episodes), threshold=recipe.threshold, max_episode_steps=recipe.max_episode_steps)
+        walkers = Walkers(tasks, len(episodes), threshold=recipe.threshold, max_episode_steps=recipe.max_test_steps)
         walkers.begin(episodes)
-        tokens = tasks.tokens[episodes]
-        memory = policy.read(heard(tokens, recipe))
-        while not walkers.over.all():
-            _, memory = take_step(policy, walkers, memory, tokens, "best", recipe, False, sight)
-        yield len(episodes), walkers
+        reading, state = policy.read(heard(tasks.tokens[episodes], recipe))
+        for _ in roll(policy, walkers, reading, state, "best", recipe, sight=sight):
+            pass
+        yield walkers
     policy.train(was_training)
 
 
@@ -141,15 +156,16 @@ def load_checkpoint(folder: Path) -> dict[str, Any]:
         raise FormatError(f"{file}: there is no checkpoint; train an agent first (wayscore train)") from None
     except Exception as error:
         raise FormatError(f"{file}: is not a checkpoint of wayscore ({error})") from None
-    if "most_steps" in state["recipe"]:  # as wayscore 0.1 called it
-        state["recipe"]["max_episode_steps"] = state["recipe"].pop("most_steps")
+    if not isinstance(state, dict) or not {"recipe", "shape", "vocabulary", "word_weights", "policy"} <= set(state):
+        raise FormatError(f"{file}: is not a checkpoint of this version of wayscore; train the agent again")
     return state
 
 
-def load_policy(folder: Path) -> tuple[Policy, Recipe, Vocabulary]:
-    """Return the policy of a checkpoint, the recipe of its training, and its vocabulary."""
+def load_policy(folder: Path) -> tuple[Policy, Recipe, Vocabulary, WordWeights | None]:
+    """Return the policy of a checkpoint, the recipe of its training, its vocabulary and the weights of seen words."""
     state = load_checkpoint(folder)
     policy = Policy(Shape(**state["shape"]))
     policy.load_state_dict(state["policy"])
     policy.eval()
-    return policy, replace(Recipe(), **state["recipe"]), Vocabulary(state["vocabulary"])
+    weights = state["word_weights"]
+    return policy, replace(Recipe(), **state["recipe"]), Vocabulary(state["vocabulary"]), weights

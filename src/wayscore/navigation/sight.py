@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import FormatError
-from wayscore.navigation.nodes import Nodes
-from wayscore.navigation.walking import Walkers
+from wayscore.navigation.nodes import Codes, Nodes
 from wayscore.navigation.words import Vocabulary, words
 
 HEADINGS = 12
@@ -27,6 +26,9 @@ STEEP = 0.26
 COMMON = 0.2
 """Words that are seen in a larger share of all directions are left out: they are not informative."""
 
+WordWeights = dict[str, float]
+"""Word without the ending of its plural -> how informative it is that the word is seen."""
+
 
 class Sight:
     """The words that are seen in the direction of every neighbour of every node, and all around the node.
@@ -34,28 +36,50 @@ class Sight:
     Args:
         seen: (nodes, candidates, columns) of 0 and 1; candidate 0 is the node itself; column 0 is never seen.
         column: of each word of the vocabulary.
-        weight: of each column: how informative it is.
+        weights: of the words, in the order of their columns.
     """
 
-    def __init__(
-        self, seen: NDArray[np.uint8], column: NDArray[np.int64], weight: NDArray[np.float32] | None = None
-    ) -> None:
-        self.seen, self.column = seen, column
-        self.weight = np.ones(seen.shape[2], dtype=np.float32) if weight is None else weight
+    def __init__(self, seen: NDArray[np.uint8], column: NDArray[np.int64], weights: WordWeights) -> None:
+        self.column, self.weights = column, weights
+        self._bits = np.packbits(seen, axis=2, bitorder="little")  # small enough for a cache
+        self._weight = np.array([0.0, *weights.values()], dtype=np.float32)
 
-    def matches(self, walkers: Walkers, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Return how informative each seen word is for each candidate, (num_envs, candidates, words); 0 if not seen."""
-        columns = self.column[tokens]
-        here, candidates = walkers.here[:, None, None], np.arange(walkers.candidates)[None, :, None]
-        found = self.seen[here, candidates, columns[:, None, :]] * self.weight[columns][:, None, :]
-        return found.astype(np.float32)
+    def matches(self, here: Codes, tokens: NDArray[np.int32], candidates: int) -> NDArray[np.float32]:
+        """Return the weight of each word that is seen towards each candidate, (agents, candidates, words); else 0.
+
+        Args:
+            here: the node of each agent.
+            tokens: (agents, words), the instruction of each agent.
+            candidates: how many candidates are looked at.
+        """
+        columns, (_, every, width) = self.column[tokens], self._bits.shape
+        first = ((here * every)[:, None] + np.arange(candidates)) * width
+        bits = self._bits.reshape(-1).take(first[:, :, None] + (columns >> 3)[:, None, :])
+        seen: NDArray[np.uint8] = bits >> (columns & 7).astype(np.uint8)[:, None, :] & 1
+        return seen * self._weight[columns][:, None, :]
 
 
-def read_views(path: str | Path, nodes: Nodes, vocabulary: Vocabulary, *, common: float = COMMON) -> Sight:
+def read_views(
+    path: str | Path,
+    nodes: Nodes,
+    vocabulary: Vocabulary,
+    weights: WordWeights | None = None,
+    *,
+    learn_in: Collection[str] | None = None,
+    common: float = COMMON,
+) -> Sight:
     """Read captions and detections, one file per scan in a tar: {viewpoint: {view: [caption, [[class, ...], ...]]}}.
 
-    A word of the vocabulary is seen if a caption or a detection contains it, in singular or plural. Words that are
-    seen in a larger share of directions than `common` are left out; rarer words have larger weights.
+    A word of the vocabulary is seen if a caption or a detection contains it, in singular or plural.
+
+    Args:
+        path: the tar.
+        nodes: the scenes.
+        vocabulary: of the instructions.
+        weights: how informative each word is, as an agent learned it. By default this is learned here: words that are
+            seen in a larger share of directions than `common` have no weight, and rarer words have larger weights.
+        learn_in: the scenes to learn weights in; all of them by default.
+        common: see `weights`.
     """
     stems = sorted({_stem(word) for word in vocabulary.known if word.isalpha() and len(word) > 2})
     columns = {stem: number for number, stem in enumerate(stems, start=1)}
@@ -68,11 +92,20 @@ def read_views(path: str | Path, nodes: Nodes, vocabulary: Vocabulary, *, common
             stream = archive.extractfile(names[scene])
             assert stream is not None  # it is a file
             _enter(seen, json.load(stream), nodes, np.flatnonzero(nodes.scene == number), columns)
-    real = np.concatenate((np.ones((len(nodes), 1), dtype=bool), nodes.neighbors >= 0), axis=1)
-    share = seen[real].mean(axis=0)
-    weight = np.where((share > 0) & (share <= common), -np.log(np.maximum(share, 1e-6)) / 5.0, 0.0)
+    if weights is None:
+        learned = [scene for scene in nodes.scenes if learn_in is None or scene in learn_in]
+        weights = dict(zip(stems, _weights(seen, nodes, learned, common).tolist(), strict=True))
     column = np.array([0, 0, *(columns.get(_stem(word), 0) for word in vocabulary.known)])
-    return Sight(seen, column, weight.astype(np.float32))
+    return Sight(seen, column, {stem: weights.get(stem, 0.0) for stem in stems})
+
+
+def _weights(seen: NDArray[np.uint8], nodes: Nodes, scenes: list[str], common: float) -> NDArray[np.float64]:
+    """Return the weight of every column but the first, from how often it is seen in some scenes."""
+    inside = np.isin(nodes.scene, [nodes.scenes.index(scene) for scene in scenes])
+    real = np.concatenate((np.ones((len(nodes), 1), dtype=bool), nodes.neighbors >= 0), axis=1)
+    share = seen[real & inside[:, None], 1:].mean(axis=0)
+    weights: NDArray[np.float64] = np.where((share > 0) & (share <= common), -np.log(np.maximum(share, 1e-6)) / 5.0, 0)
+    return weights
 
 
 def _enter(

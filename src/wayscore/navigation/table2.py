@@ -1,17 +1,18 @@
-"""The paper's Table 2 from data to LaTeX: random, goal-oriented and fidelity-oriented agents, over several seeds.
+"""The trainings of the paper's Table 2: imitation, and what follows it, on R2R and R4R, over several seeds.
 
-Each training is a job that writes its result to its own folder. A finished job is skipped, and an interrupted one
-continues from its checkpoint.
+Each training is a job that writes its trajectories and scores to its own folder. A finished job is skipped, and an
+interrupted one continues from its checkpoint.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,19 +22,12 @@ if TYPE_CHECKING:
     from wayscore.navigation.recipe import Recipe
 
 METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
-PAPER: dict[tuple[str, str], tuple[float, ...]] = {
-    ("r2r", "random"): (5.1, 3.3, 5.8, 29.0, 27.9, 3.6),
-    ("r2r", "goal"): (43.7, 38.4, 31.9, 53.5, 54.4, 36.1),
-    ("r2r", "fidelity"): (44.4, 41.4, 33.9, 57.5, 58.3, 38.3),
-    ("r4r", "random"): (13.7, 2.2, 16.5, 22.3, 18.5, 4.1),
-    ("r4r", "goal"): (28.7, 15.0, 9.6, 33.4, 26.9, 11.4),
-    ("r4r", "fidelity"): (28.5, 21.4, 9.4, 35.4, 30.4, 12.6),
-}
-"""Dataset and agent -> the paper's numbers, percent, in the order of `METRICS`."""
 TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 80}
 """Dataset -> words of an instruction that are read."""
-FOLLOWING = ("goal", "fidelity", "continued")
-"""What follows imitation: two rewards, and the same number of further imitation updates as a control."""
+FOLLOWING = ("continued", "goal", "goal-per-threshold", "fidelity")
+"""What follows imitation: as many further updates of imitation, as a control, or a reward."""
+CAPS = (10, 15, 20, 30)
+"""Largest numbers of moves per episode; scores are by the last."""
 R4R_EPISODES = 60_000
 """The number of instructions drawn from R4R's training split: more than a training uses."""
 
@@ -49,19 +43,25 @@ class Plan:
         views: captions and detections; None to train without them.
         seeds: how many random seeds per agent.
         scale: multiplies all numbers of updates.
+        settings: reward -> what its recipe changes, as a search found it.
     """
 
     out: Path
     r2r: Path | None = None
     graphs: Path | None = None
     views: Path | None = None
-    seeds: int = 3
+    seeds: int = 5
     scale: float = 1.0
+    settings: Mapping[str, Mapping[str, float]] | None = None
 
     @property
     def datasets(self) -> tuple[str, ...]:
         """What agents are trained and tested on."""
         return ("worlds",) if self.r2r is None else ("r2r", "r4r")
+
+    def folders(self, dataset: str, agent: str) -> list[Path]:
+        """Return the folders of one agent's trainings, one per seed."""
+        return [self.out / f"{dataset}-{agent}-{seed}" for seed in range(self.seeds)]
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Job:
 def jobs(plan: Plan) -> list[Job]:
     """Return all trainings, each after the one that it starts from.
 
-    >>> [job.name for job in jobs(Plan(Path("out"), seeds=1))]
-    ['worlds-imitation-0', 'worlds-goal-0', 'worlds-fidelity-0', 'worlds-continued-0']
+    >>> [job.name for job in jobs(Plan(Path("out"), seeds=1))][:3]
+    ['worlds-imitation-0', 'worlds-continued-0', 'worlds-goal-0']
     """
     found = []
     for seed in range(plan.seeds):
@@ -100,35 +100,26 @@ def jobs(plan: Plan) -> list[Job]:
     return found
 
 
-def recipe_of(job: Job, scale: float = 1.0) -> Recipe:
+def recipe_of(job: Job, plan: Plan) -> Recipe:
     """Return the recipe of a job."""
     from wayscore.navigation.recipe import Recipe
     from wayscore.navigation.tasks import WORLD_THRESHOLD
 
     recipe = {
-        "r2r": Recipe(teacher="shortest", imitation=3_000, reinforcement=1_500, max_episode_steps=10),
-        "r4r": Recipe(
-            teacher="faithful", imitation=1_000, reinforcement=1_000, max_episode_steps=17, guidance=0.5, guided=0.5
-        ),
+        "r2r": Recipe(teacher="shortest", imitation=3_000, reinforcement=1_500),
+        "r4r": Recipe(teacher="faithful", imitation=1_000, reinforcement=1_000, guided=0.5, max_episode_steps=20),
         "worlds": Recipe(
-            teacher="faithful",
-            imitation=600,
-            reinforcement=500,
-            rate=4e-3,
-            max_episode_steps=10,
-            hidden=64,
-            embedding=32,
-            dropout=0.0,
-            threshold=WORLD_THRESHOLD,
+            teacher="faithful", imitation=600, reinforcement=500, rate=4e-3, hidden=64, embedding=32, dropout=0.0
         ),
     }[job.dataset]
-    imitation, reinforcement = (max(1, round(scale * n)) for n in (recipe.imitation, recipe.reinforcement))
-    recipe = replace(recipe, seed=job.seed)
+    imitation, reinforcement = (max(1, round(plan.scale * n)) for n in (recipe.imitation, recipe.reinforcement))
+    recipe = replace(recipe, seed=job.seed, threshold=WORLD_THRESHOLD if job.dataset == "worlds" else 3.0)
     if job.agent == "imitation":
         return replace(recipe, imitation=imitation, reinforcement=0)
     if job.agent == "continued":
         return replace(recipe, imitation=reinforcement, reinforcement=0, rate=recipe.reinforcement_rate)
-    return replace(recipe, imitation=0, reinforcement=reinforcement, reward=job.agent)
+    chosen: Any = (plan.settings or {}).get(job.agent, {})
+    return replace(recipe, imitation=0, reinforcement=reinforcement, reward=job.agent, **chosen)
 
 
 def prepare(plan: Plan) -> None:
@@ -145,8 +136,7 @@ def prepare(plan: Plan) -> None:
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             made = build(read_annotations(data_file(plan, "r2r", split)), load_graphs(plan.graphs))
-            target.with_suffix(".tmp").write_bytes(msgspec.json.encode(made.paths))
-            target.with_suffix(".tmp").replace(target)
+            write(target, msgspec.json.encode(made.paths))
 
 
 def data_file(plan: Plan, dataset: str, split: str) -> Path:
@@ -163,30 +153,34 @@ def data_file(plan: Plan, dataset: str, split: str) -> Path:
     return found
 
 
-def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
-    """Train one agent, run it on the validation split and score it, unless its scores are already saved."""
+def trainer_of(job: Job, plan: Plan, recipe: Recipe) -> Any:
+    """Return the trainer of a job, with the data that it learns from and the agent that it starts from."""
     from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
     from wayscore.navigation.rollout import load_checkpoint
     from wayscore.navigation.training import Trainer
 
-    folder = plan.out / job.name
-    if (folder / "scores.json").exists():
-        return
-    words = TRAINED_ON[job.dataset]
+    start = {} if job.after is None else load_checkpoint(plan.out / job.after)
     if job.dataset == "worlds":
         lessons = lessons_from_worlds(seed=0)
     else:
-        known = None if job.after is None else load_checkpoint(plan.out / job.after)["vocabulary"]
         lessons = lessons_from_files(
             data_file(plan, job.dataset, "train"),
             plan.graphs,
             views=plan.views,
-            words=words,
-            known=known,
+            words=TRAINED_ON[job.dataset],
+            known=start.get("vocabulary"),
+            weights=start.get("word_weights"),
             most=R4R_EPISODES,
         )
-    start = None if job.after is None else load_checkpoint(plan.out / job.after)["policy"]
-    trainer = Trainer(lessons.train, recipe_of(job, plan.scale), dev=lessons.dev, sight=lessons.sight, start=start)
+    return Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=start.get("policy"))
+
+
+def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
+    """Train one agent, run it on the validation split and score it, unless its scores are already saved."""
+    folder = plan.out / job.name
+    if (folder / "scores.json").exists():
+        return
+    trainer = trainer_of(job, plan, recipe_of(job, plan))
     if (folder / "checkpoint.pt").exists():
         trainer.resume(folder)
 
@@ -197,34 +191,63 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
             )
 
     trainer.run(folder, report)
-    scores = _score(job, plan, trainer.policy, lessons.train.vocabulary)
-    (folder / "scores.tmp").write_text(json.dumps(scores))
-    (folder / "scores.tmp").replace(folder / "scores.json")
+    scores = _test(job, plan, trainer)
+    write(folder / "scores.json", json.dumps(scores, indent=1).encode())
 
 
-def _score(job: Job, plan: Plan, policy: Any, vocabulary: Any) -> dict[str, float]:
-    """Run the policy once on the validation split, save its trajectories as a result file, and score them."""
+def _test(job: Job, plan: Plan, trainer: Any) -> dict[str, Any]:
+    """Run an agent once on the validation split, save its trajectories as a result file, and score them by cap."""
     from wayscore.evaluation import evaluate
+    from wayscore.formats import load_references
     from wayscore.formats.graphs import distances_for
     from wayscore.navigation.houses import tasks_for, world_test
     from wayscore.navigation.rollout import walk_all
 
-    recipe = recipe_of(job)
+    recipe, started = trainer.recipe, time.process_time()
     if job.dataset == "worlds":
         references, graphs = world_test()
     else:
-        from wayscore.formats import load_references
-
         references = load_references(data_file(plan, job.dataset, "val_unseen"))
         graphs = distances_for(references, plan.graphs)
-    tasks, sight = tasks_for(references, graphs, vocabulary, words=TRAINED_ON[job.dataset], views=plan.views)
-    paths = walk_all(policy, tasks, recipe, sight)
+    tasks, sight = tasks_for(
+        references,
+        graphs,
+        trainer.tasks.vocabulary,
+        words=TRAINED_ON[job.dataset],
+        views=plan.views,
+        weights=None if trainer.sight is None else trainer.sight.weights,
+    )
+    paths = walk_all(trainer.policy, tasks, recipe, sight)
     labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if job.dataset == "worlds" else {}
     walks = {name: [labels.get(p, p) for p in path] for name, path in zip(tasks.names, paths, strict=True)}
-    run = [{"instr_id": name, "trajectory": [[str(p), 0, 0] for p in path]} for name, path in walks.items()]
-    (plan.out / job.name / "run.json").write_bytes(msgspec.json.encode(run))
-    result = evaluate(walks, references, graphs, threshold=recipe.threshold, metrics=METRICS)
-    return cast(dict[str, float], result.means())  # these six are defined in every episode
+    run = msgspec.json.encode(
+        [{"instr_id": name, "trajectory": [[str(p), 0, 0] for p in path]} for name, path in walks.items()]
+    )
+    write(plan.out / job.name / "run.json", run)
+    caps = {}
+    for cap in (*(cap for cap in CAPS if cap < recipe.max_test_steps), recipe.max_test_steps):
+        # What an agent does does not depend on the cap, so a smaller one only cuts its trajectory.
+        cut = {name: path[: cap + 1] for name, path in walks.items()}
+        result = evaluate(cut, references, graphs, threshold=recipe.threshold, metrics=METRICS, name=job.name)
+        never = sum(len(path) > cap for path in walks.values()) / len(walks)
+        caps[str(cap)] = {**result.means(), "never stopped": never}
+    result.save(plan.out / job.name / "episodes.parquet")
+    return {
+        "means": result.means(),
+        "caps": caps,
+        "run_sha256": hashlib.sha256(run).hexdigest(),
+        "training_cpu_seconds": round(trainer.seconds, 1),
+        "test_cpu_seconds": round(time.process_time() - started, 1),
+        "updates": trainer.total,
+        "recipe": {name: getattr(recipe, name) for name in ("reinforcement_rate", "entropy", "guidance")},
+    }
+
+
+def write(file: Path, content: bytes) -> None:
+    """Write a file; it appears under its name when it is complete."""
+    temporary = file.with_suffix(".tmp")
+    temporary.write_bytes(content)
+    temporary.replace(file)
 
 
 def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, float]:
@@ -244,41 +267,23 @@ def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, fl
     return {metric: mean for metric, mean in table.means().items() if mean is not None}
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A mean over seeds, percent, and half the width of its 95 % interval (0 with one seed, never NaN)."""
+def work_off(work: Sequence[Job], run: Callable[[Job], None], workers: int) -> None:
+    """Run jobs, several at a time in processes; each starts when the job that it continues is finished."""
+    if workers <= 1:
+        for job in work:
+            run(job)
+        return
+    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+    from multiprocessing import get_context
 
-    mean: float
-    margin: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Cell:
-        """Return the mean of shares over seeds, with Student's interval.
-
-        >>> Cell.of([0.40, 0.42])
-        Cell(mean=41.0, margin=12.7)
-        """
-        count = len(values)
-        mean = 100 * math.fsum(values) / count
-        if count < 2:
-            return cls(round(mean, 4), 0.0)
-        from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes a second to import
-
-        spread = math.sqrt(math.fsum((100 * value - mean) ** 2 for value in values) / (count - 1))
-        return cls(round(mean, 4), round(float(stdtrit(count - 1, 0.975)) * spread / math.sqrt(count), 1))
-
-
-Table2 = Mapping[tuple[str, str], Mapping[str, Cell]]
-
-
-def gather(plan: Plan) -> dict[tuple[str, str], dict[str, Cell]]:
-    """Return the row of every agent, over the finished seeds."""
-    found: dict[tuple[str, str], dict[str, Cell]] = {}
-    for dataset in plan.datasets:
-        found[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}
-        for agent in ("imitation", *FOLLOWING):
-            files = [plan.out / f"{dataset}-{agent}-{seed}" / "scores.json" for seed in range(plan.seeds)]
-            scores = [json.loads(file.read_text()) for file in files if file.exists()]
-            if scores:
-                found[dataset, agent] = {metric: Cell.of([one[metric] for one in scores]) for metric in METRICS}
-    return found
+    waiting, names, done = list(work), {job.name for job in work}, set[str]()
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        running: dict[Any, Job] = {}
+        while waiting or running:
+            for job in [job for job in waiting if job.after not in names - done]:
+                running[pool.submit(run, job)] = job
+                waiting.remove(job)
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                future.result()
+                done.add(running.pop(future).name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wayscore.errors import OptionError
-from wayscore.navigation.policy import Policy, Shape
+from wayscore.navigation.policy import Look, Policy, Shape
 from wayscore.navigation.recipe import Recipe
-from wayscore.navigation.rollout import WORDS, Choice, Row, evaluate, heard, load_checkpoint, mirrored_words, take_step
+from wayscore.navigation.rollout import WORDS, Choice, Row, Step, evaluate, heard, load_checkpoint, mirrored_words, roll
 from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.terrain import FEATURES
@@ -57,10 +59,11 @@ class Trainer:
         )
         if start is not None:
             self.policy.load_state_dict(dict(start))
-        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=recipe.rate)
+        self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=recipe.rate, foreach=True)
         self.updates = 0
-        self.spread = 0.0
-        """Running mean of the squared advantage, by which advantages are scaled."""
+        self.seconds = 0.0
+        """CPU seconds spent, evaluations included."""
+        self.returns, self.advantages = Running(), Running()
         self.curve: list[Row] = []
         self._walkers = Walkers(
             tasks,
@@ -86,6 +89,7 @@ class Trainer:
         """
         torch.set_num_threads(1)
         while self.updates < self.total:
+            started = time.process_time()
             losses = self.update()
             row: Row | None = None
             if self.updates % self.recipe.every == 0 or self.updates == self.total:
@@ -93,8 +97,9 @@ class Trainer:
                 if self.dev is not None:
                     row |= evaluate(self.policy, self.dev, self.recipe, self.sight)
                 self.curve.append(row)
-                if folder is not None:
-                    self.save(folder)
+            self.seconds += time.process_time() - started
+            if row is not None and folder is not None:
+                self.save(folder)
             if progress is not None:
                 progress(self.updates, row)
         self.policy.eval()
@@ -132,10 +137,13 @@ class Trainer:
             "recipe": asdict(self.recipe),
             "shape": self.policy.shape.to_dict(),
             "vocabulary": list(self.tasks.vocabulary.known),
+            "word_weights": None if self.sight is None else self.sight.weights,
             "policy": self.policy.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "updates": self.updates,
-            "spread": self.spread,
+            "seconds": self.seconds,
+            "returns": asdict(self.returns),
+            "advantages": asdict(self.advantages),
             "curve": self.curve,
             "left": self._left.tolist(),
             "numpy": self.rng.bit_generator.state,
@@ -162,7 +170,8 @@ class Trainer:
             )
         self.policy.load_state_dict(state["policy"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.updates, self.spread, self.curve = state["updates"], state["spread"], state["curve"]
+        self.returns, self.advantages = Running(**state["returns"]), Running(**state["advantages"])
+        self.updates, self.seconds, self.curve = state["updates"], state["seconds"], state["curve"]
         self._left = np.array(state["left"], dtype=np.int64)
         self.rng.bit_generator.state = state["numpy"]
         torch.set_rng_state(state["torch"])
@@ -180,42 +189,39 @@ class Trainer:
 
     def _imitate(self, choice: Choice) -> Tensor:
         """Return the cross entropy of the teacher's actions, a sum over each episode."""
-        steps = list(self._walk(choice))
-        logits, teacher, running = (
-            torch.cat([getattr(step, name) for step in steps]) for name in ("logits", "teacher", "running")
-        )
-        costs = nn.functional.cross_entropy(logits, teacher, reduction="none")
-        return (costs * running).sum() / self.recipe.batch
+        steps, logits, _ = self._walk(choice)
+        teacher = torch.cat([step.teacher for step in steps if step.teacher is not None])
+        return nn.functional.cross_entropy(logits, teacher, reduction="sum") / self.recipe.batch
 
     def _reinforce(self) -> tuple[Tensor, Row]:
-        """Return the loss of A2C with the returns of whole episodes."""
-        steps = list(self._walk("sample"))
-        running = torch.stack([step.running for step in steps])
-        returns = torch.zeros(len(steps), self.recipe.batch)
-        after = torch.zeros(self.recipe.batch)
-        for at in range(len(steps) - 1, -1, -1):
-            after = steps[at].rewards + self.recipe.discount * after
-            returns[at] = after
-        values = torch.stack([step.values for step in steps])
-        advantage = (returns - values).detach() * running
-        count = running.sum()
-        square = float((advantage**2).sum() / count)
-        self.spread = square if not self.spread else 0.95 * self.spread + 0.05 * square
-        advantage = advantage / max(self.spread, 1e-12) ** 0.5
-        logs = torch.stack([torch.log_softmax(step.logits, dim=1) for step in steps])
-        actions = torch.stack([step.actions for step in steps])
-        taken = logs.gather(2, actions[..., None]).squeeze(2)
-        entropy = -(logs.exp() * logs).sum(dim=2)
-        loss = -(taken * advantage) - self.recipe.entropy * entropy * running
-        loss = loss + self.recipe.value * ((returns - values) ** 2) * running
-        gained = float(sum(step.rewards.sum() for step in steps)) / self.recipe.batch
-        return loss.sum() / self.recipe.batch, {
-            "loss": float(loss.detach().sum() / self.recipe.batch),
-            "reward": gained,
-        }
+        """Return the loss of A2C with the returns of whole episodes.
 
-    def _walk(self, choice: Choice) -> Any:
-        """Roll out a batch of episodes and yield every step."""
+        The critic learns standardised returns, and advantages are divided by their running size: multiplying a reward
+        by a constant changes nothing.
+        """
+        recipe = self.recipe
+        steps, logits, values = self._walk("sample")
+        after, found = np.zeros(recipe.batch), []
+        for step in reversed(steps):
+            row = step.look.row.numpy()
+            after[row] = step.rewards + recipe.discount * after[row]
+            found.append(after[row])
+        returns = np.concatenate(found[::-1])
+        self.returns.add(returns)
+        target = torch.from_numpy(self.returns.standardised(returns)).float()
+        advantage = (target - values).detach()
+        self.advantages.add(advantage.numpy())
+        advantage = advantage / self.advantages.size
+        logs = logits.log_softmax(dim=1)
+        taken = logs.gather(1, torch.cat([step.actions for step in steps])[:, None]).squeeze(1)
+        entropy = -(logs.exp() * logs).sum(dim=1)
+        loss = -taken * advantage - recipe.entropy * entropy + recipe.value * (target - values) ** 2
+        total = loss.sum() / recipe.batch
+        gained = math.fsum(float(step.rewards.sum()) for step in steps) / recipe.batch
+        return total, {"loss": float(total.detach()), "reward": gained}
+
+    def _walk(self, choice: Choice) -> tuple[list[Step], Tensor, Tensor]:
+        """Roll out a batch of episodes; return every step, and the logits and values of all steps in one."""
         recipe, walkers = self.recipe, self._walkers
         episodes = self._draw()
         walkers.begin(episodes)
@@ -223,8 +229,34 @@ class Trainer:
         mirror = recipe.mirror and self.rng.random() < 0.5
         words = self._mirrored[tokens] if mirror else tokens
         lost = (self.rng.random(tokens.shape) < recipe.word_dropout) & (tokens != PADDING)
-        words = np.where(lost, UNKNOWN, words)
-        memory = self.policy.read(heard(words, recipe))
-        while not walkers.over.all():
-            step, memory = take_step(self.policy, walkers, memory, tokens, choice, recipe, mirror, self.sight)
-            yield step
+        reading, state = self.policy.read(heard(np.where(lost, UNKNOWN, words), recipe))
+        steps = list(roll(self.policy, walkers, reading, state, choice, recipe, mirror=mirror, sight=self.sight))
+        logits, values = self.policy.judge(reading, Look.joined([step.look for step in steps]))
+        return steps, logits, values
+
+
+@dataclass
+class Running:
+    """The running mean and mean square of numbers, of which the newest batch counts for a twentieth."""
+
+    mean: float = 0.0
+    square: float = 0.0
+    begun: bool = False
+
+    def add(self, batch: NDArray[Any]) -> None:
+        """Take a batch of numbers into account."""
+        kept = 0.95 if self.begun else 0.0
+        self.mean = kept * self.mean + (1 - kept) * float(batch.mean(dtype=np.float64))
+        self.square = kept * self.square + (1 - kept) * float((batch.astype(np.float64) ** 2).mean())
+        self.begun = True
+
+    @property
+    def size(self) -> float:
+        """The root of the mean square; 1 if all numbers are 0."""
+        return self.square**0.5 or 1.0
+
+    def standardised(self, batch: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers less the mean, in standard deviations."""
+        variance = self.square - self.mean**2
+        # Numbers that are all alike have a variance of 0, up to rounding.
+        return (batch - self.mean) / (variance**0.5 if variance > 1e-12 * self.square else 1.0)

@@ -70,6 +70,8 @@ class Walkers:
         self._now = 0
         self._rows = np.zeros((num_envs, tasks.paths.shape[1] + 1))
         self._trail = np.zeros((num_envs, max_episode_steps + 1), dtype=np.int64)
+        self._reached, self._followed = np.zeros((2, num_envs), dtype=np.int64)
+        """How many nodes of its reference each agent reached in order, and how many of its steps were looked at."""
         self.visited = np.zeros((num_envs, self.terrain.largest + 1), dtype=bool)
         """Which nodes of its scene each agent was at; the last column stays False."""
         self._in_visited = np.arange(num_envs)[:, None] * self.visited.shape[1]
@@ -119,6 +121,7 @@ class Walkers:
         self._counts[where] = tasks.lengths[episodes]
         self._optimal[where] = terrain.optimal[episodes]
         self._trail[where, 0] = state[1]
+        self._reached[where] = self._followed[where] = 0
         self.over[where] = False
         self.visited[where] = False
         self.visited[where, self.nodes.local[terrain.node[state[1]]]] = True
@@ -182,11 +185,11 @@ class Walkers:
         An agent's progress along the reference is the number of its nodes that the agent reached in order.
         """
         each, paths, last = np.arange(len(self)), self.tasks.paths[self.episode], self.tasks.lengths[self.episode] - 1
-        reached = np.zeros(len(self), dtype=np.int64)
-        trail = self.terrain.node[self._trail[:, : int(self.steps.max()) + 1]]
-        for step in range(1, trail.shape[1]):
-            came = (step <= self.steps) & (trail[:, step] != trail[:, step - 1]) & (reached < last)
-            reached += came & (paths[each, np.minimum(reached + 1, last)] == trail[:, step])
+        reached, trail, most = self._reached, self.terrain.node[self._trail], int(self.steps.max())
+        for step in range(1 + int(self._followed[~self.over].min(initial=most)), 1 + most):
+            came = (self._followed < step) & (step <= self.steps) & (trail[:, step] != trail[:, step - 1])
+            reached += came & (reached < last) & (paths[each, np.minimum(reached + 1, last)] == trail[:, step])
+        self._followed[:] = self.steps
         target = paths[each, np.minimum(reached + 1, last)]
         finished = (reached == last) | (target == self.here)  # or a reference that stays where it is
         return np.where(finished, STOP, self.nodes.next_hop(self.here, target) + 1)
