@@ -29,7 +29,7 @@ def test_jobs_follow_each_other() -> None:
     goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"], plan) for reward in ("goal", "fidelity"))
     assert (goal.reward, fidelity.reward, goal.imitation, goal.seed) == ("goal", "fidelity", 0, 1)
     assert (goal.entropy, fidelity.entropy) == (0.5, 0.01)
-    assert recipe_of(found["r2r-imitation-0"], replace(plan, scale=0.001)).imitation == 3
+    assert recipe_of(found["r2r-imitation-0"], replace(plan, scale=0.001)).imitation == 2
     assert recipe_of(found["r2r-continued-0"], plan).imitation == goal.reinforcement
 
 
@@ -63,6 +63,10 @@ def test_worlds(small: None, tmp_path: Path) -> None:
         for seed in (0, 1)
     ]
     assert gaps["nDTW"]["mean"] == pytest.approx(50 * (seeds[0] + seeds[1] - seeds[2] - seeds[3]), abs=1e-3)
+    ranges = saved["by_winding"]
+    assert sum(one["episodes"] for one in ranges) == 30
+    weighted = sum(one["episodes"] * one["nDTW"]["mean"] for one in ranges) / 30
+    assert weighted == pytest.approx(gaps["nDTW"]["mean"], abs=1e-3)
     assert set(gaps["nDTW"]) == {"mean", "margin", "seeds_ahead", "path", "scan"}
 
 

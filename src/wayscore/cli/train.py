@@ -36,9 +36,9 @@ from wayscore.errors import MissingPackageError, OptionError
     section="Training",
     help="What the first stage imitates: the references (faithful) or shortest paths to their goals.",
 )
-@option("--imitation", type=int, default=4_000, section="Training", help="Updates of the first stage, imitation.")
+@option("--imitation", type=int, default=2_000, section="Training", help="Updates of the first stage, imitation.")
 @option(
-    "--reinforcement", type=int, default=4_000, section="Training", help="Updates of the second stage, with the reward."
+    "--reinforcement", type=int, default=1_000, section="Training", help="Updates of the second stage, with the reward."
 )
 @option("--start", type=FILE, metavar="DIR", section="Training", help="Folder of a trained agent to start from.")
 @option("--held-out", type=int, default=8, section="Training", help="Houses that are only used for evaluation.")

@@ -20,7 +20,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no mirror images": {"mirror": False},
     "teacher forcing only": {"student": 0.0},
     "a faithful teacher": {"teacher": "faithful"},
-    "no dropout": {"dropout": 0.0, "word_dropout": 0.0},
+    "dropout": {"dropout": 0.2, "word_dropout": 0.05},
     "half the size": {"hidden": 64, "embedding": 32},
 }
 """Name -> what its recipe changes; "no views" trains without captions and detections."""

@@ -39,8 +39,8 @@ class Recipe:
 
     reward: str = "fidelity"
     teacher: Literal["faithful", "shortest"] = "faithful"
-    imitation: int = 4_000
-    reinforcement: int = 4_000
+    imitation: int = 2_000
+    reinforcement: int = 1_000
     batch: int = 64
     student: float = 0.5
     rate: float = 2e-3
@@ -50,12 +50,12 @@ class Recipe:
     discount: float = 0.95
     entropy: float = 0.01
     value: float = 0.25
-    word_dropout: float = 0.05
+    word_dropout: float = 0.0
     mirror: bool = True
     without: tuple[str, ...] = ()
     embedding: int = 64
     hidden: int = 128
-    dropout: float = 0.2
+    dropout: float = 0.0
     threshold: float = 3.0
     max_episode_steps: int = 15
     max_test_steps: int = 30

@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ import msgspec
 from wayscore.errors import FormatError, OptionError
 
 if TYPE_CHECKING:
+    from wayscore.episodes import References
+    from wayscore.navigation.houses import Lessons
     from wayscore.navigation.recipe import Recipe
 
 METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
@@ -106,11 +109,9 @@ def recipe_of(job: Job, plan: Plan) -> Recipe:
     from wayscore.navigation.tasks import WORLD_THRESHOLD
 
     recipe = {
-        "r2r": Recipe(teacher="shortest", imitation=3_000, reinforcement=1_500),
-        "r4r": Recipe(teacher="faithful", imitation=1_000, reinforcement=1_000, guided=0.5, max_episode_steps=20),
-        "worlds": Recipe(
-            teacher="faithful", imitation=600, reinforcement=500, rate=4e-3, hidden=64, embedding=32, dropout=0.0
-        ),
+        "r2r": Recipe(teacher="shortest"),
+        "r4r": Recipe(teacher="faithful", imitation=600, reinforcement=600, guided=0.5, max_episode_steps=20),
+        "worlds": Recipe(teacher="faithful", imitation=600, reinforcement=500, rate=4e-3, hidden=64, embedding=32),
     }[job.dataset]
     imitation, reinforcement = (max(1, round(plan.scale * n)) for n in (recipe.imitation, recipe.reinforcement))
     recipe = replace(recipe, seed=job.seed, threshold=WORLD_THRESHOLD if job.dataset == "worlds" else 3.0)
@@ -155,7 +156,7 @@ def data_file(plan: Plan, dataset: str, split: str) -> Path:
 
 def trainer_of(job: Job, plan: Plan, recipe: Recipe) -> Any:
     """Return the trainer of a job, with the data that it learns from and the agent that it starts from."""
-    from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
+    from wayscore.navigation.houses import lessons_from_worlds
     from wayscore.navigation.rollout import load_checkpoint
     from wayscore.navigation.training import Trainer
 
@@ -163,16 +164,31 @@ def trainer_of(job: Job, plan: Plan, recipe: Recipe) -> Any:
     if job.dataset == "worlds":
         lessons = lessons_from_worlds(seed=0)
     else:
-        lessons = lessons_from_files(
+        known, weights = start.get("vocabulary"), start.get("word_weights")
+        lessons = _lessons(
             data_file(plan, job.dataset, "train"),
             plan.graphs,
-            views=plan.views,
-            words=TRAINED_ON[job.dataset],
-            known=start.get("vocabulary"),
-            weights=start.get("word_weights"),
-            most=R4R_EPISODES,
+            plan.views,
+            TRAINED_ON[job.dataset],
+            None if known is None else tuple(known),
+            None if weights is None else tuple(weights.items()),
         )
     return Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=start.get("policy"))
+
+
+@lru_cache(maxsize=1)  # the next job of a process mostly learns from the same data
+def _lessons(
+    train: Path,
+    graphs: Path | None,
+    views: Path | None,
+    words: int,
+    known: tuple[str, ...] | None,
+    weights: tuple[tuple[str, float], ...] | None,
+) -> Lessons:
+    from wayscore.navigation.houses import lessons_from_files
+
+    learned = None if weights is None else dict(weights)
+    return lessons_from_files(train, graphs, views=views, words=words, known=known, weights=learned, most=R4R_EPISODES)
 
 
 def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
@@ -198,17 +214,11 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
 def _test(job: Job, plan: Plan, trainer: Any) -> dict[str, Any]:
     """Run an agent once on the validation split, save its trajectories as a result file, and score them by cap."""
     from wayscore.evaluation import evaluate
-    from wayscore.formats import load_references
-    from wayscore.formats.graphs import distances_for
-    from wayscore.navigation.houses import tasks_for, world_test
+    from wayscore.navigation.houses import tasks_for
     from wayscore.navigation.rollout import walk_all
 
     recipe, started = trainer.recipe, time.process_time()
-    if job.dataset == "worlds":
-        references, graphs = world_test()
-    else:
-        references = load_references(data_file(plan, job.dataset, "val_unseen"))
-        graphs = distances_for(references, plan.graphs)
+    references, graphs = validation_data(plan, job.dataset)
     tasks, sight = tasks_for(
         references,
         graphs,
@@ -250,20 +260,26 @@ def write(file: Path, content: bytes) -> None:
     temporary.replace(file)
 
 
-def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, float]:
-    """Return the means of the random agent on a validation split."""
+def validation_data(plan: Plan, dataset: str) -> tuple[References, Any]:
+    """Return the episodes that agents are tested on, and their graphs."""
     from wayscore.formats import load_references
     from wayscore.formats.graphs import distances_for
-    from wayscore.navigation.baselines import score_random
     from wayscore.navigation.houses import world_test
-    from wayscore.navigation.tasks import WORLD_THRESHOLD
 
     if dataset == "worlds":
-        references, graphs = world_test()
-        table = score_random(references, graphs, walks=walks // 10, threshold=WORLD_THRESHOLD, metrics=list(METRICS))
-    else:
-        references = load_references(data_file(plan, dataset, "val_unseen"))
-        table = score_random(references, distances_for(references, plan.graphs), walks=walks, metrics=list(METRICS))
+        return world_test()
+    references = load_references(data_file(plan, dataset, "val_unseen"))
+    return references, distances_for(references, plan.graphs)
+
+
+def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, float]:
+    """Return the means of the random agent on a validation split."""
+    from wayscore.navigation.baselines import score_random
+    from wayscore.navigation.tasks import WORLD_THRESHOLD
+
+    made = dataset == "worlds"
+    threshold, count = (WORLD_THRESHOLD, walks // 10) if made else (3.0, walks)
+    table = score_random(*validation_data(plan, dataset), walks=count, threshold=threshold, metrics=list(METRICS))
     return {metric: mean for metric, mean in table.means().items() if mean is not None}
 
 

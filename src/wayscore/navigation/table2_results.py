@@ -6,9 +6,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from wayscore.navigation.table2 import FOLLOWING, METRICS, Plan, random_row
+from wayscore.navigation.table2 import FOLLOWING, METRICS, Plan, random_row, validation_data
 
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {
     ("r2r", "random"): (5.1, 3.3, 5.8, 29.0, 27.9, 3.6),
@@ -22,6 +23,8 @@ PAPER: dict[tuple[str, str], tuple[float, ...]] = {
 PAIRS = (("fidelity", "goal"), ("fidelity", "goal-per-threshold"), ("fidelity", "continued"), ("goal", "continued"))
 """What is tested: the first agent less the second."""
 STOPPING = "never stopped"
+WINDINGS = ((1.0, 1.2), (1.2, 2.0), (2.0, 5.0), (5.0, math.inf))
+"""From and to how many times the shortest path between its ends a reference is long."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,14 @@ class Table2:
         rows: dataset and agent -> metric -> mean over seeds.
         gaps: dataset, agent and the agent it is compared with -> metric -> how far it is ahead.
         caps: dataset and agent -> largest number of moves -> metric, or `STOPPING` (share of walks) -> mean over seeds.
+        windings: dataset -> range of `WINDINGS` -> how many episodes, and fidelity less goal by metric.
         trainings: what every training wrote, by its name.
     """
 
     rows: Mapping[tuple[str, str], Mapping[str, Cell]]
     gaps: Mapping[tuple[str, str, str], Mapping[str, Gap]] = field(default_factory=dict)
     caps: Mapping[tuple[str, str], Mapping[str, Mapping[str, Cell]]] = field(default_factory=dict)
+    windings: Mapping[str, Mapping[tuple[float, float], tuple[int, Mapping[str, Cell]]]] = field(default_factory=dict)
     trainings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -107,6 +112,17 @@ class Table2:
                 for (dataset, agent), caps in self.caps.items()
                 for cap, cells in caps.items()
             ],
+            "by_winding": [
+                {
+                    "dataset": dataset,
+                    "from": low,
+                    "to": high if math.isfinite(high) else None,
+                    "episodes": count,
+                    **{metric: vars(cell) for metric, cell in cells.items()},
+                }
+                for dataset, ranges in self.windings.items()
+                for (low, high), (count, cells) in ranges.items()
+            ],
             "trainings": dict(self.trainings),
         }
 
@@ -116,7 +132,7 @@ def gather(plan: Plan) -> Table2:
     rows: dict[tuple[str, str], dict[str, Cell]] = {}
     caps: dict[tuple[str, str], dict[str, dict[str, Cell]]] = {}
     trainings: dict[str, Any] = {}
-    gaps = {}
+    gaps, windings = {}, {}
     for dataset in plan.datasets:
         rows[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}
         for agent in ("imitation", *FOLLOWING):
@@ -134,23 +150,27 @@ def gather(plan: Plan) -> Table2:
             found = _gaps(plan, dataset, one, other)
             if found:
                 gaps[dataset, one, other] = found
-    return Table2(rows, gaps, caps, trainings)
+        if (dataset, *PAIRS[0]) in gaps:
+            windings[dataset] = _by_winding(plan, dataset, *PAIRS[0])
+    return Table2(rows, gaps, caps, windings, trainings)
+
+
+def _finished(plan: Plan, dataset: str, one: str, other: str) -> list[tuple[Path, Path]]:
+    """Return the folders of two agents, for the seeds that both have finished."""
+    pairs = zip(plan.folders(dataset, one), plan.folders(dataset, other), strict=True)
+    return [pair for pair in pairs if all((folder / "scores.json").exists() for folder in pair)]
 
 
 def _gaps(plan: Plan, dataset: str, one: str, other: str) -> dict[str, Gap]:
     """Compare two agents over the seeds that both have finished."""
     from wayscore.evaluation import compare
 
-    folders = [
-        (a, b)
-        for a, b in zip(plan.folders(dataset, one), plan.folders(dataset, other), strict=True)
-        if (a / "scores.json").exists() and (b / "scores.json").exists()
-    ]
+    folders = _finished(plan, dataset, one, other)
     if not folders:
         return {}
     means = [[json.loads((folder / "scores.json").read_text())["means"] for folder in pair] for pair in folders]
     apart = {metric: [a[metric] - b[metric] for a, b in means] for metric in METRICS}
-    files = [folder / "episodes.parquet" for side in (1, 0) for folder in (pair[side] for pair in folders)]
+    files = [pair[side] / "episodes.parquet" for side in (1, 0) for pair in folders]
     names = [other] * len(folders) + [one] * len(folders)
     intervals: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in METRICS}
     for cluster in ("path", "scan"):
@@ -159,3 +179,31 @@ def _gaps(plan: Plan, dataset: str, one: str, other: str) -> dict[str, Gap]:
             if test.difference.low is not None and test.difference.high is not None:
                 intervals[metric][cluster] = (100 * test.difference.low, 100 * test.difference.high)
     return {m: Gap(Cell.of(d), sum(value > 0 for value in d), intervals[m]) for m, d in apart.items()}
+
+
+def _by_winding(
+    plan: Plan, dataset: str, one: str, other: str
+) -> dict[tuple[float, float], tuple[int, dict[str, Cell]]]:
+    """Compare two agents in episodes whose references wind alike."""
+    import numpy as np
+
+    from wayscore.evaluation import evaluate, load_result
+
+    references, graphs = validation_data(plan, dataset)
+    # The SPL of a reference itself is the length of the shortest path between its ends, over its own.
+    own = {name: reference.path for name, reference in references.episodes.items()}
+    straight = evaluate(own, references, graphs, metrics="SPL")
+    winding = dict(zip(own, 1 / np.maximum(straight["SPL"], 1e-9), strict=True))
+    apart: dict[str, list[Any]] = {metric: [] for metric in METRICS}
+    for pair in _finished(plan, dataset, one, other):
+        a, b = (load_result(folder / "episodes.parquet") for folder in pair)
+        for metric in METRICS:
+            apart[metric].append(a[metric] - b[metric])
+    winds = np.array([winding[name] for name in a.to_arrow()["episode"].to_pylist()])
+    found = {}
+    for low, high in WINDINGS:
+        inside = (low - 1e-9 <= winds) & (winds < high - 1e-9)
+        if inside.any():
+            cells = {metric: Cell.of([float(seed[inside].mean()) for seed in seeds]) for metric, seeds in apart.items()}
+            found[low, high] = int(inside.sum()), cells
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from wayscore.navigation.table2 import METRICS
-from wayscore.navigation.table2_results import PAPER, STOPPING, Cell, Gap, Table2
+from wayscore.navigation.table2_results import PAPER, STOPPING, Cell, Table2
 from wayscore.report.latex import latex_table
 from wayscore.report.terminal import TextTable
 
@@ -33,7 +33,7 @@ def text(table: Table2) -> str:
     for dataset in table.datasets:
         part = TextTable([TITLES[dataset], *METRICS])
         part.rows.extend(_rows(table, dataset, "  the paper", lambda _, __, cell: _shown(cell)))
-        parts += [part, *_gaps(table, dataset), *_caps(table, dataset)]
+        parts += [part, *_gaps(table, dataset), *_windings(table, dataset), *_caps(table, dataset)]
     return "\n".join("\n".join(part.lines()) + "\n" for part in parts)
 
 
@@ -42,10 +42,20 @@ def _gaps(table: Table2, dataset: str) -> list[TextTable]:
     part = TextTable([f"{TITLES[dataset]}, differences", *METRICS])
     for (of, one, other), gaps in table.gaps.items():
         if of == dataset:
-            part.rows.append([f"{AGENTS[one]} less {AGENTS[other]}", *(_ahead(gaps[metric]) for metric in METRICS)])
+            part.rows.append(
+                [f"{AGENTS[one]} less {AGENTS[other]}", *(_ahead(gaps[metric].seeds) for metric in METRICS)]
+            )
             for cluster, title in (("path", "  paths resampled"), ("scan", "  houses resampled")):
                 bounds = [gaps[metric].intervals.get(cluster) for metric in METRICS]
                 part.rows.append([title, *(f"[{b[0]:+.1f}, {b[1]:+.1f}]" if b else "–" for b in bounds)])
+    return [part] if part.rows else []
+
+
+def _windings(table: Table2, dataset: str) -> list[TextTable]:
+    """Lay out how far fidelity is ahead of goal, by how many times its shortest path a reference is long."""
+    part = TextTable([f"{TITLES[dataset]}, fidelity less goal by winding", "episodes", *METRICS])
+    for (low, high), (count, cells) in table.windings.get(dataset, {}).items():
+        part.rows.append([f"{low:g} to {high:g}", f"{count:,}", *(_ahead(cells[metric]) for metric in METRICS)])
     return [part] if part.rows else []
 
 
@@ -92,8 +102,8 @@ def _shown(cell: Cell) -> str:
     return f"{cell.mean:.1f}±{cell.margin:.1f}" if cell.margin else f"{cell.mean:.1f}"
 
 
-def _ahead(gap: Gap) -> str:
-    return f"{gap.seeds.mean:+.1f}±{gap.seeds.margin:.1f}" if gap.seeds.margin else f"{gap.seeds.mean:+.1f}"
+def _ahead(cell: Cell) -> str:
+    return f"{cell.mean:+.1f}±{cell.margin:.1f}" if cell.margin else f"{cell.mean:+.1f}"
 
 
 def _latex(cell: Cell, bold: bool) -> str:
