@@ -93,6 +93,7 @@ def reproduce(
 def _table2(plan: Plan, workers: int, form: str) -> None:
     import json
 
+    from wayscore.navigation.search import searched
     from wayscore.navigation.table2 import jobs, run_job, work_off, write
     from wayscore.navigation.table2_results import gather
     from wayscore.navigation.table2_text import latex, text
@@ -100,7 +101,8 @@ def _table2(plan: Plan, workers: int, form: str) -> None:
     work_off(jobs(plan), partial(run_job, plan=plan, progress=note), workers)
     table = gather(plan)
     write(plan.out / "table2.tex", latex(table).encode())
-    write(plan.out / "table2.json", json.dumps(table.to_dict(), indent=1).encode())
+    saved = {**table.to_dict(), "search": searched(plan.out)}
+    write(plan.out / "table2.json", json.dumps(saved, indent=1).encode())
     _draw(plan)
     click.echo(latex(table) if form == "latex" else text(table), nl=False)
 

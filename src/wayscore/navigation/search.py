@@ -73,14 +73,21 @@ def _saved(out: Path, reward: str) -> dict[int, dict[str, Any]]:
     return {number: json.loads(file.read_text()) for number, file in files.items() if file.exists()}
 
 
+def searched(out: Path) -> list[dict[str, Any]]:
+    """Return what every reward reached with every setting in held-out houses, and which were chosen."""
+    best = chosen(out)
+    return [
+        {"reward": reward, "chosen": best[reward] is TRIED[number], **scores}
+        for reward in REWARDS
+        for number, scores in _saved(out, reward).items()
+    ]
+
+
 def table(out: Path) -> str:
     """Lay out what every setting reached in held-out houses, percent; the chosen ones have a star."""
     found = TextTable(["reward", "learning rate", "entropy", "guidance", "SR", "nDTW", "SDTW", ""])
-    best = chosen(out)
-    for reward in REWARDS:
-        for number, scores in _saved(out, reward).items():
-            setting = TRIED[number]
-            star = "*" if best[reward] is setting else ""
-            shown = (f"{100 * scores[metric]:.1f}" for metric in ("SR", "nDTW", "SDTW"))
-            found.rows.append([reward, *(f"{setting[name]:g}" for name in USUAL), *shown, star])
+    for one in searched(out):
+        settings = (f"{one['setting'][name]:g}" for name in USUAL)
+        scores = (f"{100 * one[metric]:.1f}" for metric in ("SR", "nDTW", "SDTW"))
+        found.rows.append([one["reward"], *settings, *scores, "*" if one["chosen"] else ""])
     return "\n".join([*found.lines(), ""])

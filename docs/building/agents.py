@@ -1,0 +1,107 @@
+"""The page on agents: its tables, from what `wayscore reproduce table2` wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from docs.building.tables import table
+from wayscore.navigation.table2 import METRICS
+from wayscore.navigation.table2_results import PAPER, STOPPING
+from wayscore.navigation.table2_text import AGENTS
+
+RESULTS = Path(__file__).parents[1] / "agents.json"
+
+
+@cache
+def results() -> dict[str, Any]:
+    """Return the last results."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return found
+
+
+def agents(_: Path, what: str, dataset: str = "r2r") -> str:
+    """Show one table of a dataset: rows, differences, windings, caps, seeds, or the search (of both)."""
+    tables: dict[str, Callable[[str], str]] = {
+        "rows": _rows,
+        "differences": _differences,
+        "windings": _windings,
+        "caps": _caps,
+        "seeds": _seeds,
+        "search": _search,
+    }
+    return tables[what](dataset)
+
+
+def _of(dataset: str, part: str) -> list[dict[str, Any]]:
+    return [row for row in results()[part] if row["dataset"] == dataset]
+
+
+def _cell(cell: dict[str, float], sign: str = "") -> str:
+    return f"{cell['mean']:{sign}.1f}" + (f" ± {cell['margin']:.1f}" if cell["margin"] else "")
+
+
+def _rows(dataset: str) -> str:
+    rows = []
+    for row in _of(dataset, "rows"):
+        rows.append([AGENTS[row["agent"]], *(_cell(row[metric]) for metric in METRICS)])
+        if (dataset, row["agent"]) in PAPER:
+            rows.append(["*the paper's*", *(f"*{value:.1f}*" for value in PAPER[dataset, row["agent"]])])
+    return table(("agent", *METRICS), rows, right=METRICS)
+
+
+def _differences(dataset: str) -> str:
+    rows = []
+    for row in _of(dataset, "differences"):
+        title = f"{AGENTS[row['agent']]} less {AGENTS[row['less']]}"
+        rows.append([title, *(_cell(row[metric], "+") for metric in METRICS)])
+        for cluster, words in (("path", "seeds and paths resampled"), ("scan", "seeds and houses resampled")):
+            bounds = (row[metric].get(cluster) for metric in METRICS)
+            rows.append([words, *(f"{b[0]:+.1f} to {b[1]:+.1f}" if b else "–" for b in bounds)])
+    return table(("difference", *METRICS), rows, right=METRICS)
+
+
+def _windings(dataset: str) -> str:
+    rows = []
+    for row in _of(dataset, "by_winding"):
+        upper = "" if row["to"] is None else f"{row['to']:g}"
+        winding = f"{row['from']:g} to {upper}" if upper else f"{row['from']:g} and more"
+        rows.append([winding, f"{row['episodes']:,}", *(_cell(row[metric], "+") for metric in METRICS)])
+    return table(("length of the reference over its shortest path", "episodes", *METRICS), rows, right=METRICS)
+
+
+def _caps(dataset: str) -> str:
+    names = (*METRICS, STOPPING)
+    rows = [
+        [AGENTS[row["agent"]], str(row["cap"]), *(f"{row[name]['mean']:.1f}" for name in names)]
+        for row in _of(dataset, "by_cap")
+    ]
+    return table(("agent", "moves", *names), rows, right=("moves", *names))
+
+
+def _seeds(dataset: str) -> str:
+    rows = []
+    for name, one in results()["trainings"].items():
+        of, agent, seed = name.split("-", 1)[0], *name.split("-", 1)[1].rsplit("-", 1)
+        if of == dataset:
+            means = (f"{100 * one['means'][metric]:.2f}" for metric in METRICS)
+            rows.append([AGENTS[agent], seed, *means, f"{one['training_cpu_seconds']:,.0f} s", one["run_sha256"][:12]])
+    heads = ("agent", "seed", *METRICS, "training, CPU", "run file, SHA-256")
+    return table(heads, rows, right=("seed", *METRICS, "training, CPU"))
+
+
+def _search(_: str) -> str:
+    rows = [
+        [
+            f"`{one['reward']}`",
+            *(f"{one['setting'][name]:g}" for name in ("reinforcement_rate", "entropy", "guidance")),
+            *(f"{100 * one[metric]:.1f}" for metric in ("SR", "nDTW", "SDTW")),
+            "chosen" if one["chosen"] else "",
+        ]
+        for one in results()["search"]
+    ]
+    heads = ("reward", "learning rate", "entropy", "guidance", "SR", "nDTW", "SDTW", "")
+    return table(heads, rows, right=heads[1:-1])
