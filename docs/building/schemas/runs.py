@@ -56,7 +56,7 @@ class Bootstrap(Struct, forbid_unknown_fields=True):
     """What the intervals depend on.
 
     Attributes:
-        resamples: how often the bootstrap draws; 0 for random walks, whose intervals are those of the normal approximation.
+        resamples: how often the bootstrap draws; 0 for random walks, whose intervals are normal ones.
         seed: of its random generator.
         cluster: what it draws: single episodes (none), paths or scans.
         clusters: how many of these there are.
