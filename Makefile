@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/wayscore/kernels/native/*)
 
-.PHONY: demo test lint pythons recorder bench twins sanitize docs wheel clean
+.PHONY: demo test lint pythons recorder bench twins sanitize docs schemas wheel sbom lock clean
 
 demo: .venv/base  ## the main job on generated worlds, nothing to download
 	$(BIN)/wayscore demo --out demo-output
@@ -47,8 +47,31 @@ docs: .venv/docs  ## this documentation as a site, in site/: pictures drawn, exa
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 	@echo "site/index.html"
 
-wheel: .venv/base
-	$(PIP) build && $(BIN)/python -m build --wheel --outdir dist .
+schemas: .venv/base  ## the JSON Schemas in docs/schema, from the types in docs/building/schemas
+	$(BIN)/python -m docs.building.schemas
+
+wheel: .venv/release  ## the source distribution and, from it, the wheel, in dist/; and what the packaging tools say of both
+	rm -rf build/lib* build/bdist* dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/abi3audit --strict --summary dist/*.whl
+	test "$$(uname)" != Linux || PATH="$(BIN):$$PATH" $(BIN)/auditwheel show dist/*.whl
+	$(BIN)/pyroma --min 10 .
+
+sbom: .venv/release  ## sbom.json: the packages that a base install of the wheel brings, as CycloneDX
+	rm -rf build/sbom && $(BIN)/python -m venv build/sbom
+	build/sbom/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt .
+	build/sbom/bin/python -m pip uninstall --quiet --yes pip setuptools
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+		--output-file sbom.json build/sbom/bin/python
+	@echo sbom.json
+
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-annotate --no-header \
+	--no-emit-index-url --no-emit-find-links --constraint constraints.txt
+lock: .venv/release  ## requirements/: exact versions with hashes for all systems; of everything, and of what releases need
+	$(LOCK) --group dev --group docs --group release --extra all pyproject.toml --output-file requirements/dev.txt
+	$(LOCK) --group release --output-file requirements/release.txt
 
 .venv/base: $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -60,9 +83,13 @@ wheel: .venv/base
 	$(PIP) --group dev
 	touch $@
 
+.venv/release: .venv/base
+	$(PIP) --group release
+	touch $@
+
 .venv/docs: .venv/base
 	$(PIP) --group docs
 	touch $@
 
 clean:
-	rm -rf .venv build dist site src/*.egg-info src/wayscore/kernels/*.so
+	rm -rf .venv build dist site sbom.json src/*.egg-info src/wayscore/kernels/*.so

@@ -8,9 +8,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-SELECTION="tests/warping tests/distances/test_distances.py tests/metrics tests/scoring/test_scoring.py tests/episodes tests/evaluation/test_saved.py"
+SELECTION=@tests/quick.txt
 VERSIONS="3.10 3.11 3.12 3.13"
-TOOLS="pytest>=8 hypothesis>=6.100 networkx>=3.2"
+TOOLS="pytest>=8.2 hypothesis>=6.100 networkx>=3.2"
 AT_ONCE=2
 WORK=build/pythons
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1
@@ -74,7 +74,6 @@ try_one() { # a version and the name of its environment; prints one line, and ev
         echo "$CONTENT" >"$home/content"
     fi
     about="$about, $("$bin" -c "import platform as p, wayscore.kernels as k; print(p.python_version(), k.name)")"
-    # shellcheck disable=SC2086
     "$bin" -m pytest -q -p no:cacheprovider --tb=short $SELECTION
 }
 

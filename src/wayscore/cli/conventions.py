@@ -20,6 +20,7 @@ from wayscore.cli.verb import argument, option, verb
 @options.references(required=False)
 @options.data
 @options.metrics
+@options.form("text", "json", text="Format of the output; json has one object per convention and line.")
 def conventions(
     name: str | None,
     diff: tuple[str, str] | None,
@@ -28,6 +29,7 @@ def conventions(
     graphs: str | None,
     reader: dict[str, str],
     metrics: list[str] | None,
+    form: str,
 ) -> None:
     """List the conventions that runs can be scored by, print one in full, or show what two of them do differently.
 
@@ -39,6 +41,8 @@ def conventions(
 
     if run is not None and (diff is None or references is None):
         raise click.UsageError("--run needs --diff A B and --references FILE")
+    if diff is not None and form == "json":
+        raise click.UsageError("--diff prints text only; print both conventions with --format json and compare them")
     if diff is not None:
         from wayscore.report.effects import differences, render_effects
 
@@ -52,6 +56,13 @@ def conventions(
         truth, distances = load(references, graphs, reader, first if first.distance == "directed hops" else second)
         found = effects(run, truth, first, second, graphs=distances, metrics=metrics)
         show(lambda width, color: render_effects(found, words, width, color))
+    elif form == "json":
+        import json
+
+        from wayscore.report.conventions import to_dict
+
+        for convention in CONVENTIONS.values() if name is None else [find_convention(name)]:
+            click.echo(json.dumps(to_dict(convention)))
     elif name is not None:
         from wayscore.report.conventions import describe
 

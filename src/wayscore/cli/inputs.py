@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -83,8 +84,12 @@ def with_name(target: str, name: str) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return a run's name as part of a file's."""
-    return name.replace("/", "-")
+    """Return a run's name as part of a file's, on any system.
+
+    >>> file_name("a/b: lr=0.1")
+    'a-b- lr=0.1'
+    """
+    return re.sub(r'[/\\:*?"<>|]', "-", name)
 
 
 def load(

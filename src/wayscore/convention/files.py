@@ -30,7 +30,7 @@ def read_convention(path: Path, find: Callable[[str], Convention]) -> Convention
         import tomli as tomllib
 
     try:
-        given = tomllib.loads(path.read_text())
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
         base = given.pop("base", "paper")
         if not isinstance(base, str):
             raise FormatError(f"{path}: base must be the name of a convention, got {shortened(base)}")

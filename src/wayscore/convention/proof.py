@@ -31,7 +31,7 @@ class Proof(NamedTuple):
 @cache
 def proofs() -> dict[str, Proof]:
     """Return what was measured, by golden file."""
-    return {name: Proof(**found) for name, found in json.loads(FILE.read_text()).items()}
+    return {name: Proof(**found) for name, found in json.loads(FILE.read_text(encoding="utf-8")).items()}
 
 
 def proof_of(evaluator: Evaluator) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.evaluator import Evaluator
@@ -18,8 +20,7 @@ def describe(convention: Convention) -> dict[str, list[str]]:
     >>> describe(EVALUATORS["r4r-hops"].convention)["choices that differ from the paper"]
     ['distance: hops']
     """
-    known = EVALUATORS.get(convention.name)
-    known = known if known is not None and known.convention == convention else None
+    known = _evaluator(convention)
     changes = convention.differences(PAPER)
     changes.pop("metrics", None)
     found = {
@@ -29,6 +30,29 @@ def describe(convention: Convention) -> dict[str, list[str]]:
         "choices that differ from the paper": [f"{choice}: {mine}" for choice, (mine, _) in changes.items()],
     }
     return {heading: lines for heading, lines in found.items() if lines}
+
+
+def to_dict(convention: Convention) -> dict[str, Any]:
+    """Return the same for programs: every choice, and null for what is not known of a convention of your own."""
+    known = _evaluator(convention)
+    choices = asdict(convention)
+    named = {name: choices.pop(name) for name in ("name", "about")}
+    choices.pop("metrics")
+    theirs = _names(known)
+    return {
+        **named,
+        "source": known.source if known is not None and known.source else None,
+        "proven": None if known is None else proof_of(known),
+        "copies": [] if known is None else [*known.copies],
+        "choices": choices,
+        "columns": [
+            {"symbol": metric.symbol, "formula": formula_of(metric, convention), "names": theirs.get(metric.symbol, [])}
+            for metric in find_metrics(None, convention)
+        ],
+        "takes": {} if known is None else dict(known.takes),
+        "instead": None if known is None or not known.instead else known.instead,
+        "unmatched": {} if known is None else dict(known.unmatched),
+    }
 
 
 def formula_of(metric: Metric, convention: Convention = PAPER) -> str:
@@ -51,6 +75,20 @@ def formula_of(metric: Metric, convention: Convention = PAPER) -> str:
     return text
 
 
+def _evaluator(convention: Convention) -> Evaluator | None:
+    """Return the program that a convention follows, unless its choices were changed."""
+    known = EVALUATORS.get(convention.name)
+    return known if known is not None and known.convention == convention else None
+
+
+def _names(known: Evaluator | None) -> dict[str, list[str]]:
+    """Return by our symbol what the evaluator calls its column."""
+    theirs: dict[str, list[str]] = {}
+    for name, symbol in {}.items() if known is None else known.names.items():
+        theirs.setdefault(symbol, []).append(name)
+    return theirs
+
+
 def _provenance(known: Evaluator) -> dict[str, list[str]]:
     return {
         "follows": [known.source] if known.source else [],
@@ -66,9 +104,7 @@ def _provenance(known: Evaluator) -> dict[str, list[str]]:
 
 def _columns(convention: Convention, known: Evaluator | None) -> Iterable[str]:
     """Yield every column with its formula, and the evaluator's own name where it has another."""
-    theirs: dict[str, list[str]] = {}
-    for name, symbol in {}.items() if known is None else known.names.items():
-        theirs.setdefault(symbol, []).append(name)
+    theirs = _names(known)
     for metric in find_metrics(None, convention):
         names = [name for name in theirs.get(metric.symbol, ()) if name != metric.symbol]
         yield f"{metric.symbol} = {formula_of(metric, convention)}" + (

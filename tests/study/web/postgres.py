@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -44,6 +43,8 @@ def running() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="wayscore-postgres-"))
     who: dict[str, Any] = {"cwd": folder}
     if os.getuid() == 0:
+        import pwd  # not on Windows
+
         account = next(pwd.getpwnam(name) for name in UNPRIVILEGED if name in {one.pw_name for one in pwd.getpwall()})
         os.chown(folder, account.pw_uid, account.pw_gid)
         who |= {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
