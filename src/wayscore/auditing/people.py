@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.auditing.people_correlating import Correlated, correlate_sample
-from wayscore.auditing.people_sample import RANKING, Sample, sample_study, sample_walks
+from wayscore.auditing.people_sample import RANKING, File, GraphSource, Sample, sample_study, sample_walks
 from wayscore.convention.presets import find_convention
 from wayscore.errors import OptionError
 from wayscore.formats.rated import RatedWalks, read_rated
@@ -25,7 +25,6 @@ from wayscore.statistics.bootstrap import Interval, check_resampling
 from wayscore.statistics.clustered import RankMethod
 from wayscore.statistics.tests import holm
 
-File = str | os.PathLike[str]
 METRICS = ("PL", "NE", "ONE", "SR", "OSR", "AD", "MD", "SPL", "SED", "CLS", "nDTW", "SDTW")
 METHODS: tuple[RankMethod, ...] = ("spearman", "kendall")
 ALPHA = 0.05
@@ -155,7 +154,7 @@ class PeopleAudit(Struct, frozen=True):
 
 def audit_people(
     judgements: RatedWalks | File | Sequence[File],
-    graphs: File | None = None,
+    graphs: GraphSource | None = None,
     *,
     answers: File | None = None,
     rating: str | None = None,
@@ -171,7 +170,7 @@ def audit_people(
 
     Args:
         judgements: the file of HEAR's human evaluation, reference files of NDH, or a study (then give `answers`).
-        graphs: connectivity files, a folder or a tar; a study has its own.
+        graphs: connectivity files (a folder or a tar), or a mapping from scene to distance; a study has its own.
         answers: the answers to a study, as `wayscore study export` writes them.
         rating: which rating; the dataset's first by default.
         metrics: their symbols. All are used so that higher is better; PL as minus its distance from the reference's.

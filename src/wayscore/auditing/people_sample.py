@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
 
+from wayscore.distances.base import Distance
 from wayscore.distances.graphs import load_graphs
 from wayscore.errors import OptionError, did_you_mean
 from wayscore.formats.rated import RatedWalk, RatedWalks
@@ -20,7 +21,9 @@ from wayscore.study.files import read_study
 from wayscore.study.model import QUERIES
 from wayscore.study.rankings import read_rankings
 
-File = str | os.PathLike[str]
+File: TypeAlias = str | os.PathLike[str]
+GraphSource: TypeAlias = File | Mapping[str, Distance]
+"""Connectivity files, or scene -> distance."""
 REPRODUCED = 1e-6
 """Values that a file records are reproduced if they differ by less than this."""
 RANKING = "ranking"
@@ -75,7 +78,7 @@ class Sample(Struct, frozen=True):
 
 def sample_walks(
     rated: RatedWalks,
-    graphs: File | None,
+    graphs: GraphSource | None,
     *,
     metrics: Sequence[str],
     threshold: float,
@@ -97,7 +100,7 @@ def sample_walks(
             f"{rated.name}: paths are node names, so distances need the graphs; give the connectivity files (a folder "
             "or a tar) with <<graphs=FOLDER>>"
         )
-    scenes = load_graphs(Path(graphs))
+    scenes = graphs if isinstance(graphs, Mapping) else load_graphs(Path(graphs))
     recorded = list(rated.walks[0].recorded)
     found = score(metrics=recorded or ["NE"], **_paths(rated.walks, scenes, threshold))
     different = [
@@ -164,7 +167,7 @@ def sample_study(file: File, answers: File, *, metrics: Sequence[str], cluster: 
     )
 
 
-def _paths(walks: Sequence[RatedWalk], scenes: Any, threshold: float) -> dict[str, Any]:
+def _paths(walks: Sequence[RatedWalk], scenes: Mapping[str, Distance], threshold: float) -> dict[str, Any]:
     return {
         "references": [walk.reference for walk in walks],
         "queries": [walk.query for walk in walks],
