@@ -197,6 +197,12 @@ def test_repeats_are_the_same_paths(study: Study) -> None:
         assert (one.reference, one.queries) == (study.set(one.of).reference, study.set(one.of).queries)
 
 
+def test_raters_see_a_title_in_plain_words(study: Study) -> None:
+    assert study.name == "UC study, seed 5"
+    assert study.title == "Which path would you prefer?"
+    assert create(sets=1, raters=1, worlds=1, name="Paths of a robot").title == "Paths of a robot"
+
+
 def test_threshold_is_the_papers() -> None:
     made = create(sets=2, raters=1, seed=4, worlds=2)
     lengths = [length for scene in made.scenes.values() for length in scene.lengths]
@@ -437,8 +443,8 @@ def test_too_few_runs_or_sets_are_told(course: Path) -> None:
         from_course(course, runs_of(course)[:4])
     with pytest.raises(OptionError, match="cannot find 90 sets: in only"):
         from_course(course, sets=90)
-    with pytest.raises(OptionError, match="cannot make 8 checks: only"):
-        from_course(course, checks=8)
+    with pytest.raises(OptionError, match="cannot make 99 checks: only"):
+        from_course(course, checks=99)
 
 
 def test_five_real_agents_make_a_study(data: Path, tmp_path: Path) -> None:

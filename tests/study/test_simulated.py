@@ -375,7 +375,12 @@ def test_the_papers_protocol_is_one_command_and_gives_the_same_files(tmp_path: P
     assert all(one.simulated == one.rankings for one in made.analyses)
     assert "2,525 samples in 505 sets" in shown.stdout
     assert shown.stdout.count("sign test") == 6
-    assert shown.stdout.count("simulated raters") == 2
+    assert shown.stdout.count("simulated raters:") == 1
+    assert shown.stdout.count("simulated raters, signs not changed:") == 1
+    assert "drawn independently of the reference, as the paper describes it" in " ".join(shown.stdout.split())
+    winners = {one.taste: one.metric for one in made.winners[0]}
+    assert winners == {"faithful": "nDTW", "covering": "CLS", "arriving": "NE", "careful": "MD", "orderless": "AD"}
+    assert "says nothing about people" in " ".join(shown.stdout.split())
     assert "242/17" in shown.stdout  # the paper's own, below
     for one in made.analyses:
         assert all(contest.positive + contest.negative + contest.ties == one.rankings for contest in one.contests)
