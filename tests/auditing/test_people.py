@@ -112,7 +112,16 @@ def test_within_groups_takes_the_mean_over_groups():
     audit = audit_people(made, LINE, metrics=["NE"], within="person", resamples=50)
     assert audit["NE"].spearman.mean == pytest.approx(1 / 3)
     assert (audit.groups, audit.clusters, audit.cluster) == (3, 3, "person")
-    assert "do not rely on them" in " ".join(str(audit).split())
+    assert "With 3 persons (fewer than 30) intervals are too narrow" in " ".join(str(audit).split())
+
+
+def test_too_few_resamples_are_said():
+    few, enough = (
+        str(audit_people(walks([1, 2, 3, 4, 5]), LINE, metrics=["NE", "nDTW"], resamples=number))
+        for number in (20, 100)
+    )
+    assert "20 resamples are too few to find any of 1 difference; take more resamples." in " ".join(few.split())
+    assert "too few to find" not in enough
 
 
 def test_several_walks_of_one_game_are_averaged(tmp_path):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from wayscore.auditing.people import ALPHA, PeopleAudit
 from wayscore.report.layout import counted
 from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
 from wayscore.study.analysis import FEW
 from wayscore.study.report import bounds, signed
 from wayscore.study.table1 import p_text
-
-if TYPE_CHECKING:
-    from wayscore.auditing.people import PeopleAudit
 
 NAMES = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 
@@ -69,7 +65,7 @@ def differences(audit: PeopleAudit) -> list[str]:
     clear = sum(gap.clear for gap in audit.gaps)
     return [
         f"{clear} of {counted(len(audit.gaps), 'difference')} between two metrics {'is' if clear == 1 else 'are'} more "
-        "than chance (p < 0.05, corrected for all pairs by Holm's method)."
+        f"than chance (p < {ALPHA}, corrected for all pairs by Holm's method)."
     ]
 
 
@@ -82,8 +78,15 @@ def method_notes(audit: PeopleAudit) -> list[str]:
 
 
 def warnings(audit: PeopleAudit) -> list[str]:
-    """Return what makes these numbers less sure than they look, in sentences."""
-    if audit.clusters >= FEW:
-        return []
-    few = counted(audit.clusters, audit.cluster)
-    return [f"With {few} (fewer than {FEW}) intervals are too narrow and p-values too small: do not rely on them."]
+    """Return what makes these numbers less sure than they look, or cannot be seen in them, in sentences."""
+    lines = []
+    least = 2 * len(audit.gaps) / (audit.resamples + 1)
+    if least >= ALPHA:
+        pairs = counted(len(audit.gaps), "difference")
+        lines.append(f"{audit.resamples:,} resamples are too few to find any of {pairs}; take more resamples.")
+    if audit.clusters < FEW:
+        few = counted(audit.clusters, audit.cluster)
+        lines.append(
+            f"With {few} (fewer than {FEW}) intervals are too narrow and p-values too small: do not rely on them."
+        )
+    return lines
