@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 import wayscore as ws
 from wayscore.errors import FormatError, OptionError
 from wayscore.study.assigning import assign, deal
-from wayscore.study.checks import far_path
+from wayscore.study.checks import Around, far_path, make_check
 from wayscore.study.design import PAPER, create, paper_study, read_study, rebuild, study_bytes, write_study
 from wayscore.study.from_runs import create_from_runs
 from wayscore.study.model import QUERIES, QUESTION, ComparisonSet, Study
@@ -145,24 +145,45 @@ def test_mixed_sets_have_two_to_four_successes() -> None:
     assert len({*counts}) > 1
 
 
-def test_checks_have_an_obvious_answer(study: Study) -> None:
+def test_checks_have_an_obvious_answer_by_construction(study: Study) -> None:
     checks = study.of_kind("check")
     assert len(checks) == 2
     for one in checks:
-        similarity = scores(study, one, "nDTW")
+        points = {node: np.array(point) for node, point in study.scenes[one.scene].positions.items()}
+        away = [[min(math.dist(points[a], points[b]) for b in one.reference) for a in query] for query in one.queries]
+        short = [[math.dist(points[node], points[one.reference[-1]]) for node in query] for query in one.queries]
         assert one.queries[one.best] == one.reference
-        assert similarity[one.best] == 1.0
-        assert similarity[one.worst] == min(similarity) < 0.02
-        assert sorted(similarity)[1] >= 0.05
-        assert sorted(similarity)[-2] <= 0.6
+        for number, query in enumerate(one.queries):
+            if number not in (one.best, one.worst):
+                half = len(one.reference) // 2
+                assert query[: half + 1] == one.reference[: half + 1]
+                assert 0 < away[number][-1] <= max(away[number]) < min(away[one.worst])
+                assert short[number][-1] < min(short[one.worst])
     assert len({one.best for one in create(sets=1, raters=1, checks=6, worlds=1).of_kind("check")}) > 1
+
+
+def test_checks_ask_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever scores paths is broken here, and checks are the same."""
+    before = create(sets=1, raters=1, checks=2, worlds=1).of_kind("check")
+
+    def broken(*_: Any, **__: Any) -> None:
+        raise AssertionError("a check asked a metric")
+
+    for name in ("wayscore.warping.alignment.ndtw", "wayscore.scoring.score", "wayscore.study.correlations.score"):
+        monkeypatch.setattr(name, broken)
+    assert create(sets=1, raters=1, checks=2, worlds=1).of_kind("check") == before
+
+
+def test_a_graph_without_room_has_no_check() -> None:
+    line = ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.0, 1.0], positions={"a": (0, 0), "b": (1, 0), "c": (2, 0)})
+    assert make_check(line, ["a", "b", "c"], np.random.default_rng(0)) is None
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_worst_of_a_check_keeps_away_all_along(seed: int) -> None:
     world = World.paper(seed)
     reference = world.shortest_path((7, 6), (7, 8))  # in the middle, which ways between corners pass
-    path = far_path(world.graph, reference, np.random.default_rng(seed))
+    path = far_path(world.graph, Around.of(world.graph, reference), np.random.default_rng(seed))
     places = dict(zip(world.graph.nodes, world.positions.tolist(), strict=True))
     away = [min(math.dist(places[node], places[near]) for near in reference) for node in path]
     assert min(away) >= away[0] / 2 > 2.5
@@ -174,6 +195,12 @@ def test_repeats_are_the_same_paths(study: Study) -> None:
     assert repeats
     for one in repeats:
         assert (one.reference, one.queries) == (study.set(one.of).reference, study.set(one.of).queries)
+
+
+def test_raters_see_a_title_in_plain_words(study: Study) -> None:
+    assert study.name == "UC study, seed 5"
+    assert study.title == "Which path would you prefer?"
+    assert create(sets=1, raters=1, worlds=1, name="Paths of a robot").title == "Paths of a robot"
 
 
 def test_threshold_is_the_papers() -> None:
@@ -416,8 +443,8 @@ def test_too_few_runs_or_sets_are_told(course: Path) -> None:
         from_course(course, runs_of(course)[:4])
     with pytest.raises(OptionError, match="cannot find 90 sets: in only"):
         from_course(course, sets=90)
-    with pytest.raises(OptionError, match="cannot make 8 checks: only"):
-        from_course(course, checks=8)
+    with pytest.raises(OptionError, match="cannot make 99 checks: only"):
+        from_course(course, checks=99)
 
 
 def test_five_real_agents_make_a_study(data: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from wayscore.cli.app import app
 from wayscore.errors import OptionError
+from wayscore.study.agreement import care_of
 from wayscore.study.analysis import analyze
 from wayscore.study.correlations import RIVALS, goodness
 from wayscore.study.design import create, read_study, write_study
@@ -23,7 +24,9 @@ from wayscore.study.power import pilot_source, power, simulated_source
 from wayscore.study.protocol import reproduce
 from wayscore.study.rankings import fault_of, rankings_bytes, read_rankings
 from wayscore.study.report import render
-from wayscore.study.simulated import PARTS, Temper, draw_weights, features, perceive, rank_assignment, simulate
+from wayscore.study.simulated import Temper, dislikes, draw_weights, perceive, rank_assignment, simulate
+from wayscore.study.tastes import IN_WORDS, TASTES
+from wayscore.study.winners import find_winners, text as winners_text
 
 EXACT = Temper(noise=0.0, spread=0.0, lapse=0.0)
 
@@ -56,25 +59,58 @@ def line_study() -> tuple[Study, ComparisonSet]:
     return Study("line", "UC", "?", False, 0, 2.0, scenes, [one], [], {}), one
 
 
-def test_features_are_those_computed_by_hand() -> None:
-    gap, disorder, miss = features(*line_study()).T  # distances in thresholds of 2 m
-    assert gap == pytest.approx([0, 1 / 2, 2 / 2, 1 / 2, 1 / 2], abs=0.02)  # means over 64 points of each line
-    assert disorder == pytest.approx([0, 0, 1, 0, 0])
-    assert miss == pytest.approx([0, 1 / 2, 4 / 2, 2 / 2, 2 / 2])
+BY_HAND: dict[str, list[list[float]]] = {  # distances in thresholds of 2 m
+    "faithful": [[0, 1 / 2, 1, 1 / 2, 1 / 2], [0, 0, 4, 0, 0], [0, 1 / 4, 1, 1 / 2, 1 / 2]],
+    "covering": [[0, 1 / 2, 0, 1 / 4, 1 / 2]],
+    "arriving": [[0, 1 / 2, 2, 1, 1], [0.1, 0.1, 0.1, 0.05, 0]],
+    "careful": [[0, 1 / 2, 0, 0, 0]],
+    "orderless": [[0, 1 / 2, 0, 0, 0]],
+}
 
 
-def test_without_noise_the_utility_decides(study: Study) -> None:
-    for ranking in simulate(study, temper=EXACT):
-        utility = -features(study, study.set(ranking.set)) @ np.array(PARTS)
-        assert [query for (query,) in ranking.groups] == np.argsort(-utility).tolist()
+@pytest.mark.parametrize("taste", TASTES)
+def test_dislikes_are_those_computed_by_hand(taste: str) -> None:
+    assert {*TASTES} == {*BY_HAND} == {*IN_WORDS}
+    found = dislikes(*line_study(), taste)
+    assert found.T == pytest.approx(np.array(BY_HAND[taste]), abs=0.02)  # means over 64 points of each line
 
 
-def test_the_utility_is_none_of_the_metrics(study: Study) -> None:
+@pytest.mark.parametrize("taste", TASTES)
+def test_without_noise_the_taste_decides(study: Study, taste: str) -> None:
+    for ranking in simulate(study, temper=Temper(taste, noise=0.0, spread=0.0, lapse=0.0)):
+        disliked = dislikes(study, study.set(ranking.set), taste).sum(axis=1)
+        assert [query for (query,) in ranking.groups] == np.argsort(disliked, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("taste", TASTES)
+def test_no_taste_is_one_of_the_metrics(study: Study, taste: str) -> None:
     plain = study.of_kind("plain")
-    theirs = [np.argsort(features(study, one) @ np.array(PARTS)).tolist() for one in plain]
+    theirs = [np.argsort(dislikes(study, one, taste).sum(axis=1), kind="stable").tolist() for one in plain]
     for metric in (*RIVALS["UC"], *RIVALS["SC"], "nDTW", "SDTW", "DTW"):
         scores = goodness(study, plain, [metric])[..., 0]
         assert [np.argsort(-row, kind="stable").tolist() for row in scores] != theirs
+
+
+def test_the_winner_follows_from_the_taste() -> None:
+    found = find_winners(create("UC", sets=60, raters=3, seed=1, sampler="independent"), seed=1, resamples=100)
+    winners = {one.taste: one.metric for one in found}
+    assert winners == {"faithful": "nDTW", "covering": "CLS", "arriving": "NE", "careful": "MD", "orderless": "AD"}
+    for one in found:
+        assert one.correlations[one.metric] == max(one.correlations.values())
+        assert one.lead.mean == pytest.approx(one.correlations[one.metric] - one.correlations[one.second])
+    assert all(taste in winners_text(found) for taste in TASTES)
+
+
+@pytest.mark.parametrize("taste", TASTES)
+def test_every_taste_passes_every_check(taste: str) -> None:
+    made = create("UC", sets=1, raters=1, checks=12, seed=4, worlds=1)
+    (care,) = care_of(made, simulate(made, temper=Temper(taste, noise=0.0, spread=0.0, lapse=0.0))).values()
+    assert (care.passed, care.checks) == (12, 12)
+
+
+def test_an_unknown_taste_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"taste must be faithful or covering or .*did you mean 'careful'"):
+        Temper("carefull")
 
 
 def test_noise_is_that_of_plackett_and_luce() -> None:
@@ -94,9 +130,9 @@ def test_lapses_are_as_many_as_told() -> None:
 
 
 def test_tastes_differ_as_much_as_told() -> None:
-    weights = draw_weights(20_000, Temper(spread=0.4), np.random.default_rng(2))
-    assert np.log(weights / PARTS).std(axis=0) == pytest.approx([0.4] * 3, abs=0.01)
-    assert (draw_weights(5, EXACT, np.random.default_rng(2)) == PARTS).all()
+    weights = draw_weights(20_000, 3, Temper(spread=0.4), np.random.default_rng(2))
+    assert np.log(weights).std(axis=0) == pytest.approx([0.4] * 3, abs=0.01)
+    assert (draw_weights(5, 3, EXACT, np.random.default_rng(2)) == 1).all()
 
 
 @pytest.mark.parametrize("wrong", [{"noise": -1.0}, {"lapse": 1.5}, {"careless": float("nan")}, {"spread": "x"}])
@@ -339,7 +375,12 @@ def test_the_papers_protocol_is_one_command_and_gives_the_same_files(tmp_path: P
     assert all(one.simulated == one.rankings for one in made.analyses)
     assert "2,525 samples in 505 sets" in shown.stdout
     assert shown.stdout.count("sign test") == 6
-    assert shown.stdout.count("simulated raters") == 2
+    assert shown.stdout.count("simulated raters:") == 1
+    assert shown.stdout.count("simulated raters, signs not changed:") == 1
+    assert "drawn independently of the reference, as the paper describes it" in " ".join(shown.stdout.split())
+    winners = {one.taste: one.metric for one in made.winners[0]}
+    assert winners == {"faithful": "nDTW", "covering": "CLS", "arriving": "NE", "careful": "MD", "orderless": "AD"}
+    assert "says nothing about people" in " ".join(shown.stdout.split())
     assert "242/17" in shown.stdout  # the paper's own, below
     for one in made.analyses:
         assert all(contest.positive + contest.negative + contest.ties == one.rankings for contest in one.contests)

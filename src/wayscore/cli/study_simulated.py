@@ -20,13 +20,22 @@ kind_option = option(
     "--kind", type=OneOf(["UC", "SC"]), default="UC", help="Unconstrained (UC) or success-constrained (SC)."
 )
 seed_option = option("--seed", type=int, default=0, help="Random seed.")
-sampler_option = option(
-    "--sampler",
-    type=OneOf(["near", "start", "independent"]),
-    default="near",
-    help="How queries are drawn: near the reference, from its start, or independent of it.",
+SAMPLER_HELP = (
+    "How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "
+    "paper's procedure from the reference's start; or independent of it, as the paper describes."
+)
+sampler_option = option("--sampler", type=OneOf(["near", "start", "independent"]), default="near", help=SAMPLER_HELP)
+papers_sampler_option = option(
+    "--sampler", type=OneOf(["near", "start", "independent"]), default="independent", help=SAMPLER_HELP
 )
 temper_options = together(
+    option(
+        "--taste",
+        type=OneOf(["faithful", "covering", "arriving", "careful", "orderless"]),
+        default="faithful",
+        section="Simulated raters",
+        help="What they like: to follow the path, cover it, arrive soon, never stray, or stay on it in any order.",
+    ),
     option(
         "--noise",
         type=float,
@@ -60,7 +69,7 @@ through_web_option = option(
 )
 @through_web_option
 @options.out("File to write; <study>-simulated.jsonl by default.")
-def simulate(file: Path, seed: int, through_web: bool, out: Path | None, **temper: float) -> None:
+def simulate(file: Path, seed: int, through_web: bool, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
     from wayscore.study.design import read_study
     from wayscore.study.protocol import ask
@@ -96,7 +105,7 @@ def power(
     from wayscore.study import power as powers
     from wayscore.study.design import check_options
 
-    source, named, simulated = None, powers.SIMULATED, True
+    source, named, simulated = None, f"{powers.SIMULATED} (taste: {settings['taste']})", True
     if pilot is not None:
         from wayscore.study.design import read_study
         from wayscore.study.rankings import read_rankings
@@ -106,7 +115,7 @@ def power(
         kind, source, named = study.kind, powers.pilot_source(study, rankings), pilot[1].name
         simulated = any(ranking.simulated for ranking in rankings)
     check_options(kind=kind, success="all", sets=1, seed=seed)
-    temper = _temper(*(settings.pop(name) for name in ("noise", "spread", "lapse")))
+    temper = _temper(*(settings.pop(name) for name in ("taste", "noise", "spread", "lapse")))
     sizes = list(sets) or powers.SIZES
     with progress(len(sizes)) as tell:
         found = powers.power(
@@ -130,16 +139,19 @@ def power(
 
 
 @verb("wayscore study reproduce --seed 1 --through-web")
-@sampler_option
+@papers_sampler_option
 @seed_option
 @temper_options
 @through_web_option
 @options.out("Folder to write to.", default=Path("study-simulated"))
-def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: float) -> None:
-    """Repeat the paper's study with simulated raters: 505 sets, 2,525 samples, nine raters, Table 1."""
-    from wayscore.study.protocol import KINDS, reproduce as carry_out
+def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: Any) -> None:
+    """Repeat the paper's study with simulated raters: 505 sets, 2,525 samples, nine raters, Table 1.
 
-    with progress(3 * len(KINDS) + 1) as tell:
+    The outcome follows from the taste of simulated raters, so a table shows which metric wins with which taste.
+    """
+    from wayscore.study.protocol import STEPS, reproduce as carry_out
+
+    with progress(STEPS) as tell:
         made = carry_out(
             out, seed=seed, sampler=sampler, temper=_temper(**temper), through_web=through_web, progress=tell
         )
@@ -150,7 +162,7 @@ def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: f
     click.echo(f"All files are in {out}.")
 
 
-def _temper(noise: float, spread: float, lapse: float, careless: float = 0.0) -> Temper:
+def _temper(taste: str, noise: float, spread: float, lapse: float, careless: float = 0.0) -> Temper:
     from wayscore.study.simulated import Temper
 
-    return Temper(noise=noise, spread=spread, lapse=lapse, careless=careless)
+    return Temper(taste=taste, noise=noise, spread=spread, lapse=lapse, careless=careless)

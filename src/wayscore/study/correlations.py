@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -56,26 +56,37 @@ def goodness(study: Study, sets: Sequence[ComparisonSet], metrics: Sequence[str]
     queries = [query for one in sets for query in one.queries]
     scenes = [one.scene for one in sets for _ in one.queries]
     graphs = {scene: study.graph(scene) for scene in dict.fromkeys(scenes)}
-    table = score(
+    columns = higher_is_better(
+        metrics,
         references=references,
         queries=queries,
         distance=graphs,
         scenes=scenes,
         threshold=study.threshold,
-        metrics=list(metrics),
+        directed=directed,
     )
-    columns = []
+    scores: Floats = np.stack(list(columns.values()), axis=1).reshape((len(sets), -1, len(columns)))
+    return scores
+
+
+def higher_is_better(metrics: Sequence[str], *, directed: bool = True, **paths: Any) -> dict[str, Floats]:
+    """Score paths, given as `wayscore.score` takes them, with the sign changed where lower is better; see `goodness`.
+
+    >>> paths = {"references": [[[0, 0], [4, 0]]], "queries": [[[0, 0], [4, 1]]], "threshold": 3.0}
+    >>> {metric: values.tolist() for metric, values in higher_is_better(["PL", "NE", "SR"], **paths).items()}
+    {'PL': [-0.123105626], 'NE': [-1.0], 'SR': [1.0]}
+    """
+    table = score(metrics=list(metrics), **paths)
+    columns = {}
     for metric in find_metrics(list(metrics)):
         values = table[metric.symbol]
-        if not directed:
-            columns.append(values)
-        elif metric.symbol == "PL":
-            whole = score(references=references, queries=references, distance=graphs, scenes=scenes, metrics=["PL"])
-            columns.append(-np.abs(values - whole["PL"]))
-        else:
-            columns.append(values if metric.direction == "up" else -values)
-    scores: Floats = np.stack(columns, axis=1).reshape((len(sets), -1, len(columns)))
-    return scores.round(DECIMALS)
+        if directed and metric.symbol == "PL":
+            whole = score(metrics=["PL"], **{**paths, "queries": paths["references"]})
+            values = -np.abs(values - whole["PL"])
+        elif directed:
+            values = values if metric.direction == "up" else -values
+        columns[metric.symbol] = values.round(DECIMALS)
+    return columns
 
 
 def correlate(

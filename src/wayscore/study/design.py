@@ -116,7 +116,7 @@ def create(
     for number in range(checks):
         scene = scenes[number % len(scenes)]
         rng = np.random.default_rng([seed, number, *b"checks"])
-        obvious.append(draw_check(f"check-{number + 1}", scene, made[scene], rng, threshold=threshold))
+        obvious.append(draw_check(f"check-{number + 1}", scene, made[scene], rng))
     how = {
         "from": "worlds",
         "options": {

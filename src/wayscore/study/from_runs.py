@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +21,10 @@ from wayscore.errors import OptionError, PathError
 from wayscore.evaluation.result import names_apart
 from wayscore.formats import load_references, load_run
 from wayscore.formats.graphs import distances_for
-from wayscore.study.checks import WORST, far_path, is_middling, mixed
+from wayscore.study.checks import make_check
 from wayscore.study.design import assemble, check_options
 from wayscore.study.model import QUERIES, QUESTION, ComparisonSet, Kind, SceneMap, Study
 from wayscore.study.sampling import Success
-from wayscore.warping.alignment import ndtw
 from wayscore.worlds import Rng
 
 File = str | os.PathLike[str]
@@ -111,7 +109,7 @@ def create_from_runs(
             f"cannot find {sets} sets: in only {len(plain)} episodes of {truth.name} five agents took five different "
             f"paths on one storey{wanted}; give more runs or lower <<sets>>"
         )
-    obvious = _checks(plain, scenes, checks, seed, d_th)
+    obvious = _checks(plain, scenes, checks, seed)
     files = [*map(Path, runs), Path(references)]
     how = {
         "from": "runs",
@@ -188,23 +186,21 @@ def _different(agents: Sequence[str], paths: Mapping[str, list[str]]) -> list[st
     return list(first.values())
 
 
-def _checks(
-    plain: Sequence[ComparisonSet], scenes: Mapping[str, Graph], count: int, seed: int, threshold: float
-) -> list[ComparisonSet]:
-    """Create checks from the first sets that have three queries which are clearly worse than the reference."""
+def _checks(plain: Sequence[ComparisonSet], scenes: Mapping[str, Graph], count: int, seed: int) -> list[ComparisonSet]:
+    """Create checks from the references of the first sets where there is room for an obvious answer."""
     made: list[ComparisonSet] = []
     for one in plain:
         if len(made) == count:
             break
         graph = scenes[one.scene]
-        rng = np.random.default_rng([seed, len(made), *b"checks"])
-        similarity = partial(ndtw, reference=one.reference, distance=graph, threshold=threshold)
-        middle = [query for query in one.queries if is_middling(similarity(query=query))][: QUERIES - 2]
-        worst = cast(list[str], far_path(graph, one.reference, rng))
-        if len(middle) == QUERIES - 2 and similarity(query=worst) <= WORST:
-            queries, best, last = mixed(one.reference, middle, worst, rng)
+        check = make_check(graph, one.reference, np.random.default_rng([seed, len(made), *b"checks"]), storey=STOREY)
+        if check is not None:
             name = f"check-{len(made) + 1}"
-            made.append(ComparisonSet(name, one.scene, one.reference, queries, kind="check", best=best, worst=last))
+            made.append(
+                ComparisonSet(
+                    name, one.scene, one.reference, check.queries, kind="check", best=check.best, worst=check.worst
+                )
+            )
     if len(made) < count:
         raise OptionError(
             f"cannot make {count} checks: only {len(made)} of the sets allow an obvious answer; lower <<checks>> or "

@@ -18,6 +18,8 @@ QUERIES = 5
 """How many queries a comparison set has."""
 QUESTION = "If I instructed a robot to take the blue path, which of these orange paths would I prefer it to take?"
 """The paper's question."""
+TITLE = "Which path would you prefer?"
+"""What raters see above every page of a study that was given no name: plain words, which suggest no answer."""
 
 
 class SceneMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,7 +109,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """A whole study; the same options and seed give the same study, byte for byte.
 
     Attributes:
-        name: what pages and tables call it.
+        name: what tables and the administrator's pages call it; raters see `title`.
         kind: "UC", unconstrained, which compares nDTW with PL, NE, ONE, CLS, AD and MD; "SC", success-constrained,
             which compares SDTW with SR, OSR, SPL and SED.
         question: the question to the raters.
@@ -132,6 +134,12 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     assignments: list[Assignment]
     how: dict[str, Any]
     format: str = FORMAT
+
+    @property
+    def title(self) -> str:
+        """What raters see above every page: the name that the study was given, or plain words."""
+        given = self.how.get("options", {}).get("name", "")
+        return given if isinstance(given, str) and given else TITLE
 
     @cached_property
     def _graphs(self) -> dict[str, Graph]:

@@ -25,7 +25,7 @@ from wayscore.study.correlations import DECIMALS, MAIN, RIVALS, correlate, goodn
 from wayscore.study.design import create
 from wayscore.study.model import Kind, Study
 from wayscore.study.rankings import Ranking
-from wayscore.study.simulated import Temper, draw_weights, features, perceive
+from wayscore.study.simulated import Temper, dislikes, draw_weights, perceive
 from wayscore.worlds.world import check_number, check_whole
 
 Signs: TypeAlias = NDArray[np.int8]
@@ -165,10 +165,10 @@ def simulated_source(
     study = create(kind, sets=POOL, raters=1, seed=seed, **options)
     metrics = (MAIN[kind], *RIVALS[kind])
     scores = goodness(study, study.sets, metrics)
-    looks = np.stack([features(study, one) for one in study.sets])
+    looks = np.stack([dislikes(study, one, temper.taste) for one in study.sets])
 
     def draw(raters: NDArray[np.int64], rng: Rng) -> Signs:
-        weights = draw_weights(int(raters[:, 0].max()) + 1, temper, rng)
+        weights = draw_weights(int(raters[:, 0].max()) + 1, looks.shape[2], temper, rng)
         sets = rng.integers(POOL, size=int(raters[:, 1].max()) + 1)[raters[:, 1]]
         utilities = -np.einsum("nqf,nf->nq", looks[sets], weights[raters[:, 0]])
         seen = perceive(utilities, temper, rng)

@@ -17,8 +17,18 @@ from wayscore.study.rankings import Ranking, write_rankings
 from wayscore.study.report import SIMULATED, as_json, latex, tables, text
 from wayscore.study.sampling import Sampler
 from wayscore.study.simulated import Temper, simulate
+from wayscore.study.tastes import IN_WORDS
+from wayscore.study.winners import Winner, find_winners, legend, text as winners_text
 
 KINDS: tuple[Kind, ...] = ("UC", "SC")
+STEPS = 4 * len(KINDS) + 1
+"""How often `reproduce` reports progress."""
+SAMPLED: dict[Sampler, str] = {
+    "independent": "Queries are drawn independently of the reference, as the paper describes it.",
+    "start": "Queries are drawn by the paper's procedure, but from the reference's start, where an agent starts too.",
+    "near": "Queries are drawn near the reference. This is not the paper's procedure: it is for studies with people, "
+    "whose judgement counts most where paths resemble each other.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +38,16 @@ class Reproduction:
     Attributes:
         analyses: of both studies.
         undirected: the same, but without changing the sign of metrics for which lower is better.
+        winners: for both studies, the metric that agrees best with raters of each taste.
+        sampler: how queries were drawn.
+        taste: of the raters of the analyses.
     """
 
     analyses: list[Analysis]
     undirected: list[Analysis]
+    winners: list[list[Winner]]
+    sampler: Sampler
+    taste: str
 
     def text(self, width: int = 100) -> str:
         """Return Table 1 of simulated raters, beside the paper's."""
@@ -44,11 +60,25 @@ class Reproduction:
         parts = [
             fill(
                 f"The paper's protocol: {samples:,} samples in {samples // QUERIES} sets of five ({counts}), nine "
-                "raters, one for each set.",
+                f"raters, one for each set. {SAMPLED[self.sampler]}",
                 width,
             ),
-            "SIMULATED raters: no person gave these rankings. Their preferences are none of the metrics.\n",
+            fill(
+                f"SIMULATED raters: no person gave these rankings. Their taste is {self.taste}: they like a "
+                f"robot that {IN_WORDS[self.taste]}. The table below follows from this taste, and says nothing about "
+                "people.",
+                width,
+            )
+            + "\n",
             table1.text(tables(self.analyses), above=SIMULATED),
+            fill(
+                "The outcome follows from the taste of the raters: the same sets, ranked by simulated raters of other "
+                "tastes, have other winners. Mean correlation of each metric with them:",
+                width,
+            )
+            + "\n",
+            *(f"{winners_text(found)}\n" for found in self.winners),
+            f"{fill(legend(), width)}\n",
             f"{fill(undirected, width)}\n",
             table1.text(tables(self.undirected), above=f"{SIMULATED}, signs not changed"),
             "The paper's counts, from people:\n",
@@ -62,7 +92,7 @@ def reproduce(
     folder: str | Path,
     *,
     seed: int = 0,
-    sampler: Sampler = "near",
+    sampler: Sampler = "independent",
     temper: Temper | None = None,
     through_web: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -75,14 +105,16 @@ def reproduce(
     Args:
         folder: where to write.
         seed: random seed.
-        sampler: how queries are drawn.
+        sampler: how queries are drawn: "independent" of the reference, as the paper describes it; "near" it, so that
+            the paths of a set resemble each other and are hard to order; or from its "start".
         temper: how simulated raters behave.
         through_web: let them answer the web pages of a server over HTTP, and analyze what it exports.
         progress: called with the name of every step.
     """
     tell = progress or (lambda _: None)
     folder = Path(folder)
-    analyses, undirected = [], []
+    temper = temper or Temper()
+    analyses, undirected, winners = [], [], []
     for kind in KINDS:
         tell(f"{kind}: sets")
         study = create(
@@ -95,8 +127,10 @@ def reproduce(
         tell(f"{kind}: analysis")
         analyses.append(analyze(study, rankings, seed=seed))
         undirected.append(analyze(study, rankings, seed=seed, directed=False))
+        tell(f"{kind}: other tastes")
+        winners.append(find_winners(study, seed=seed, temper=temper))
     tell("report")
-    made = Reproduction(analyses, undirected)
+    made = Reproduction(analyses, undirected, winners, sampler, temper.taste)
     for name, content in (
         ("table1-simulated.txt", made.text()),
         ("table1-simulated.tex", latex(analyses)),

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
 from wayscore.errors import OptionError
-from wayscore.study.checks import WORST, far_path, is_middling, mixed
+from wayscore.study.checks import make_check
 from wayscore.study.model import QUERIES, ComparisonSet, Kind, SceneMap, SetKind
-from wayscore.warping.alignment import ndtw
 from wayscore.worlds import STAGES, THRESHOLD_IN_EDGES, Node, Path, Rng, World
 from wayscore.worlds.files import node_name
 
@@ -77,11 +75,11 @@ def draw_set(
     raise OptionError(f"set {name}: no five different queries were found in {TRIES:,} draws; choose another seed")
 
 
-def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler, hops: int = 0) -> Path:
+def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler) -> Path:
     """Draw the stages of one query; shortest paths will join them.
 
     "near": the reference's start, then nodes within a few edges of every third node of the reference and of its
-    goal; the number of edges is drawn for each query, unless `hops` gives it. "start": the paper's procedure, but from
+    goal; the number of edges is drawn for each query. "start": the paper's procedure, but from
     the reference's start, where an agent would start too. "independent": any path, as the paper describes it.
     """
     if sampler == "independent":
@@ -91,7 +89,7 @@ def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler, hops:
         for _ in range(STAGES):
             path.append(_draw([node for node, away in world.within(path[-1], 3).items() if away >= 2], rng))
         return path
-    hops = hops or int(rng.choice(HOPS))
+    hops = int(rng.choice(HOPS))
     return path + [_draw(list(world.within(node, hops)), rng) for node in (*reference[STRIDE:-1:STRIDE], reference[-1])]
 
 
@@ -103,17 +101,12 @@ def joined(world: World, stages: Sequence[Node]) -> Path:
     return path
 
 
-def draw_check(name: str, scene: str, world: World, rng: Rng, *, threshold: float) -> ComparisonSet:
-    """Draw a set with an obvious answer: the reference itself is a query, and another stays far away from it."""
+def draw_check(name: str, scene: str, world: World, rng: Rng) -> ComparisonSet:
+    """Draw a set with an obvious answer; see `wayscore.study.checks`."""
     for _ in range(TRIES):
         reference = world.sample_path(rng)
-        similarity = partial(ndtw, reference=reference, distance=world.graph, threshold=threshold)
-        drawn = [joined(world, draw_stages(world, reference, rng, "near", hops=2)) for _ in range(2 * QUERIES)]
-        middle = [path for path in drawn if is_middling(similarity(query=path)) and drawn.count(path) == 1]
-        far = far_path(world.graph, reference, rng)
-        if len(middle) >= QUERIES - 2 and similarity(query=far) <= WORST:
-            queries, best, worst = mixed(reference, middle[: QUERIES - 2], far, rng)
-            return _named(name, scene, reference, queries, best, worst)
+        if (check := make_check(world.graph, reference, rng)) is not None:
+            return _named(name, scene, reference, *check)
     raise OptionError(f"no check was found in {TRIES:,} draws; choose another seed")
 
 

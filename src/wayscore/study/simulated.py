@@ -1,13 +1,8 @@
 """Simulated raters, to test and plan studies; no person judges, and every ranking is marked as simulated.
 
-Their preference is none of the metrics that a study compares. With both paths as lines on the map:
+A rater has a taste (`wayscore.study.tastes`), whose parts say what is disliked about a query:
 
-- gap: the mean straight distance between the two lines, at the same share of each line's length (the area between
-  them, per metre of the reference);
-- disorder: the share of pairs of the reference's nodes that the query passes in the wrong order;
-- miss: the straight distance between the two ends.
-
-    utility = -(w_gap gap / d_th + w_disorder 4 disorder + w_miss miss / (2 d_th))
+    utility = -(w_1 part_1 + w_2 part_2 + ...)
 
 Each rater has their own weights w, log-normal around 1, and ranks by Plackett and Luce: the best is drawn with chances
 proportional to exp(utility / noise), then the best of the others, and so on.
@@ -25,51 +20,51 @@ from numpy.typing import NDArray
 from wayscore.errors import OptionError
 from wayscore.study.model import ComparisonSet, Study
 from wayscore.study.rankings import Ranking
+from wayscore.study.tastes import find_taste
 from wayscore.worlds.world import check_number, check_whole
 
 Floats = NDArray[np.float64]
 
-SAMPLES = 64
-"""Points along each line at which the two are compared."""
-PARTS = (1.0, 4.0, 0.5)
-"""Mean weights of gap, disorder and miss; chosen so that each of them changes the order of some sets."""
 TIED = 0.15
 """In a study that allows ties, utilities (with noise) that differ by less than this share a rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class Temper:
-    """How simulated raters differ from one who always follows the utility.
+    """How simulated raters judge.
 
     Attributes:
+        taste: what they like: one of `wayscore.study.tastes.TASTES`.
         noise: of Plackett and Luce: with 0 they make no errors, with large values they rank at random.
         spread: the standard deviation of the logarithm of raters' weights.
         lapse: the share of sets that a rater ranks at random, without looking.
         careless: the share of raters (the last ones) who rank everything at random.
     """
 
+    taste: str = "faithful"
     noise: float = 0.5
     spread: float = 0.4
     lapse: float = 0.02
     careless: float = 0.0
 
     def __post_init__(self) -> None:
+        find_taste(self.taste)
         for name, most in (("noise", np.inf), ("spread", np.inf), ("lapse", 1.0), ("careless", 1.0)):
             check_number(name, getattr(self, name), most=most)
 
 
-def features(study: Study, one: ComparisonSet) -> Floats:
-    """Return gap, disorder and miss of the five queries, (5, 3), in thresholds and shares."""
+def dislikes(study: Study, one: ComparisonSet, taste: str = "faithful") -> Floats:
+    """Return the parts of dislike of the five queries, (5, parts)."""
+    judge = find_taste(taste)
     points = study.scenes[one.scene].positions
     reference = np.array([points[node] for node in one.reference])
-    found = [_features(reference, np.array([points[node] for node in query])) for query in one.queries]
-    scaled: Floats = np.array(found) / np.array([study.threshold, 1.0, study.threshold])
-    return scaled
+    queries = [np.array([points[node] for node in query]) for query in one.queries]
+    return np.array([judge(reference, query, study.threshold) for query in queries])
 
 
-def draw_weights(raters: int, temper: Temper, rng: np.random.Generator) -> Floats:
-    """Return the weights of gap, disorder and miss for each rater, (raters, 3)."""
-    weights: Floats = np.array(PARTS) * np.exp(temper.spread * rng.standard_normal((raters, len(PARTS))))
+def draw_weights(raters: int, parts: int, temper: Temper, rng: np.random.Generator) -> Floats:
+    """Return the weight of each part of a taste for each rater, (raters, parts)."""
+    weights: Floats = np.exp(temper.spread * rng.standard_normal((raters, parts)))
     return weights
 
 
@@ -102,11 +97,12 @@ def rank_assignment(study: Study, rater: int, *, seed: int = 0, temper: Temper |
     given = next((one for one in study.assignments if one.rater == rater), None)
     if given is None:
         raise OptionError(f"the study {study.name!r} has no rater {rater}; it has {len(study.assignments)}")
-    weights = draw_weights(1, temper, np.random.default_rng([seed, rater, *b"taste"]))[0]
     careless = rater > len(study.assignments) * (1 - temper.careless)
     for item in given.items:
         rng = np.random.default_rng([seed, rater, *item.set.encode()])
-        utilities = -features(study, study.set(item.set)) @ weights
+        parts = dislikes(study, study.set(item.set), temper.taste)
+        weights = draw_weights(1, parts.shape[1], temper, np.random.default_rng([seed, rater, *b"taste"]))[0]
+        utilities = -parts @ weights
         seen = perceive(utilities[None], temper, rng, careless=careless)[0]
         yield Ranking(f"simulated-{rater}", item.set, _groups(seen, TIED if study.ties else 0.0), simulated=True)
 
@@ -121,20 +117,3 @@ def _groups(seen: Floats, apart: float) -> list[list[int]]:
         else:
             groups.append([query])
     return groups
-
-
-def _features(reference: Floats, query: Floats) -> tuple[float, float, float]:
-    gap = np.hypot(*(_along(reference) - _along(query)).T).mean()
-    near = np.hypot(*(reference[:, None] - _along(query)[None]).transpose(2, 0, 1)).argmin(axis=1)
-    before, after = np.triu_indices(len(reference), k=1)
-    disorder = np.mean(near[before] > near[after]) if len(before) else 0.0
-    miss = np.hypot(*(reference[-1] - query[-1]))
-    return float(gap), float(disorder), float(miss)
-
-
-def _along(path: Floats) -> Floats:
-    """Return points at equal shares of a line's length."""
-    steps = np.hypot(*np.diff(path, axis=0).T) if len(path) > 1 else np.zeros(0)
-    walked = np.concatenate(([0.0], np.cumsum(steps)))
-    at = np.linspace(0.0, walked[-1], SAMPLES)
-    return np.column_stack([np.interp(at, walked, path[:, axis]) for axis in (0, 1)])

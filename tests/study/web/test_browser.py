@@ -157,7 +157,7 @@ def test_by_finger(window: Open, strict: Served) -> None:
     assert page.evaluate("scrollY") > 50
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(200)
-    stroke("A", 250, rest=400)
+    stroke("A", 360, rest=400)
     assert letters(page) == "BACDE"
     save(page)
     assert rows(strict.server, rater)[0][1] == groups(strict, rater, 1, *"BACDE")

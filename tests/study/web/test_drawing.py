@@ -11,7 +11,7 @@ import pytest
 from wayscore.study.design import create
 from wayscore.study.model import SceneMap
 from wayscore.study.web.describing import describe_pair
-from wayscore.study.web.drawing import MARGIN, SIDE, Window, draw_ground, draw_pair
+from wayscore.study.web.drawing import HIGHEST, LOWEST, MARGIN, WIDTH, Window, draw_ground, draw_pair, upright
 
 #   c - d
 #   |   |
@@ -46,7 +46,9 @@ def test_paths_are_where_their_places_are() -> None:
         assert drawn == pytest.approx(window.to(PLACES[node]), abs=0.06)
     assert window.to((0, 4))[1] < window.to((0, 0))[1]  # north is up
     for node in PLACES:
-        assert all(MARGIN <= value <= SIDE - MARGIN for value in window.to(PLACES[node]))
+        x, y = window.to(PLACES[node])
+        assert MARGIN <= x <= WIDTH - MARGIN
+        assert MARGIN <= y <= window.height - MARGIN
 
 
 def test_starts_are_rings_and_ends_are_stars() -> None:
@@ -89,6 +91,23 @@ def test_a_short_walk_is_not_blown_up() -> None:
     assert window.to((0.5, 0.0))[0] - window.to((0.0, 0.0))[0] == pytest.approx(20)
 
 
+def test_pictures_are_filled() -> None:
+    """A scene is turned so that the longer side of its paths is upright, and drawn as large as its margin allows."""
+    turned = upright(SCENE, ["ae", "ac"])  # 6 m to the east, 4 m to the north
+    window = Window.around(turned.positions[node] for node in "ace")
+    corners = [window.to(turned.positions[node]) for node in "ace"]
+    assert max(y for _, y in corners) - min(y for _, y in corners) == pytest.approx(6 * 40)  # as large as it may be
+    assert window.height == pytest.approx(6 * 40 + 2 * MARGIN)
+    large = Window.around([(0.0, 0.0), (60.0, 80.0)])
+    assert (*large.to((60, 80)), large.to((0, 0))[0]) == pytest.approx((WIDTH - MARGIN, MARGIN, MARGIN))
+    assert Window.around([(0.0, 0.0), (1.0, 900.0)]).height == pytest.approx(HIGHEST)
+    assert Window.around([(0.0, 0.0), (9.0, 0.0)]).height == LOWEST
+    assert (turned.edges, turned.lengths) == (SCENE.edges, SCENE.lengths)
+    assert "3 steps north" not in describe_pair(SCENE, reference="abe", query="abe")
+    assert "Blue goes 2 steps north" in describe_pair(turned, reference="abe", query="abe")  # the words turn with it
+    assert upright(SCENE, ["ac"]) is SCENE
+
+
 def test_the_ground_has_what_is_near() -> None:
     drawn = parsed(draw_ground(SCENE, Window.around(PLACES.values())))
     edges, nodes = (one.get("d", "") for one in drawn.iter(f"{NAMESPACE}path"))
@@ -107,4 +126,4 @@ def test_every_set_of_a_study_can_be_drawn() -> None:
             found = parsed(draw_pair(scene, window, reference=one.reference, query=query, label=words))
             moves = sum(a != b for a, b in pairwise(query))
             assert len(line(found, "walk")) == moves + 1
-            assert all(0 <= value <= SIDE for point in line(found, "walk") for value in point)
+            assert all(0 <= x <= WIDTH and 0 <= y <= window.height for x, y in line(found, "walk"))

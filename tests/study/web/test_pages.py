@@ -20,6 +20,7 @@ from wayscore.study.simulated import simulate
 from wayscore.study.store import Store
 from wayscore.study.web import forms, watching
 from wayscore.study.web.security import Limiter, RefusalError, Signer
+from wayscore.study.web.site import MEASURED, Site
 
 
 def test_a_form_that_never_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,6 +64,30 @@ def test_signatures_cover_every_word() -> None:
         assert not signer.is_signed(signed_words, *words)
     assert not Signer(b"other").is_signed(signed_words, "a", "bc")
     assert signer.code(1) != signer.code(2)
+
+
+@pytest.mark.parametrize(
+    ("answers", "simulated", "said"),
+    [
+        (0, False, "We have not measured yet how long this takes; with 30 seconds for each set it is 10 minutes."),
+        (MEASURED - 1, False, "We have not measured yet"),
+        (MEASURED, False, "This takes about 4 minutes, as measured so far."),  # 12 seconds for each of 20 sets
+        (MEASURED, True, "We have not measured yet"),  # programs answer faster than people
+    ],
+)
+def test_minutes_are_measured_or_named_as_an_assumption(
+    tmp_path: Path, answers: int, simulated: bool, said: str
+) -> None:
+    study = create("UC", sets=MEASURED, raters=1, seed=6, worlds=1)
+    store = Store(str(tmp_path / "answers.sqlite"), study, simulated=simulated)
+    rater = store.rater(store.new_links([1])[1])
+    assert rater is not None
+    for number, one in enumerate(study.sets[:answers]):
+        seconds = 3600.0 if number == 0 else 12.0  # one who left the page open
+        store.answer(rater, one.name, [[0], [1], [2], [3], [4]], form=str(number), seconds=seconds)
+    site = Site(study, store, secret="a secret", url="http://127.0.0.1")
+    assert said in site.consent(1)[0]
+    store.close()
 
 
 @pytest.fixture

@@ -17,8 +17,10 @@ from markupsafe import Markup, escape
 from wayscore.study.model import SceneMap
 
 Point: TypeAlias = tuple[float, float]
-SIDE = 240.0
-"""Side of a picture, in its own units; a browser draws it at any size."""
+WIDTH = 240.0
+"""Width of a picture, in its own units; a browser draws it at any size."""
+LOWEST, HIGHEST = 200.0, 330.0
+"""Least and largest height of a picture; in between it is as high as its paths, so that these fill it."""
 MARGIN = 17.0
 LONGEST_UNIT = 40.0
 """Units per metre at most, so that short paths are not enlarged too much."""
@@ -42,31 +44,52 @@ class Window:
         x: of its middle, metres.
         y: of its middle, metres.
         scale: units per metre.
+        height: of the pictures, in their own units.
     """
 
     x: float
     y: float
     scale: float
+    height: float = WIDTH
 
     @classmethod
     def around(cls, points: Iterable[Point]) -> Window:
         """Return the window that contains all these points."""
         xs, ys = zip(*points, strict=True)
-        wide = max(max(xs) - min(xs), max(ys) - min(ys))
-        scale = min((SIDE - 2 * MARGIN) / wide, LONGEST_UNIT) if wide else LONGEST_UNIT
-        return cls((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, scale)
+        wide, high = max(xs) - min(xs), max(ys) - min(ys)
+        room = ((WIDTH, wide), (HIGHEST, high))
+        scale = min([LONGEST_UNIT, *((side - 2 * MARGIN) / metres for side, metres in room if metres)])
+        height = max(LOWEST, high * scale + 2 * MARGIN)
+        return cls((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, scale, height)
 
     def to(self, point: Point) -> Point:
         """Return where a point is on the picture; y points up in a scene and down on a screen."""
-        return SIDE / 2 + (point[0] - self.x) * self.scale, SIDE / 2 - (point[1] - self.y) * self.scale
+        return WIDTH / 2 + (point[0] - self.x) * self.scale, self.height / 2 - (point[1] - self.y) * self.scale
+
+
+def upright(scene: SceneMap, paths: Iterable[Sequence[str]]) -> SceneMap:
+    """Return a scene in which these paths are higher than wide: turned by 90 degrees if need be.
+
+    A page has five pictures beside each other, and so more room for their height.
+
+    >>> places = {"a": (0.0, 0.0), "b": (4.0, 1.0)}
+    >>> upright(SceneMap(places, [(0, 1)], [4.2]), [["a", "b"]]).positions["b"]
+    (-1.0, 4.0)
+    >>> upright(SceneMap(places, [(0, 1)], [4.2]), [["a"]]).positions["b"]
+    (4.0, 1.0)
+    """
+    xs, ys = zip(*(scene.positions[node] for path in paths for node in path), strict=True)
+    if max(xs) - min(xs) <= max(ys) - min(ys):
+        return scene
+    return SceneMap({node: (-y, x) for node, (x, y) in scene.positions.items()}, scene.edges, scene.lengths)
 
 
 def draw_ground(scene: SceneMap, window: Window, name: str = "ground") -> Markup:
     """Return the graph under all pictures of a set, which they refer to by its name."""
     points = {label: window.to(point) for label, point in scene.positions.items()}
-    inside = [at for at in points.values() if _is_inside(at)]
+    inside = [at for at in points.values() if _is_inside(at, window)]
     lines = [(window.to(a), window.to(b)) for a, b in scene.lines()]
-    edges = "".join(f"M{_at(a)}L{_at(b)}" for a, b in lines if _is_inside(a) or _is_inside(b))
+    edges = "".join(f"M{_at(a)}L{_at(b)}" for a, b in lines if _is_inside(a, window) or _is_inside(b, window))
     nodes = "".join(f"M{_at(at)}h0" for at in inside)
     return Markup(
         '<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>'
@@ -106,12 +129,14 @@ def draw_pair(
         _ends(R, "of-reference", 1.3 * size, 1.6 * size),
         _ends(Q, "of-query", 0.8 * size, 0.85 * size),
     )
-    shape = '<svg class="picture" viewBox="0 0 {side} {side}" role="img" aria-label="{label}">{parts}</svg>'
-    return Markup(shape).format(side=f"{SIDE:g}", label=label, parts=Markup("".join(parts)))
+    shape = '<svg class="picture" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{parts}</svg>'
+    return Markup(shape).format(
+        width=f"{WIDTH:g}", height=f"{window.height:g}", label=label, parts=Markup("".join(parts))
+    )
 
 
-def _is_inside(at: Point) -> bool:
-    return -20 < at[0] < SIDE + 20 and -20 < at[1] < SIDE + 20
+def _is_inside(at: Point, window: Window) -> bool:
+    return -20 < at[0] < WIDTH + 20 and -20 < at[1] < window.height + 20
 
 
 def _at(point: Point) -> str:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from wayscore.study.model import Item
 from wayscore.study.store import Groups, Rater
 from wayscore.study.web.describing import describe_pair
-from wayscore.study.web.drawing import Window, draw_ground, draw_pair
+from wayscore.study.web.drawing import Window, draw_ground, draw_pair, upright
 from wayscore.study.web.example import draw_example
 from wayscore.study.web.forms import LETTERS, ranks_given, ranks_of, read_order, read_seconds
 from wayscore.study.web.security import RefusalError, StaleFormError
@@ -230,7 +230,7 @@ def _drawn(site: Site, name: str) -> tuple[Markup, list[Markup]]:
     if name in site.drawn:
         return site.drawn[name]
     one = site.study.set(name)
-    scene = site.study.scenes[one.scene]
+    scene = upright(site.study.scenes[one.scene], (one.reference, *one.queries))
     window = Window.around(scene.positions[node] for path in (one.reference, *one.queries) for node in path)
     pictures = []
     for query in one.queries:

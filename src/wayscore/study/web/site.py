@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -20,8 +21,10 @@ from wayscore.study.store import Store
 from wayscore.study.web.security import Limiter, RefusalError, Signer
 
 FOLDER = Path(str(files(__package__)))
-SECONDS_PER_SET = 25
-"""How long a set takes, for the text that raters read beforehand."""
+ASSUMED_SECONDS = 30
+"""How long a set takes, as long as nobody has measured it; the text that raters read beforehand says so."""
+MEASURED = 20
+"""Answers of people that are enough to say how long a set takes."""
 
 
 class Site:
@@ -60,7 +63,15 @@ class Site:
 
     def consent(self, rater: int) -> list[str]:
         """Return the paragraphs that a rater agrees to."""
-        return self._consent or default_consent(len(self.assignments[rater].items))
+        return self._consent or default_consent(len(self.assignments[rater].items), self._seconds)
+
+    @cached_property
+    def _seconds(self) -> float | None:
+        """The median time of an answer so far, once at the start, so that the text of the consent stays the same."""
+        if self.store.simulated:
+            return None
+        found = [ranking.seconds for ranking in self.store.rankings() if ranking.seconds > 0]
+        return median(found) if len(found) >= MEASURED else None
 
     @cached_property
     def _templates(self) -> Environment:
@@ -107,16 +118,29 @@ def see(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
-def default_consent(sets: int) -> list[str]:
+def default_consent(sets: int, seconds: float | None = None) -> list[str]:
     """Return the text that raters agree to if the study has no text of its own.
 
-    >>> default_consent(50)[0]
-    'You will put pictures of paths in order: 50 sets of five pictures, about 21 minutes in total.'
+    Args:
+        sets: how many the rater has.
+        seconds: how long people take for a set; None if that is not measured.
+
+    >>> default_consent(50, 24.6)[0]
+    'You will put pictures of paths in order: 50 sets of five pictures. This takes about 20 minutes, as measured so
+    far.'
+    >>> default_consent(1)[0]
+    'You will put pictures of paths in order: 1 set of five pictures. We have not measured yet how long this takes; with
+    30 seconds for each set it is 1 minute.'
     """
-    minutes = max(1, round(sets * SECONDS_PER_SET / 60))
+    minutes = max(1, round(sets * (seconds or ASSUMED_SECONDS) / 60))
+    total = f"{minutes} minute{'s' if minutes != 1 else ''}"
+    measured = f"This takes about {total}, as measured so far."
+    assumed = (
+        f"We have not measured yet how long this takes; with {ASSUMED_SECONDS} seconds for each set it is {total}."
+    )
     return [
-        f"You will put pictures of paths in order: {sets} set{'s' if sets != 1 else ''} of five pictures, about "
-        f"{minutes} minute{'s' if minutes != 1 else ''} in total.",
+        f"You will put pictures of paths in order: {sets} set{'s' if sets != 1 else ''} of five pictures. "
+        f"{assumed if seconds is None else measured}",
         "What is saved: the orders that you give, when you gave each, and how long it took. You are identified by a "
         "number. Your name, your address and your device are not stored, and no cookies are set.",
         "Taking part is voluntary. You can pause at any time and continue later with the same link. You can stop by "

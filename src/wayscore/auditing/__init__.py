@@ -1,0 +1,1 @@
+"""Audits of the metrics themselves: what they reward, and how far people's judgements follow them."""
