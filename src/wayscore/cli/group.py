@@ -34,6 +34,7 @@ SECTIONS = {
         "train": "Train an agent by imitation, then with a reward.",
         "rollout": "Run a trained agent and write a result file.",
         "reproduce": "Train and test the agents of the paper's Table 2.",
+        "audit": "Test claims about metrics: in experiments, and on the runs of real systems.",
         "study": "Ask people which paths they prefer, and find the metric that agrees with them.",
     },
 }
