@@ -12,6 +12,8 @@ from wayscore.auditing.experiments import Experiment
 from wayscore.auditing.responses import Response, respond
 from wayscore.auditing.sheets import Sheet, Shown
 from wayscore.auditing.verdicts import JUMP, TOLERANCE
+from wayscore.convention.choices import PAPER, Convention
+from wayscore.convention.presets import signed
 from wayscore.errors import listed
 from wayscore.metrics import Metric
 from wayscore.report.layout import UNDEFINED, counted, head, interval, number
@@ -39,6 +41,7 @@ class Battery(Shown):
         responses: one for each metric and each experiment that applies.
         findings: the paper's claims that these responses test, and whether they hold.
         skipped: experiment -> why it does not apply.
+        convention: what episodes were scored by, as signatures name it.
         resamples: of the bootstrap.
         seed: random seed.
     """
@@ -50,6 +53,7 @@ class Battery(Shown):
     responses: tuple[Response, ...]
     findings: tuple[Finding, ...]
     skipped: dict[str, str]
+    convention: str
     resamples: int
     seed: int
 
@@ -61,7 +65,7 @@ class Battery(Shown):
         """Say what was audited, in one line."""
         return (
             f"{counted(len(self.metrics), 'metric')}, {counted(len(self.experiments), 'experiment')} on {self.source}; "
-            f"d_th = {self.threshold:.3g} m; {counted(self.resamples, 'resample')}, seed {self.seed}"
+            f"{self.convention}, d_th = {self.threshold:.3g} m; {counted(self.resamples, 'resample')}, seed {self.seed}"
         )
 
     def said(self) -> Sequence[str]:
@@ -131,6 +135,7 @@ class Battery(Shown):
         return {
             "audit": "battery",
             "source": self.source,
+            "convention": self.convention,
             "threshold": self.threshold,
             "tolerance": TOLERANCE,
             "resamples": self.resamples,
@@ -166,7 +171,8 @@ def run_battery(
     metrics: Sequence[Metric],
     experiments: Sequence[Experiment],
     *,
-    resamples: int = 2_000,
+    convention: Convention = PAPER,
+    resamples: int = 10_000,
     seed: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Battery:
@@ -176,7 +182,7 @@ def run_battery(
     for number_, experiment in enumerate(experiments):
         if progress is not None:
             progress(experiment.name, number_, len(experiments))
-        found = respond(experiment, cases, metrics, resamples=resamples, seed=seed)
+        found = respond(experiment, cases, metrics, convention=convention, resamples=resamples, seed=seed)
         responses += found
         if not found:
             skipped[experiment.name] = _reason(experiment)
@@ -188,6 +194,7 @@ def run_battery(
         tuple(responses),
         findings(CLAIMS, responses),
         skipped,
+        signed(convention),
         resamples,
         seed,
     )

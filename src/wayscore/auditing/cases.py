@@ -89,8 +89,14 @@ class Cases:
     threshold: float
 
 
-def from_worlds(worlds: int = 40, paths: int = 5, seed: int = 0) -> Cases:
+def from_worlds(worlds: int = 40, paths: int = 5, seed: int = 0, *, threshold: float | None = None) -> Cases:
     """Return paths in worlds of the paper's kind; the bootstrap resamples worlds.
+
+    Args:
+        worlds: how many.
+        paths: in each of them.
+        seed: random seed.
+        threshold: d_th; by default 1.33 mean edges, as in the paper.
 
     >>> cases = from_worlds(worlds=2, paths=3)
     >>> len(cases.perfect), cases.perfect[0].cluster, round(cases.threshold, 2)
@@ -101,7 +107,8 @@ def from_worlds(worlds: int = 40, paths: int = 5, seed: int = 0) -> Cases:
     check_whole("<<seed>>", seed, least=0)
     made = [World.paper(seed * worlds + number) for number in range(worlds)]
     lengths = [world.lengths for world in made]
-    threshold = THRESHOLD_IN_EDGES * math.fsum(map(np.sum, lengths)) / sum(map(len, lengths))
+    if threshold is None:
+        threshold = THRESHOLD_IN_EDGES * math.fsum(map(np.sum, lengths)) / sum(map(len, lengths))
     perfect = []
     for number, world in enumerate(made, start=1):
         rng = np.random.default_rng([seed, number, *b"paths"])
@@ -129,7 +136,9 @@ def from_references(
         raise OptionError(
             f"{references.name}: its paths are withheld (a test split), so nothing can be changed in them"
         )
-    different = {(one.scene, one.path_id): one for one in reversed(references.episodes.values()) if len(one.path) > 1}
+    different = {
+        (one.scene, one.path_id): one for one in reversed([*references.episodes.values()]) if len(one.path) > 1
+    }
     listed = sorted(different)
     if not listed:
         raise OptionError(f"{references.name} has no path of two nodes or more, and experiments need some")

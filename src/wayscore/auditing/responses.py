@@ -12,6 +12,7 @@ import numpy as np
 from wayscore.auditing.cases import Case, Cases
 from wayscore.auditing.experiments import Experiment
 from wayscore.auditing.verdicts import Verdict, judge, scale_of
+from wayscore.convention.choices import PAPER, Convention
 from wayscore.distances.base import Floats
 from wayscore.metrics import Metric
 from wayscore.scoring.score import score
@@ -61,7 +62,13 @@ class Response:
 
 
 def respond(
-    experiment: Experiment, cases: Cases, metrics: Sequence[Metric], *, resamples: int = 2_000, seed: int = 0
+    experiment: Experiment,
+    cases: Cases,
+    metrics: Sequence[Metric],
+    *,
+    convention: Convention = PAPER,
+    resamples: int = 10_000,
+    seed: int = 0,
 ) -> tuple[Response, ...]:
     """Carry out one experiment; return the response of each metric, none where the experiment does not apply.
 
@@ -69,13 +76,16 @@ def respond(
         experiment: what is changed.
         cases: where.
         metrics: whose responses.
+        convention: what episodes are scored by.
         resamples: of the bootstrap, which draws clusters of cases.
         seed: random seed of the changes and the bootstrap; what one experiment finds does not depend on the others.
     """
     changed = changed_cases(experiment, cases, seed)
     if not changed:
         return ()
-    by_size = [scores_of([row[place] for row in changed], metrics) for place in range(len(experiment.sizes))]
+    by_size = [
+        scores_of([row[place] for row in changed], metrics, convention) for place in range(len(experiment.sizes))
+    ]
     scores = np.stack(by_size, axis=1)  # metrics, sizes, cases
     clusters = [row[0].cluster for row in changed]
     columns: dict[str, Floats] = {}
@@ -128,7 +138,7 @@ def changed_cases(experiment: Experiment, cases: Cases, seed: int = 0) -> list[l
     return found
 
 
-def scores_of(cases: Sequence[Case], metrics: Sequence[Metric]) -> Floats:
+def scores_of(cases: Sequence[Case], metrics: Sequence[Metric], convention: Convention = PAPER) -> Floats:
     """Return (metrics, cases): one score each; cases of one experiment and size share their threshold.
 
     Metrics that need points see the positions of nodes.
@@ -138,11 +148,11 @@ def scores_of(cases: Sequence[Case], metrics: Sequence[Metric]) -> Floats:
     columns: dict[str, Floats] = {}
     for some, seen in ((others, cases), (in_space, [case.in_space() or case for case in cases] if in_space else [])):
         if some:
-            columns |= _table(seen, some).columns
+            columns |= _table(seen, some, convention).columns
     return np.array([columns[metric.symbol] for metric in metrics])
 
 
-def _table(cases: Sequence[Case], metrics: Sequence[Metric]) -> ScoreTable:
+def _table(cases: Sequence[Case], metrics: Sequence[Metric], convention: Convention) -> ScoreTable:
     settings: dict[str, Any] = {}
     if cases[0].graph is not None:
         settings = {"distance": {case.scene: case.distance for case in cases}, "scenes": [case.scene for case in cases]}
@@ -151,6 +161,7 @@ def _table(cases: Sequence[Case], metrics: Sequence[Metric]) -> ScoreTable:
         queries=[case.query for case in cases],
         threshold=cases[0].threshold,
         metrics=metrics,
+        convention=convention,
         episodes=[case.name for case in cases],
         **settings,
     )

@@ -12,6 +12,7 @@ from typing import Any
 from wayscore.errors import OptionError
 from wayscore.report.html import html_table
 from wayscore.report.markdown import escaped, markdown_table
+from wayscore.report.notes import warning_lines
 from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
 
 FORMS = ("text", "json", "markdown", "html")
@@ -101,7 +102,7 @@ def _text(shown: Shown, page: TextPage) -> str:
 
         page.add_apart(page.blocks(others, table) if others else [table([])])
         page.add(*([""] if sheet.notes else []), *sheet.notes, style="dim")
-    page.add(*(f"\nwarning: {warning}" for warning in shown.said()))
+    page.add(*(f"\n{line}" for line in warning_lines(shown.said())))
     return str(page)
 
 
@@ -116,7 +117,7 @@ def _markdown(shown: Shown) -> str:
         heads = [escaped(head.replace("\n", " ")) for head in sheet.heads]
         lines += [f"**{escaped(sheet.title)}**", "", *markdown_table(heads, rows, left=sheet.left), ""]
         lines += [part for note in sheet.notes for part in (escaped(note), "")]
-    lines += [part for warning in shown.said() for part in (f"> {escaped(warning)}", "")]
+    lines += [part for warning in warning_lines(shown.said()) for part in (f"> {escaped(warning)}", "")]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

@@ -80,7 +80,8 @@ def _wander(world: World | Graph, start: Any, steps: int, rng: Rng) -> list[Any]
     """Return the nodes after `start` on a random walk."""
     path = [start]
     for _ in range(steps):
-        path.append(draw(world.neighbors(path[-1]) or path[-1:], rng))  # stay, if no edge leaves the node
+        near: list[Any] = [*world.neighbors(path[-1])]
+        path.append(draw(near or path[-1:], rng))  # stay, if no edge leaves the node
     return path[1:]
 
 
