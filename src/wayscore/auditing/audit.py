@@ -87,12 +87,17 @@ def audit(
     >>> [(one.metric, one.verdict.word) for one in found.responses]
     [('nDTW', 'falls'), ('SED', 'jumps down')]
     """
-    scoring = {"convention": convention, "threshold": threshold, "repeats": repeats, "path_step": path_step}
+    scoring: dict[str, Any] = {
+        "convention": convention,
+        "threshold": threshold,
+        "repeats": repeats,
+        "path_step": path_step,
+    }
     shared: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
     of_experiments = {"experiments": experiments, "worlds": worlds, "paths": paths}
     if runs is not None:
         _refuse(of_experiments, "changes episodes, and runs are taken as they are; leave it out")
-        chosen = {} if difference is None else {"difference": difference}
+        chosen: dict[str, Any] = {} if difference is None else {"difference": difference}
         return audit_systems(
             runs,
             references,

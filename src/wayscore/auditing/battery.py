@@ -14,7 +14,7 @@ from wayscore.auditing.sheets import Sheet, Shown
 from wayscore.auditing.verdicts import JUMP, TOLERANCE
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.presets import signed
-from wayscore.errors import listed
+from wayscore.errors import OptionError, listed, shortened
 from wayscore.metrics import Metric
 from wayscore.report.layout import UNDEFINED, counted, head, interval, number
 
@@ -59,7 +59,10 @@ class Battery(Shown):
 
     def of(self, metric: str, experiment: str) -> Response:
         """Return one response, by the metric's symbol and the experiment's name."""
-        return next(one for one in self.responses if (one.metric, one.experiment) == (metric, experiment))
+        known = {(one.metric, one.experiment): one for one in self.responses}
+        if (metric, experiment) not in known:
+            raise OptionError(f"this battery has no response of {shortened(metric)} to {shortened(experiment)}")
+        return known[metric, experiment]
 
     def scope(self) -> str:
         """Say what was audited, in one line."""
@@ -114,20 +117,28 @@ class Battery(Shown):
         return Sheet("Curves", heads, rows, fixed=len(heads), left=2)
 
     def _claims(self) -> Sheet:
-        metrics = {metric.symbol: metric for metric in self.metrics}
+        alike: dict[tuple[str, ...], list[Finding]] = {}
+        for one in self.findings:  # what is found of several metrics in the same words is one row
+            key = (one.claim.text, one.claim.experiment, one.response.verdict.word, one.outcome)
+            alike.setdefault(key, []).append(one)
         rows = [
-            [
-                f"{one.claim.metric} {one.claim.text}",
-                one.claim.experiment,
-                one.response.verdict.word,
-                number(metrics[one.claim.metric], one.response.largest, signed=True),
-                one.outcome,
-            ]
-            for one in self.findings
+            [f"{', '.join(one.claim.metric for one in some)}: {key[0]}", *key[1:3], *self._largest(some[0]), key[3]]
+            for key, some in alike.items()
         ]
         held = sum(one.outcome == "holds" for one in self.findings)
-        notes = [f"{held} of {counted(len(rows), 'test')} of the paper's claims hold."]
-        return Sheet("Claims of the paper", ["claim", "experiment", "verdict", "change", "outcome"], rows, 5, 3, notes)
+        notes = [f"{held} of {counted(len(self.findings), 'test')} hold. The change is the largest, at this size."]
+        heads = ["claim", "experiment", "verdict", "change", "at", "outcome"]
+        return Sheet("Claims of the paper", heads, rows, fixed=len(heads), left=3, notes=notes)
+
+    def _largest(self, finding: Finding) -> tuple[str, str]:
+        """Return the largest change of a response, and at which size."""
+        response = finding.response
+        if response.largest is None or response.verdict.word == "invariant":
+            return "0", ""
+        metric = next(metric for metric in self.metrics if metric.symbol == response.metric)
+        sizes = next(one.sizes for one in self.experiments if one.name == response.experiment)
+        size = sizes[1 + [one.mean for one in response.changes].index(response.largest)]
+        return number(metric, response.largest, signed=True), f"{size:g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""

@@ -100,7 +100,7 @@ def repeat(case: Case, size: float, rng: Rng) -> Case:
 
 def retrace(case: Case, size: float, rng: Rng) -> Case | None:
     """Turn back at the query's middle, walk so many edges back and the same edges forward again."""
-    edges, middle = round(size), (len(case.query) - 1 + 1) // 2
+    edges, middle = round(size), len(case.query) // 2
     if edges > middle:
         return None
     back = np.arange(middle - 1, middle - edges - 1, -1)

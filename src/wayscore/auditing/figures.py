@@ -28,9 +28,9 @@ BACKGROUND = {"holds": light("better-soft"), "fails": light("worse-soft"), "uncl
 WORSE, BETTER = QUERY, light("better")
 CAPTION = (
     "Mean change of each metric (columns) as the change of the episodes (rows) grows from left to right, with 95 % "
-    "intervals; dotted: no change. All cells of a column have the scale below its name; larger changes are cut. Orange: the metric gets worse, "
-    "green: better, black: neither is better, grey: it does not change, or by too little to matter. Shaded green: a "
-    "claim of the paper holds; shaded orange: it fails. "
+    "intervals; dotted: no change. All cells of a column have the scale below its name; larger changes are cut. "
+    "Orange: the metric gets worse, green: better, black: neither is better, grey: it does not change, or by too "
+    "little to matter. Shaded green: a claim of the paper holds; shaded orange: it fails. "
 )
 
 
@@ -76,7 +76,7 @@ def draw_responses(ax: Axes, battery: Battery) -> Axes:
 
 
 def full_scale(metric: Metric, responses: list[Response]) -> float:
-    """Return the change that reaches the edge of a cell: 1 for shares, else the largest of the metric but for scaling."""
+    """Return the change that reaches the edge of a cell: 1 for shares, else the largest, scaling left out."""
     if is_share(metric):
         return 1.0
     known = {one.experiment: abs(one.largest) for one in responses if one.largest is not None}

@@ -122,7 +122,8 @@ def _told_apart(board: Scoreboard, size: int, subsets: int, rng: Rng) -> Floats:
 
 def _apart(scores: Floats, a: int, b: int) -> Floats:
     defined = np.isfinite(scores[a])
-    return np.subtract(scores[a], scores[b], out=np.full(scores.shape[1], np.inf), where=defined)
+    apart: Floats = np.subtract(scores[a], scores[b], out=np.full(scores.shape[1], np.inf), where=defined)
+    return apart
 
 
 def _spread(board: Scoreboard, metric: int) -> tuple[list[float], list[float]]:

@@ -44,8 +44,8 @@ class Scoreboard:
     def of(cls, results: Sequence[Result]) -> Scoreboard:
         """Take the results of two systems or more."""
         if len(results) < 2:
-            names = f", got {results[0].name}" if results else ""
-            raise OptionError(f"rankings need the runs of two systems or more{names}; give further runs")
+            got = f"only {results[0].name}" if results else "none"
+            raise OptionError(f"rankings need the runs of two systems or more, got {got}; give further runs")
         shared, left_out = share_episodes(results)
         tables = [per_episode(one) for one in shared]
         columns = {m.symbol: np.array([table[m.symbol] for table in tables]) for m in shared[0].metrics}

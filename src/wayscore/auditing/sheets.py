@@ -16,7 +16,7 @@ from wayscore.report.notes import warning_lines
 from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
 
 FORMS = ("text", "json", "markdown", "html")
-WORDS = 46
+WORDS = 34
 """Cells of words are broken into lines of this many characters, in text."""
 
 

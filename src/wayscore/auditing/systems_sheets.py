@@ -45,7 +45,7 @@ def _agreement(systems: Systems) -> Sheet:
     return _matrix(
         "Agreement of rankings",
         systems.agreement,
-        "Kendall's tau between the rankings of the systems by two metrics: 1 for the same ranking, -1 for the opposite.",
+        "Kendall's tau between the rankings of the systems by two metrics: 1 if they are the same, -1 if opposite.",
     )
 
 
@@ -79,8 +79,8 @@ def _stability(systems: Systems) -> Sheet:
         rows.append(cells)
     heads = [part for kind in kinds for part in (f"{kind}s\ntau", "2.5 %\ntau", "same\nfirst")]
     notes = [
-        "Paths or scans are drawn again with replacement: Kendall's tau with the ranking by all episodes (mean and 2.5 % "
-        "quantile), and how often the same system is first."
+        "Paths or scans are resampled: Kendall's tau with the ranking by all episodes (mean and 2.5 % quantile), and "
+        "how often the same system is first."
     ]
     return Sheet("Stability of rankings", ["", *heads], rows, fixed=1 + len(heads), notes=notes)
 
