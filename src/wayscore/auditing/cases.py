@@ -13,7 +13,7 @@ from wayscore.distances import Graph
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import EUCLIDEAN
 from wayscore.episodes.references import References
-from wayscore.errors import OptionError
+from wayscore.errors import OptionError, UnknownSceneError
 from wayscore.worlds.walkers import noisy
 from wayscore.worlds.world import THRESHOLD_IN_EDGES, Rng, World, check_whole
 
@@ -147,9 +147,13 @@ def from_references(
     perfect = []
     for scene, path_id in (listed[number] for number in chosen):
         path = different[scene, path_id].path
-        distance = (
-            EUCLIDEAN if distances is None else distances[scene] if not isinstance(distances, Distance) else distances
-        )
+        distance = EUCLIDEAN if distances is None else distances
+        if not isinstance(distance, Distance):
+            if scene not in distance:
+                raise UnknownSceneError(
+                    f"{references.name}: there is no graph of the scene {scene!r}; add it to <<graphs>>"
+                )
+            distance = distance[scene]
         name = f"{scene}-{path_id}"
         perfect.append(Case(name, scene, name, path, path, distance, float(threshold)))
     return _with_faults(f"{len(perfect)} paths of {references.name}", perfect, float(threshold), seed)

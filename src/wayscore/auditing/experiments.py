@@ -75,7 +75,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "reversed-loop", "a loop is walked the other way around", change=changes.reverse_loop, on="nodes", **_SWITCH
         ),
-        Experiment("retrace", "the query walks some edges back and forth", (0, 1, 2, 3), "edges", changes.retrace),
+        Experiment("retrace", "the query walks some edges back and forth", (0, 1, 2), "edges", changes.retrace),
         Experiment(
             "near-miss",
             "the whole query is moved aside",
