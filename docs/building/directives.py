@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from docs.building.audits import claims, experiments, figures, ranked, scope, thresholds, told
 from docs.building.evaluators import choices, conventions, evaluator, meanings, own, proof, records
 from docs.building.scores import RUNS, scores
 from docs.building.speed import circumstances, speed
@@ -160,5 +161,12 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
         commands,
         speed,
         circumstances,
+        claims,
+        experiments,
+        figures,
+        ranked,
+        scope,
+        thresholds,
+        told,
     )
 }

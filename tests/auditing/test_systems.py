@@ -157,6 +157,12 @@ def test_the_object_of_json(systems: Systems) -> None:
     assert found["ranks"]["nDTW"]["perfect"] == 1
 
 
+def test_json_comes_back(systems: Systems) -> None:
+    again = Systems.from_json(systems.to_json())
+    assert again.to_json() == systems.to_json()
+    assert str(again) == str(systems)
+
+
 def test_it_shows_itself(systems: Systems) -> None:
     text = str(systems)
     titles = ("Means and ranks", "Agreement of rankings", "Stability of rankings", "Power to tell systems apart")

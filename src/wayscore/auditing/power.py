@@ -57,6 +57,11 @@ class Power:
         """Return plain values."""
         return asdict(self)
 
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> Power:
+        """Read what `to_dict` returned."""
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()})
+
 
 def power(
     board: Scoreboard, threshold: float, *, difference: float = DIFFERENCE, seed: int = 0, subsets: int = SUBSETS

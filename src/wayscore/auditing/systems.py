@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from wayscore.auditing import alternatives, redundancy
 from wayscore.auditing.alternatives import Alternative
 from wayscore.auditing.power import Power, power
@@ -18,7 +20,7 @@ from wayscore.errors import OptionError, Sentence
 from wayscore.evaluation.comparison import evaluate_runs
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.result import Result
-from wayscore.metrics import Metric
+from wayscore.metrics import Metric, find_metric
 from wayscore.report.layout import counted
 from wayscore.report.notes import warnings_of
 
@@ -118,6 +120,24 @@ class Systems(Shown):
             "unfit": dict(self.unfit),
             "warnings": list(self.warnings),
         }
+
+    @classmethod
+    def from_json(cls, text: str) -> Systems:
+        """Read what `to_json` wrote; a metric of your own comes back without its facts."""
+        found: dict[str, Any] = msgspec.json.decode(text)
+        del found["audit"]
+        names = tuple(found.pop("systems"))
+        tables = {
+            name: {metric: [*row.values()] for metric, row in found.pop(name).items()} for name in ("means", "ranks")
+        }
+        lists = {
+            "stability": tuple(Stability(**one) for one in found.pop("stability")),
+            "power": tuple(Power.from_dict(one) for one in found.pop("power")),
+            "alternatives": tuple(Alternative(**one) for one in found.pop("alternatives")),
+            "metrics": tuple(map(find_metric, found.pop("metrics"))),
+            "warnings": tuple(found.pop("warnings")),
+        }
+        return cls(names=names, **tables, **lists, **found)
 
     def __repr__(self) -> str:
         return f"<Systems: {self.scope()}>"
