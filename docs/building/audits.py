@@ -6,7 +6,6 @@ json` printed for them, and a test that has the data measures it again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,11 @@ from typing import Any
 import wayscore as ws
 from docs.building.tables import table, words
 from wayscore.auditing.battery import Battery
-from wayscore.auditing.claims import Finding
+from wayscore.auditing.claims import alike
 from wayscore.auditing.experiments import EXPERIMENTS
+from wayscore.auditing.responses import Response
 from wayscore.auditing.systems import Systems
-from wayscore.report.layout import number
+from wayscore.report.layout import is_share, number
 
 MEASURED = Path(__file__).parent / "measured"
 REPEATS = {"drop": "repeats dropped", "keep": "repeats kept"}
@@ -53,16 +53,14 @@ def experiments(_: Path) -> str:
 
 def claims(_: Path) -> str:
     """List the paper's claims that experiments test, with what was found and the command that shows it."""
-    alike: dict[tuple[str, ...], list[Finding]] = {}
-    for one in battery().findings:
-        key = (one.claim.section, one.claim.text, one.claim.experiment, one.response.verdict.word, one.outcome)
-        alike.setdefault(key, []).append(one)
     rows = []
-    for (section, text, experiment, word, outcome), some in alike.items():
+    for some in alike(battery().findings):
+        claim, outcome, word = some[0].claim, some[0].outcome, some[0].response.verdict.word
         symbols = [one.claim.metric for one in some]
-        change = "" if word == "invariant" else f", {_change(some[0])}"
-        command = f"`wayscore audit {' '.join(symbols)} --experiments {experiment}`"
-        rows.append((section, f"{', '.join(symbols)}: {text}", f"{word}{change}", _bold(outcome), command))
+        change = "" if word == "invariant" else f", {_change(some[0].response)}"
+        command = f"`wayscore audit {' '.join(symbols)} --experiments {claim.experiment}`"
+        shown = f"**{outcome}**" if outcome == "fails" else outcome
+        rows.append((claim.section, f"{', '.join(symbols)}: {claim.text}", f"{word}{change}", shown, command))
     return table(("section", "claim", "found", "outcome", "command"), rows)
 
 
@@ -109,8 +107,8 @@ def figures(_: Path, *keys: str) -> str:
     dropped, kept = (systems(repeats).agreement[a][b] for repeats in REPEATS)
     rho = systems("drop").correlations[a][b]
     return (
-        f"{a} and {b}: Kendall's tau of their rankings is {dropped:.2f} with repeats dropped and {kept:.2f} with repeats "
-        f"kept; Spearman's rho over episodes is {rho:.2f}."
+        f"{a} and {b}: Kendall's tau of their rankings is {dropped:.2f} with repeats dropped and {kept:.2f} with "
+        f"repeats kept; Spearman's rho over episodes is {rho:.2f}."
     )
 
 
@@ -120,8 +118,8 @@ def scope(_: Path) -> str:
     groups = "; ".join(", ".join(group) for group in found.groups if len(group) > 1)
     return (
         f"{len(found.names)} systems, {found.episodes:,} episodes of {found.paths} paths in {found.scans} scans of "
-        f"`{found.references}`; {found.resamples:,} resamples. Metrics whose values over episodes correlate with 0.9 or "
-        f"more, repeats dropped: {groups}."
+        f"`{found.references}`; {found.resamples:,} resamples. Groups of metrics whose values over episodes correlate "
+        f"with 0.9 or more, repeats dropped: {groups}."
     )
 
 
@@ -135,16 +133,9 @@ def systems_picture() -> Any:
     return systems("drop").figure()
 
 
-def _change(finding: Finding) -> str:
-    response = finding.response
+def _change(response: Response) -> str:
     metric = next(one for one in battery().metrics if one.symbol == response.metric)
     experiment = EXPERIMENTS[response.experiment]
-    sizes: Sequence[float] = experiment.sizes
-    size = sizes[1 + [one.mean for one in response.changes].index(response.largest)]
-    unit = " percentage points" if metric.bounds == (0, 1) else " m"
-    at = f" at {size:g} {experiment.unit}" if experiment.unit else ""
+    unit = " percentage points" if is_share(metric) else f" {metric.unit}"
+    at = f" at {experiment.sizes[response.largest_at or 0]:g} {experiment.unit}" if experiment.unit else ""
     return words(f"{number(metric, response.largest, signed=True)}{unit}{at}")
-
-
-def _bold(outcome: str) -> str:
-    return f"**{outcome}**" if outcome == "fails" else outcome

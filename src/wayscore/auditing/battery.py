@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wayscore.auditing.cases import Cases
-from wayscore.auditing.claims import CLAIMS, Finding, findings
+from wayscore.auditing.claims import CLAIMS, Finding, alike, findings
 from wayscore.auditing.experiments import Experiment
 from wayscore.auditing.responses import Response, respond
 from wayscore.auditing.sheets import Sheet, Shown
@@ -117,28 +117,21 @@ class Battery(Shown):
         return Sheet("Curves", heads, rows, fixed=len(heads), left=2)
 
     def _claims(self) -> Sheet:
-        alike: dict[tuple[str, ...], list[Finding]] = {}
-        for one in self.findings:  # what is found of several metrics in the same words is one row
-            key = (one.claim.text, one.claim.experiment, one.response.verdict.word, one.outcome)
-            alike.setdefault(key, []).append(one)
-        rows = [
-            [f"{', '.join(one.claim.metric for one in some)}: {key[0]}", *key[1:3], *self._largest(some[0]), key[3]]
-            for key, some in alike.items()
-        ]
+        metrics = {metric.symbol: metric for metric in self.metrics}
+        sizes = {one.name: one.sizes for one in self.experiments}
+        rows = []
+        for some in alike(self.findings):
+            claim, response, outcome = some[0].claim, some[0].response, some[0].outcome
+            symbols, word = ", ".join(one.claim.metric for one in some), response.verdict.word
+            change, at = "0", ""
+            if word != "invariant" and response.largest_at is not None:
+                change = number(metrics[claim.metric], response.largest, signed=True)
+                at = f"{sizes[claim.experiment][response.largest_at]:g}"
+            rows.append([f"{symbols}: {claim.text}", claim.experiment, word, change, at, outcome])
         held = sum(one.outcome == "holds" for one in self.findings)
         notes = [f"{held} of {counted(len(self.findings), 'test')} hold. The change is the largest, at this size."]
         heads = ["claim", "experiment", "verdict", "change", "at", "outcome"]
         return Sheet("Claims of the paper", heads, rows, fixed=len(heads), left=3, notes=notes)
-
-    def _largest(self, finding: Finding) -> tuple[str, str]:
-        """Return the largest change of a response, and at which size."""
-        response = finding.response
-        if response.largest is None or response.verdict.word == "invariant":
-            return "0", ""
-        metric = next(metric for metric in self.metrics if metric.symbol == response.metric)
-        sizes = next(one.sizes for one in self.experiments if one.name == response.experiment)
-        size = sizes[1 + [one.mean for one in response.changes].index(response.largest)]
-        return number(metric, response.largest, signed=True), f"{size:g}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""

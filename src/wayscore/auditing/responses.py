@@ -44,8 +44,13 @@ class Response:
     @property
     def largest(self) -> float | None:
         """The change that is furthest from 0; None where none is defined."""
-        known = [one.mean for one in self.changes if one.mean is not None]
-        return max(known, key=abs) if known else None
+        return None if self.largest_at is None else self.changes[self.largest_at - 1].mean
+
+    @property
+    def largest_at(self) -> int | None:
+        """The number of the size, from 0 on, at which the largest change is; None where none is defined."""
+        known = {place: abs(one.mean) for place, one in enumerate(self.changes, start=1) if one.mean is not None}
+        return max(known, key=lambda place: known[place]) if known else None
 
     def to_dict(self, sizes: Sequence[float]) -> dict[str, Any]:
         """Return plain values; `sizes` are those of the experiment."""
