@@ -60,7 +60,7 @@ class Power:
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Power:
         """Read what `to_dict` returned."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items()})
+        return cls(**found | {name: tuple(found[name]) for name in ("paths", "told_apart")})
 
 
 def power(

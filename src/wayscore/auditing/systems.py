@@ -126,18 +126,15 @@ class Systems(Shown):
         """Read what `to_json` wrote; a metric of your own comes back without its facts."""
         found: dict[str, Any] = msgspec.json.decode(text)
         del found["audit"]
-        names = tuple(found.pop("systems"))
-        tables = {
-            name: {metric: [*row.values()] for metric, row in found.pop(name).items()} for name in ("means", "ranks")
-        }
-        lists = {
-            "stability": tuple(Stability(**one) for one in found.pop("stability")),
-            "power": tuple(Power.from_dict(one) for one in found.pop("power")),
-            "alternatives": tuple(Alternative(**one) for one in found.pop("alternatives")),
-            "metrics": tuple(map(find_metric, found.pop("metrics"))),
-            "warnings": tuple(found.pop("warnings")),
-        }
-        return cls(names=names, **tables, **lists, **found)
+        found["names"] = tuple(found.pop("systems"))
+        found["metrics"] = tuple(map(find_metric, found["metrics"]))
+        found["stability"] = tuple(Stability(**one) for one in found["stability"])
+        found["power"] = tuple(map(Power.from_dict, found["power"]))
+        found["alternatives"] = tuple(Alternative(**one) for one in found["alternatives"])
+        found["warnings"] = tuple(found["warnings"])
+        for key in ("means", "ranks"):
+            found[key] = {symbol: list(row.values()) for symbol, row in found[key].items()}
+        return cls(**found)
 
     def __repr__(self) -> str:
         return f"<Systems: {self.scope()}>"
