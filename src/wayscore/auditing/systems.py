@@ -16,6 +16,7 @@ from wayscore.auditing.scoreboard import Scoreboard, ranks
 from wayscore.auditing.sheets import Sheet, Shown
 from wayscore.auditing.systems_sheets import sheets_of
 from wayscore.convention.presets import find_convention
+from wayscore.episodes.groups import few_clusters
 from wayscore.errors import OptionError, Sentence
 from wayscore.evaluation.comparison import evaluate_runs
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
@@ -192,6 +193,8 @@ def audit_systems(
     if len(warnings) > MOST_WARNINGS:
         more = f"{len(warnings) - MOST_WARNINGS} further warnings about single runs; `wayscore score` prints them"
         warnings[MOST_WARNINGS:] = [more]
+    scans = int(board.scans.max()) + 1
+    warnings += few_clusters("scan", scans) if scans > 1 else []
     if all(result.inputs is not None for result in results):
         tell("other thresholds and conventions", 0, 0)
         found = alternatives.thresholds(board, threshold, evaluate)
@@ -209,7 +212,7 @@ def audit_systems(
         metrics=board.metrics,
         episodes=board.episodes,
         paths=int(board.paths.max()) + 1,
-        scans=int(board.scans.max()) + 1,
+        scans=scans,
         left_out=board.left_out,
         signature=str(first.signature),
         means={m.symbol: (sign * row + 0.0).tolist() for m, sign, row in zip(board.metrics, signs, means, strict=True)},

@@ -77,15 +77,15 @@ def judge(
     if any(one.mean is None for one in (*changes, *steps)):
         return Verdict("undefined")
     band = TOLERANCE * scale
-    if all(-band <= low and high <= band for _, low, high in changes):  # type: ignore[operator]
+    mean, low, high = np.array([*changes, *steps], dtype=np.float64).T
+    count = len(changes)
+    if (low[:count] >= -band).all() and (high[:count] <= band).all():
         return Verdict("indifferent")
-    up = any(mean > band and low > 0 for mean, low, _ in (*changes, *steps))  # type: ignore[operator]
-    down = any(mean < -band and high < 0 for mean, _, high in (*changes, *steps))  # type: ignore[operator]
+    up, down = bool(((mean > band) & (low > 0)).any()), bool(((mean < -band) & (high < 0)).any())
     if up == down:
         return Verdict("mixed" if up else "unclear")
-    means = [0.0, *(one.mean for one in changes)]
-    largest = int(np.argmax([abs(one.mean) for one in steps]))  # type: ignore[arg-type]
-    whole = max(means) - min(means)  # type: ignore[type-var, operator]
-    if graded and len(steps) > 1 and abs(steps[largest].mean) >= JUMP * whole:  # type: ignore[arg-type]
+    largest = int(np.argmax(np.abs(mean[count:])))
+    whole = np.ptp([0.0, *mean[:count]])
+    if graded and count > 1 and abs(mean[count + largest]) >= JUMP * whole:
         return Verdict("jumps up" if up else "jumps down", largest + 1)
     return Verdict("rises" if up else "falls")
