@@ -78,6 +78,14 @@ def test_walks_on_a_graph(change: changes.Change, size: float, expected: str | N
     assert walked(change, size) == (None if expected is None else list(expected))
 
 
+def test_the_way_back_follows_directed_edges() -> None:
+    ring = Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("b", "x")], directed=True)
+    case = Case("one", "s", "s", ["a", "b"], ["a", "b"], ring, 3.0)
+    assert walked(changes.overshoot, 1, case, seed=0) in (None, list("abcab"))  # nothing leads back from x
+    found = {"".join(walked(changes.overshoot, 1, case, seed) or "-") for seed in range(30)}
+    assert found == {"abcab", "-"}
+
+
 def test_a_detour_leaves_at_any_node_but_the_goal_and_comes_back() -> None:
     found = {"".join(walked(changes.detour, 1, seed=seed) or "-") for seed in range(60)}
     assert found == {"apabcd", "abxbcd", "-"}  # at c, no node off the path is one edge away

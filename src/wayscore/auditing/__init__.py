@@ -1,1 +1,1 @@
-"""Claims about metrics as experiments: how a metric responds to a change, and what it says of real systems."""
+"""Audits of the metrics themselves: what they reward, and how far people's judgements follow them."""

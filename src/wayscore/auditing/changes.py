@@ -134,7 +134,8 @@ def detour(case: Case, size: float, rng: Rng) -> Case | None:
 def start_elsewhere(case: Case, size: float, rng: Rng) -> Case | None:
     """Begin at a node so many edges away from the start, and walk to the start first."""
     path = _away(case, case.query[0], round(size), rng)
-    return None if path is None else case.walked([*path[::-1], *case.query[1:]])
+    back = None if path is None else _way_back(_graph(case), path)
+    return None if back is None else case.walked([*back, *case.query[1:]])
 
 
 def reverse_loop(case: Case, size: float, rng: Rng) -> Case | None:
@@ -188,10 +189,10 @@ def _graph(case: Case) -> Graph:
 
 def _excursion(case: Case, place: int, hops: int, rng: Rng, *, returns: bool = True) -> Case | None:
     path = _away(case, case.query[place], hops, rng)
-    if path is None:
+    back = None if path is None else _way_back(_graph(case), path) if returns else [path[-1]]
+    if path is None or back is None:
         return None
-    back = path[-2::-1] if returns else []
-    return case.walked([*case.query[: place + 1], *path[1:], *back, *case.query[place + 1 :]])
+    return case.walked([*case.query[: place + 1], *path[1:], *back[1:], *case.query[place + 1 :]])
 
 
 def _away(case: Case, node: Hashable, hops: int, rng: Rng) -> list[Hashable] | None:
@@ -201,6 +202,14 @@ def _away(case: Case, node: Hashable, hops: int, rng: Rng) -> list[Hashable] | N
     graph = _graph(case)
     goal = _drawn(_at_hops(graph, node, (hops,), case.reference), rng)
     return None if goal is None else graph.shortest_path(node, goal)
+
+
+def _way_back(graph: Graph, path: list[Hashable]) -> list[Hashable] | None:
+    """Return the same edges from the end to the start, or where edges are directed a shortest path, if there is one."""
+    if not graph.directed:
+        return path[::-1]
+    there, here = path[0], path[-1]
+    return graph.shortest_path(here, there) if np.isfinite(graph.distance(here, there)) else None
 
 
 def _at_hops(graph: Graph, node: Hashable, hops: Collection[int], without: Collection[Hashable]) -> list[Hashable]:
