@@ -82,7 +82,7 @@ def told(_: Path) -> str:
             power = next(one for one in found.power if one.metric == symbol)
             needed = "–" if power.needed_median is None else f"{power.needed_median:,.0f}"
             taus = {one.cluster: f"{one.tau:.2f}" for one in found.stability if one.metric == symbol}
-            cells.append((f"{power.told_apart[-1]:.0%}", needed, taus["path"], taus["scan"]))
+            cells.append((f"{100 * power.told_apart[-1]:.0f} %", needed, taus["path"], taus["scan"]))
         rows.append((symbol, *(a if a == b else f"{a} / {b}" for a, b in zip(*cells, strict=True))))
     return table(heads, rows, right=heads[1:])
 

@@ -81,7 +81,8 @@ def test_a_claim_holds_by_its_verdicts(battery: Battery) -> None:
 def test_the_object_of_json(battery: Battery) -> None:
     found = json.loads(ws.audit("nDTW,SED", experiments=["near-miss"], **FEW).to_json())
     assert list(found) == (
-        "audit source convention threshold tolerance resamples seed experiments responses claims skipped".split()
+        "audit source convention threshold tolerance cluster clusters resamples seed experiments responses claims "
+        "skipped".split()
     )
     assert list(found["experiments"][0]) == "name about sizes unit base on".split()
     ndtw, sed = found["responses"]
@@ -104,6 +105,7 @@ def test_it_shows_itself(battery: Battery) -> None:
     assert repr(battery).startswith("<Battery: 14 metrics, 19 experiments on 24 paths in 8 generated worlds")
     few = str(ws.audit("nDTW", experiments=["reversed"], **FEW))
     assert "Curves" in few
+    assert "intervals resample only 8 worlds; with fewer than 30 they are too narrow" in few
     assert "Curves" not in text
     with pytest.raises(ws.OptionError, match="text, json, markdown or html"):
         battery.render("pdf")

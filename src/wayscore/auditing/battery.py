@@ -14,6 +14,7 @@ from wayscore.auditing.sheets import Sheet, Shown
 from wayscore.auditing.verdicts import JUMP, TOLERANCE
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.presets import signed
+from wayscore.episodes.groups import few_clusters
 from wayscore.errors import OptionError, listed, shortened
 from wayscore.metrics import Metric
 from wayscore.report.layout import UNDEFINED, counted, head, interval, number
@@ -22,10 +23,10 @@ FEW_CURVES = 12
 """Up to so many curves are printed in full."""
 EXPLAINED = (
     "Each cell has the verdict and the largest mean change, in percentage points or metres.",
-    "invariant: no episode changes. indifferent: all 95 % intervals of the change lie within "
-    f"{TOLERANCE:.0%} of the metric's scale (its bounds, or d_th). falls, rises: at least one certain change, and all "
-    f"of them in this direction. jumps: {JUMP:.0%} of the change happen between two neighbouring sizes. mixed: certain "
-    "changes in both directions. unclear: none of these.",
+    f"invariant: no episode changes. indifferent: all 95 % intervals of the change lie within {100 * TOLERANCE:g} % of "
+    "the metric's scale (its bounds, or d_th). falls, rises: at least one certain change, and all of them in this "
+    f"direction. jumps: {100 * JUMP:g} % of the change happen between two neighbouring sizes. mixed: certain changes "
+    "in both directions. unclear: none of these.",
 )
 
 
@@ -42,6 +43,8 @@ class Battery(Shown):
         findings: the paper's claims that these responses test, and whether they hold.
         skipped: experiment -> why it does not apply.
         convention: what episodes were scored by, as signatures name it.
+        cluster: what the bootstrap resamples: "world" or "path".
+        clusters: how many of them there are.
         resamples: of the bootstrap.
         seed: random seed.
     """
@@ -54,6 +57,8 @@ class Battery(Shown):
     findings: tuple[Finding, ...]
     skipped: dict[str, str]
     convention: str
+    cluster: str
+    clusters: int
     resamples: int
     seed: int
 
@@ -72,21 +77,24 @@ class Battery(Shown):
         )
 
     def said(self) -> Sequence[str]:
-        """Return which experiments do not apply."""
+        """Return which experiments do not apply, and whether intervals are too narrow."""
         reasons = dict.fromkeys(self.skipped.values())
         return [
-            f"left out: {listed([n for n, why in self.skipped.items() if why == reason])}; {reason}"
-            for reason in reasons
+            *few_clusters(self.cluster, self.clusters),
+            *(
+                f"left out: {listed([name for name, why in self.skipped.items() if why == reason])}; {reason}"
+                for reason in reasons
+            ),
         ]
 
     def sheets(self) -> list[Sheet]:
-        """Return the verdicts, the claims, and the curves where they are few."""
+        """Return the verdicts, the curves where they are few, the claims, and what the experiments are."""
         sheets = [self._verdicts()]
         if len(self.responses) <= FEW_CURVES:
             sheets.append(self._curves())
         if self.findings:
             sheets.append(self._claims())
-        return sheets
+        return [*sheets, self._experiments()]
 
     def _verdicts(self) -> Sheet:
         known = {(one.experiment, one.metric): one for one in self.responses}
@@ -97,22 +105,17 @@ class Battery(Shown):
         return Sheet("Responses", ["", *map(head, self.metrics)], rows, notes=EXPLAINED)
 
     def _curves(self) -> Sheet:
-        sizes = {one.name: (one.sizes, one.unit) for one in self.experiments}
+        sizes = {one.name: one.sizes for one in self.experiments}
         metrics = {metric.symbol: metric for metric in self.metrics}
         rows = []
         for one in self.responses:
             metric = metrics[one.metric]
-            changes = (None, *one.changes)
-            for size, value, change in zip(sizes[one.experiment][0], one.values, changes, strict=True):
-                moved = (
-                    [UNDEFINED, ""]
-                    if change is None
-                    else [number(metric, change.mean, signed=True), interval(metric, change, signed=True)]
-                )
-                shown = f"{size:g} {sizes[one.experiment][1]}".strip()
-                rows.append(
-                    [one.experiment, head(metric), shown, number(metric, value.mean), interval(metric, value), *moved]
-                )
+            for size, value, change in zip(sizes[one.experiment], one.values, (None, *one.changes), strict=True):
+                moved = [UNDEFINED, ""]
+                if change is not None:
+                    moved = [number(metric, change.mean, signed=True), interval(metric, change, signed=True)]
+                mean = [number(metric, value.mean), interval(metric, value)]
+                rows.append([one.experiment, head(metric), f"{size:g}", *mean, *moved])
         heads = ["experiment", "metric", "size", "mean", "95 %", "change", "95 %"]
         return Sheet("Curves", heads, rows, fixed=len(heads), left=2)
 
@@ -133,6 +136,13 @@ class Battery(Shown):
         heads = ["claim", "experiment", "verdict", "change", "at", "outcome"]
         return Sheet("Claims of the paper", heads, rows, fixed=len(heads), left=3, notes=notes)
 
+    def _experiments(self) -> Sheet:
+        rows = [
+            [one.name, one.about, f"{', '.join(f'{size:g}' for size in one.sizes)} {one.unit}".strip()]
+            for one in self.experiments
+        ]
+        return Sheet("Experiments", ["experiment", "what is changed", "sizes"], rows, fixed=3, left=3)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
         sizes = {one.name: one.sizes for one in self.experiments}
@@ -142,6 +152,8 @@ class Battery(Shown):
             "convention": self.convention,
             "threshold": self.threshold,
             "tolerance": TOLERANCE,
+            "cluster": self.cluster,
+            "clusters": self.clusters,
             "resamples": self.resamples,
             "seed": self.seed,
             "experiments": [
@@ -199,6 +211,8 @@ def run_battery(
         findings(CLAIMS, responses),
         skipped,
         signed(convention),
+        cases.cluster,
+        len({case.cluster for case in cases.perfect}),
         resamples,
         seed,
     )

@@ -81,12 +81,14 @@ class Cases:
         perfect: the query is the reference.
         faulty: the same references, each with a walk that leaves it.
         threshold: d_th of all of them.
+        cluster: what the bootstrap resamples: "world" or "path".
     """
 
     source: str
     perfect: tuple[Case, ...]
     faulty: tuple[Case, ...]
     threshold: float
+    cluster: str
 
 
 def from_worlds(worlds: int = 40, paths: int = 5, seed: int = 0, *, threshold: float | None = None) -> Cases:
@@ -100,7 +102,7 @@ def from_worlds(worlds: int = 40, paths: int = 5, seed: int = 0, *, threshold: f
 
     >>> cases = from_worlds(worlds=2, paths=3)
     >>> len(cases.perfect), cases.perfect[0].cluster, round(cases.threshold, 2)
-    (6, 'world1', 1.42)
+    (6, 'world1', 1.41)
     """
     for name, value in (("worlds", worlds), ("paths", paths)):
         check_whole(f"<<{name}>>", value, least=1)
@@ -116,7 +118,7 @@ def from_worlds(worlds: int = 40, paths: int = 5, seed: int = 0, *, threshold: f
         for path in range(1, paths + 1):
             nodes = world.sample_path(rng)
             perfect.append(Case(f"{scene}-{path}", scene, scene, nodes, nodes, world.graph, threshold))
-    return _with_faults(f"{len(perfect)} paths in {worlds} generated worlds", perfect, threshold, seed)
+    return _with_faults(f"{len(perfect)} paths in {worlds} generated worlds", perfect, threshold, seed, "world")
 
 
 def from_references(
@@ -156,12 +158,13 @@ def from_references(
             distance = distance[scene]
         name = f"{scene}-{path_id}"
         perfect.append(Case(name, scene, name, path, path, distance, float(threshold)))
-    return _with_faults(f"{len(perfect)} paths of {references.name}", perfect, float(threshold), seed)
+    return _with_faults(f"{len(perfect)} paths of {references.name}", perfect, float(threshold), seed, "path")
 
 
-def _with_faults(source: str, perfect: Sequence[Case], threshold: float, seed: int) -> Cases:
+def _with_faults(source: str, perfect: Sequence[Case], threshold: float, seed: int, cluster: str) -> Cases:
     rng = np.random.default_rng([seed, *b"faults"])
-    return Cases(source, tuple(perfect), tuple(case.walked(_faulty(case, rng)) for case in perfect), threshold)
+    faulty = tuple(case.walked(_faulty(case, rng)) for case in perfect)
+    return Cases(source, tuple(perfect), faulty, threshold, cluster)
 
 
 def _faulty(case: Case, rng: Rng) -> Any:

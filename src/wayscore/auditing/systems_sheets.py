@@ -75,7 +75,7 @@ def _stability(systems: Systems) -> Sheet:
         cells = [metric.symbol]
         for kind in kinds:
             one = known[metric.symbol, kind]
-            cells += [f"{one.tau:.2f}", f"{one.low:.2f}", f"{one.same_first:.0%}"]
+            cells += [f"{one.tau:.2f}", f"{one.low:.2f}", f"{100 * one.same_first:.0f} %"]
         rows.append(cells)
     heads = [part for kind in kinds for part in (f"{kind}s\ntau", "2.5 %\ntau", "same\nfirst")]
     notes = [
@@ -98,7 +98,7 @@ def _power(systems: Systems) -> Sheet:
     rows = [
         [
             one.metric,
-            *(f"{share:.0%}" for share in one.told_apart),
+            *(f"{100 * share:.0f} %" for share in one.told_apart),
             number(metrics[one.metric], one.difference),
             _count(one.needed),
             _count(one.needed_median),
@@ -107,9 +107,9 @@ def _power(systems: Systems) -> Sheet:
     ]
     pairs = len(systems.names) * (len(systems.names) - 1) // 2
     notes = [
-        f"Share of the {pairs} pairs of systems that differ with p < 0.05 (paired randomization test over paths) in so "
-        "many paths, drawn at random. Then: how many episodes find this difference with a probability of 80 % (median "
-        "over pairs), and how many find the median pair's own difference."
+        f"Share of all pairs of systems ({pairs}) that differ with p < 0.05 (paired randomization test over paths) in "
+        "so many paths, drawn at random. Then: how many episodes find this difference with a probability of 80 % "
+        "(median over pairs), and how many find the median pair's own difference."
     ]
     return Sheet("Power to tell systems apart", heads, rows, fixed=len(heads), notes=notes)
 
