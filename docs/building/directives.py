@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docs.building.agents import agents
+from docs.building.audits import claims, experiments, figures, ranked, scope, thresholds, told
 from docs.building.evaluators import choices, conventions, evaluator, meanings, own, proof, records
 from docs.building.scores import RUNS, scores
 from docs.building.speed import circumstances, speed
@@ -162,5 +163,12 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
         speed,
         circumstances,
         agents,
+        claims,
+        experiments,
+        figures,
+        ranked,
+        scope,
+        thresholds,
+        told,
     )
 }

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import wayscore as ws
+from docs.building.audits import responses_picture, systems_picture
 from docs.building.speed import ratios
 from wayscore.convention.path_step import apply_path_step
 from wayscore.figures import COLUMN, PAGE, draw_cost_matrix, draw_pair, legend_handles, new_figure, style
@@ -313,5 +314,7 @@ PICTURES: dict[str, Drawing] = {
     "density-curve": density_curve,
     "running": running,
     "speed": ratios,
+    "responses": responses_picture,
+    "systems": systems_picture,
 }
 """Name -> what draws it; pages show them as pictures/<name>.svg."""

@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # `typing` takes longer to load than all that `wayscore -
 __version__ = "0.2.0"
 
 _HOMES = {
+    "auditing.audit": ("audit",),
     "convention.choices": ("Convention",),
     "convention.presets": ("conventions",),
     "convention.signature": ("Signature",),
@@ -63,6 +64,7 @@ __all__ = sorted(_HOME_OF)
 if TYPE_CHECKING:
     from typing import Any
 
+    from wayscore.auditing.audit import audit as audit
     from wayscore.convention.choices import Convention as Convention
     from wayscore.convention.presets import conventions as conventions
     from wayscore.convention.signature import Signature as Signature

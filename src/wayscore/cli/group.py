@@ -34,10 +34,12 @@ SECTIONS = {
         "train": "Train an agent by imitation, then with a reward.",
         "rollout": "Run a trained agent and write a result file.",
         "reproduce": "Train and test the agents of the paper's Table 2.",
+        "audit": "Test claims about metrics: in experiments, and on the runs of real systems.",
+        "audit-people": "Correlate metrics with people's judgements of the same walks.",
         "study": "Ask people which paths they prefer, and find the metric that agrees with them.",
     },
 }
-"""Every verb with one line of help; each is the command of that name in `wayscore.cli.<name>`."""
+"""Every verb with one line of help; each is the command of that name in `wayscore.cli.<name>`, `-` being `_`."""
 VERBS = {verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()}
 DEBUG = "--debug"
 DATA, CALL, FAULT, INTERRUPTED = 1, 2, 3, 130
@@ -55,7 +57,8 @@ class Root(Verbs):
         """Return a verb, or None where there is none of this name."""
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(import_module(f"wayscore.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"wayscore.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

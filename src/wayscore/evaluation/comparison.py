@@ -159,7 +159,7 @@ def compare(
         raise OptionError(f"a comparison needs two runs or more, got {len(runs)}; one is scored by `wayscore score`")
     if not isinstance(top, int) or top < 0:
         raise OptionError(f"<<top>> must be a whole number, 0 or more, not {top!r}")
-    results = _results(runs, names, references, graphs, metrics, reader, options)
+    results = evaluate_runs(runs, names, references, graphs, metrics, reader, options)
     place = _baseline(baseline, [result.name for result in results], runs)
     if len(results) < 2:
         raise OptionError(f"all runs have one name, {results[0].name!r}: they are one agent, and need another one")
@@ -188,7 +188,7 @@ def compare(
     )
 
 
-def _results(
+def evaluate_runs(
     runs: Sequence[Any],
     names: Sequence[str | None] | None,
     references: Any,
@@ -201,10 +201,10 @@ def _results(
     given = list(names) if names is not None else [None] * len(runs)
     if len(given) != len(runs):
         raise OptionError(f"{len(runs)} runs but {len(given)} names; give one for each, or None")
-    known = find_references(references, reader)
-    if known is not None:
+    prepared = references if isinstance(references, Prepared) else None
+    if prepared is None and (known := find_references(references, reader)) is not None:
         graphs = find_distances(graphs, known, find_convention(options.get("convention", "paper")))
-    prepared = None if known is None else Prepared(known, graphs)
+        prepared = Prepared(known, graphs)
     found = [evaluate(run, prepared, graphs, metrics=metrics, keep=True, **options) for run in runs]
     homes = [os.path.basename(os.path.dirname(os.path.abspath(run))) if _is_path(run) else "" for run in runs]
     own = iter(

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from wayscore.distances import Graph
 from wayscore.errors import PathError
 from wayscore.worlds.world import Node, Path, Rng, World, check_number, check_whole, draw
 
@@ -19,10 +20,10 @@ def perfect(world: World, reference: Sequence[Node], rng: Rng) -> Path:
     return _checked(reference)
 
 
-def noisy(world: World, reference: Sequence[Node], rng: Rng, *, mistakes: float = 0.2) -> Path:
+def noisy(world: World | Graph, reference: Sequence[Any], rng: Rng, *, mistakes: float = 0.2) -> list[Any]:
     """Follow the reference, but take some steps to a random neighbour: a share `mistakes` of all steps."""
     check_number("mistakes", mistakes, most=1)
-    path = _checked(reference)[:1]
+    path: list[Any] = _checked(reference)[:1]
     for node in reference[1:]:
         stray = rng.random() < mistakes
         path += _wander(world, path[-1], 1, rng) if stray else world.shortest_path(path[-1], node)[1:]
@@ -75,11 +76,12 @@ WALKERS: dict[str, Walker] = {walker.__name__: walker for walker in _FROM_MOST_T
 """Name -> walker."""
 
 
-def _wander(world: World, start: Node, steps: int, rng: Rng) -> Path:
+def _wander(world: World | Graph, start: Any, steps: int, rng: Rng) -> list[Any]:
     """Return the nodes after `start` on a random walk."""
     path = [start]
     for _ in range(steps):
-        path.append(draw(world.neighbors(path[-1]) or path[-1:], rng))  # stay, if no edge leaves the node
+        near: list[Any] = [*world.neighbors(path[-1])]
+        path.append(draw(near or path[-1:], rng))  # stay, if no edge leaves the node
     return path[1:]
 
 

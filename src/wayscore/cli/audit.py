@@ -1,0 +1,101 @@
+"""`wayscore audit`: claims about metrics as experiments, in generated worlds, on real paths, and on real runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wayscore.cli import options
+from wayscore.cli.inputs import named_runs
+from wayscore.cli.options import FILE, words
+from wayscore.cli.output import progress, show
+from wayscore.cli.verb import argument, option, verb
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@verb(
+    "wayscore audit",
+    "wayscore audit nDTW SED --experiments near-miss,query-density",
+    "wayscore audit nDTW CLS -r R2R_val_unseen.json -g connectivity/ --figure responses.svg",
+    "wayscore audit --runs a.json B=b1.json B=b2.json -r R2R_val_unseen.json -g connectivity/ --metrics SPL,nDTW,SDTW",
+)
+@argument(
+    "given",
+    nargs=-1,
+    metavar="[METRIC|[NAME=]RUN]...",
+    help="Metrics to audit, all of the paper's by default; with --runs, the runs of systems (metrics: --metrics).",
+)
+@option("--runs", is_flag=True, help="Audit metrics on the runs of two systems or more, which the arguments name.")
+@options.references(required=False, note="; without them, worlds are generated.")
+@options.data
+@options.run_format
+@option(
+    "--experiments",
+    multiple=True,
+    callback=words(),
+    metavar="NAMES",
+    section="Experiments",
+    help="Experiments to carry out, such as near-miss,detour; all by default.",
+)
+@option("--worlds", type=click.IntRange(min=1), section="Experiments", help="Generated worlds; 40 by default.")
+@option(
+    "--paths",
+    type=click.IntRange(min=1),
+    section="Experiments",
+    help="Paths in each world (5 by default), or paths of the references, drawn at random (200).",
+)
+@options.convention
+@options.threshold
+@options.metrics
+@options.path_step
+@options.repeats
+@options.policies
+@option(
+    "--difference",
+    type=float,
+    metavar="SHARE",
+    section="Statistics",
+    help="With --runs: difference for which needed episodes are computed, as a share of the metric's scale; 0.02 by "
+    "default.",
+)
+@options.resamples
+@options.seed
+@options.form("text", "json", "markdown")
+@option("--figure", type=FILE, metavar="FILE", section="Output", help="Also draw a figure: .svg, .pdf or .png.")
+def audit(
+    given: Sequence[str], runs: bool, metrics: list[str] | None, form: str, figure: Path | None, **settings: Any
+) -> None:
+    """Test claims about metrics: how they respond when episodes are changed, and what they say of real systems.
+
+    Without --runs, experiments change episodes step by step: their scale, density and order, near misses, detours,
+    stops. The tables have the response of each metric, a verdict, and whether the paper's claims hold. With --runs, the
+    tables have the rankings of the systems by each metric, how far metrics agree, how stable rankings are, which share
+    of systems a metric tells apart, what other thresholds and conventions change, and which metrics are redundant.
+    """
+    from wayscore.auditing.audit import audit as audit_metrics
+
+    if figure is not None:
+        from wayscore.figures.style import check_format, need_matplotlib
+
+        need_matplotlib()
+        check_format(figure.suffix.removeprefix("."))
+    settings = {name: value for name, value in settings.items() if value is not None}
+    if runs:
+        names, files = zip(*named_runs(given), strict=True) if given else ((), ())
+        settings |= {"runs": list(files), "names": names}
+    else:
+        if file := next((one for one in given if os.path.exists(one)), None):
+            raise click.UsageError(f"{file} is a file, and without --runs the arguments are metrics; add --runs")
+        metrics = [*given, *(metrics or ())] or None
+    with progress() as tell:
+        found = audit_metrics(metrics, progress=tell, **settings)
+    if figure is not None:
+        from wayscore.figures.style import save
+
+        save(found.figure(), figure)
+    show(lambda width, color: found.render(form, width=width, color=color))

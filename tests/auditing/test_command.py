@@ -1,0 +1,87 @@
+"""`wayscore audit`: what the command prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from wayscore.cli.app import app
+from wayscore.worlds.files import Course, course_files
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(app, ["audit", *words], prog_name="wayscore")
+
+
+QUICK = ("--worlds", "3", "--paths", "2", "--resamples", "50")
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, content in course_files(Course(episodes=60, scans=2), ["noisy", "detour", "early_stop"]).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+DATA = ("-r", "references.json", "-g", "connectivity", "--threshold", "1.41", "--resamples", "50")
+
+
+def test_experiments_in_worlds() -> None:
+    result = call("ndtw", "SED", "--experiments", "near-miss,reversed", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("2 metrics, 2 experiments on 6 paths in 3 generated worlds")
+    assert re.search(r"near-miss +falls +jumps down", result.output)
+
+
+def test_experiments_on_real_paths(course: Path) -> None:
+    result = call("nDTW", "--paths", "10", "-f", "json", *DATA)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.output)["source"] == "10 paths of references.json"
+
+
+def test_runs(course: Path) -> None:
+    result = call("--runs", "runs/noisy.json", "B=runs/detour.json", "--metrics", "SR,nDTW", "-f", "json", *DATA)
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert (found["systems"], found["metrics"]) == (["noisy", "B"], ["SR", "nDTW"])
+    markdown = call("--runs", "runs/noisy.json", "runs/detour.json", "--metrics", "SR,nDTW", "-f", "markdown", *DATA)
+    assert "| system | SR % ↑ | nDTW % ↑ |" in markdown.output
+
+
+def test_figures(course: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert call("nDTW", "--experiments", "swap", "--figure", "one.svg", *QUICK).exit_code == 0
+    assert (course / "one.svg").read_text().startswith("<?xml")
+    both = ("--runs", "runs/noisy.json", "runs/detour.json", "--metrics", "SR,nDTW")
+    assert call(*both, "--figure", "two.png", *DATA).exit_code == 0
+    assert (course / "two.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nDTV",), "there is no metric 'nDTV'; did you mean 'nDTW'?"),
+        (("--experiments", "detours"), "there is no experiment 'detours'; did you mean 'detour'?"),
+        (("runs/noisy.json",), "runs/noisy.json is a file, and without --runs the arguments are metrics; add --runs"),
+        (("--runs", "runs/noisy.json", *DATA), "rankings need the runs of two systems or more, got only noisy"),
+        (("--runs",), "rankings need the runs of two systems or more, got none; give further runs"),
+        (("--runs", "runs/noisy.json", "runs/detour.json", "-r", "references.json"), "--graphs FOLDER"),
+        (("--graphs", "connectivity"), "--graphs goes with --references FILE, whose paths are changed"),
+        (("--missing", "skip"), "--missing goes with the runs of systems; give --runs"),
+        (("--figure", "one.gif", *QUICK), "figures can be written as pdf, svg or png, not as 'gif'"),
+        (("--format", "latex"), "--format must be text, json or markdown, not 'latex'"),
+    ],
+)
+def test_mistakes_take_one_sentence(course: Path, words: Any, said: str) -> None:
+    result = call(*words)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert "Traceback" not in result.output
+    assert len(result.output.strip().splitlines()) <= 2, result.output
