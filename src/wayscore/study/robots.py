@@ -54,6 +54,18 @@ class Tally:
     again: int = 0
     codes: dict[int, str] = field(default_factory=dict)
 
+    def times(self) -> str:
+        """Return the median and the 99th percentile of how long requests took, as text.
+
+        >>> Tally(seconds={"page": [0.1, 0.2, 0.3], "answer": []}).times()
+        'page p50 200 ms, p99 300 ms'
+        """
+        return "; ".join(
+            f"{kind} p50 {_percentile(found, 0.5):.0f} ms, p99 {_percentile(found, 0.99):.0f} ms"
+            for kind, found in self.seconds.items()
+            if found
+        )
+
 
 class Connection:
     """One connection to a server, opened when it is needed and again when it breaks.
@@ -166,6 +178,12 @@ async def answer_all(
                 path = sent.location
     finally:
         connection.close()
+
+
+def _percentile(seconds: Sequence[float], share: float) -> float:
+    """Return the milliseconds that this share of requests took at most."""
+    found = sorted(seconds)
+    return 1000 * found[min(len(found) - 1, int(share * len(found)))]
 
 
 def _hidden(page: str) -> dict[str, str]:

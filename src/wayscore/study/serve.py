@@ -6,8 +6,10 @@ import csv
 import os
 import secrets
 import socket
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,6 +26,11 @@ SECRET = "WAYSCORE_STUDY_SECRET"
 """The environment variable that may hold the administrator's secret."""
 SHORTEST_SECRET = 12
 BACKLOG = 2048
+"""Connections that the system keeps until they are accepted, ..."""
+ACCEPTED_AT_ONCE = 20
+"""... and how many are accepted before any of them is looked at; see `SPARE_FILES`."""
+LAST_SECONDS = 10
+"""How long requests may take when the server is stopped."""
 LARGEST_HEADER = 16 * 1024
 
 
@@ -87,6 +94,7 @@ def serve(
 
                 async def startup(self, sockets: Any = None) -> None:
                     await super().startup(sockets)
+                    listening.listen(BACKLOG)  # uvicorn's backlog is also how many it accepts at once
                     say(f"Listening at {here}{f' for {address}' if url else ''}; stop with Ctrl-C.")
 
             Server(configure(site, proxied=bool(url))).run(sockets=[listening])
@@ -102,10 +110,17 @@ def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:
     import uvicorn
 
     from wayscore.study.web.app import create_app
+    from wayscore.study.web.connections import LimitedProtocol, most_connections
+    from wayscore.study.web.log import LOG_CONFIG
 
+    protocol: Any = partial(LimitedProtocol, waiting=OrderedDict(), most=most_connections())
     return uvicorn.Config(
         create_app(site),
+        http=protocol,
+        backlog=ACCEPTED_AT_ONCE,
+        timeout_graceful_shutdown=LAST_SECONDS,
         access_log=False,  # addresses hold tokens
+        log_config=LOG_CONFIG,
         log_level="warning",
         server_header=False,
         proxy_headers=proxied,

@@ -54,11 +54,6 @@ class Outcome:
     seconds: float
     tally: Tally
 
-    def percentile(self, kind: str, share: float) -> float:
-        """The time, in seconds, that this share of the requests of a kind took at most."""
-        found = sorted(self.tally.seconds[kind])
-        return found[min(len(found) - 1, int(share * len(found)))]
-
 
 def make_study(raters: int, sets: int) -> Study:
     """A study in which every rater sees every set."""
@@ -123,15 +118,10 @@ async def _drive(
 
 def report(name: str, outcome: Outcome) -> str:
     """The outcome in one paragraph."""
-    times = "; ".join(
-        f"{kind} median {1000 * outcome.percentile(kind, 0.5):.0f} ms, "
-        f"p99 {1000 * outcome.percentile(kind, 0.99):.0f} ms"
-        for kind in ("answer", "page")
-    )
     return (
         f"{name}: {outcome.saved} of {outcome.expected} answers in {outcome.seconds:.1f} s "
         f"({outcome.saved / outcome.seconds:.0f} a second), {outcome.lost} lost, {outcome.doubled} doubled; "
-        f"{outcome.kills} kills, {outcome.again} requests made again; {times}"
+        f"{outcome.kills} kills, {outcome.again} requests made again; {outcome.tally.times()}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -22,6 +21,7 @@ from wayscore.palette import css
 from wayscore.study.database import CONNECTIONS
 from wayscore.study.web import admin, rater
 from wayscore.study.web.forms import ANSWER_FIELDS, read_form
+from wayscore.study.web.log import log
 from wayscore.study.web.security import RefusalError, SafeHeaders
 from wayscore.study.web.site import FOLDER, Site
 
@@ -143,7 +143,7 @@ def _handlers(site: Site) -> dict[Any, Any]:
         return response
 
     async def database(_: Request, error: Exception) -> Response:
-        print(f"wayscore: the database failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        log.error("the database failed: %s: %s", type(error).__name__, error)
         return site.refuse(
             RefusalError(
                 503, "The server could not reach its database. Please wait a moment, then send your answer again."
