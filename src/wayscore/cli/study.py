@@ -10,7 +10,7 @@ import click
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import show
-from wayscore.cli.study_serve import export, serve
+from wayscore.cli.study_serve import erase, export, relink, serve
 from wayscore.cli.study_simulated import kind_option, power, reproduce, sampler_option, seed_option, simulate
 from wayscore.cli.verb import Verbs, argument, option, verb
 from wayscore.errors import OptionError
@@ -194,7 +194,7 @@ def analyze(
     show(lambda width, color: render(analyses, form, width=width, color=color))
 
 
-for command in (create, serve, export, simulate, analyze, power, reproduce):
+for command in (create, serve, relink, export, erase, simulate, analyze, power, reproduce):
     study.add_command(command)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import secrets
 import socket
@@ -19,7 +18,6 @@ from wayscore.errors import MissingPackageError, OptionError
 if TYPE_CHECKING:
     import uvicorn
 
-    from wayscore.study.store import Store
     from wayscore.study.web.site import Site
 
 SECRET = "WAYSCORE_STUDY_SECRET"
@@ -63,6 +61,7 @@ def serve(
     import uvicorn
 
     from wayscore.study.files import read_study
+    from wayscore.study.links import issue_links
     from wayscore.study.store import Store
     from wayscore.study.web.site import Site
 
@@ -80,7 +79,7 @@ def serve(
         store = Store(database or default_database(study), loaded, simulated=simulated)
         with closing(store):
             say(f"{loaded.name}: {len(loaded.assignments)} raters; answers are saved in {store.where}")
-            tell_links(store, address, links, say)
+            issue_links(store, store.unlinked(), address, links, say)
             if not secret:
                 secret = secrets.token_urlsafe(24)
                 say(f"The administrator's secret (valid until this server stops): {secret}")
@@ -185,26 +184,6 @@ def check_url(url: str, host: str) -> None:
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/")):
         raise OptionError(f"--url must be an address such as https://study.example.org, without a path, not {url}")
-
-
-def tell_links(store: Store, address: str, path: str | os.PathLike[str] | None, say: Callable[[str], None]) -> None:
-    """Create links for raters who have none; write them to a new file that only its owner can read, or print them."""
-    missing = store.unlinked()
-    if not missing:
-        return
-    if path is None:
-        for number, token in store.new_links(missing).items():
-            say(f"  rater {number}: {address}/r/{token}")
-        return
-    try:
-        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)  # before links are created
-        with open(made, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("rater", "link"))
-            writer.writerows((number, f"{address}/r/{token}") for number, token in store.new_links(missing).items())
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose a new file for --links") from None
-    say(f"The links of {len(missing)} raters are in {path}; they cannot be shown again.")
 
 
 def _shown(host: str) -> str:

@@ -6,12 +6,10 @@ Set WAYSCORE_FULL_LOAD=1 for 200 raters and 50 sets; python -m tests.study.web.l
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.study.web import postgres
 from tests.study.web.load import make_study, put_under_load
 from wayscore.study.model import Study
 
@@ -21,17 +19,6 @@ RATERS, SETS, KILLS = (200, 50, 10) if os.environ.get("WAYSCORE_FULL_LOAD") else
 @pytest.fixture(scope="module")
 def study() -> Study:
     return make_study(RATERS, SETS)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield ""
-        return
-    if not postgres.is_there():
-        pytest.skip(postgres.MISSING)
-    with postgres.running() as url:
-        yield url
 
 
 def test_all_at_once(study: Study, database: str, tmp_path: Path) -> None:

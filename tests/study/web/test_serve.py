@@ -141,8 +141,11 @@ def test_behind_tls_cookies_and_headers_say_so(file: Path, tmp_path: Path) -> No
         server.port = int(found[1])
         server.links = {1: "https://study.example.org/r/x"}
         reply = Person(server, 1).get("/admin/login")
-        assert reply.headers["strict-transport-security"] == "max-age=31536000"
-        assert "Secure" in reply.headers["set-cookie"]
+        assert reply.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
+        cookie = reply.headers["set-cookie"]
+        assert re.fullmatch(
+            r"__Host-wayscore_visitor=[\w-]{22}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure", cookie
+        )
     finally:
         command.stop()
 

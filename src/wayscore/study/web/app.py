@@ -21,7 +21,6 @@ from wayscore.palette import css
 from wayscore.study.database import CONNECTIONS
 from wayscore.study.web import admin, rater
 from wayscore.study.web.forms import ANSWER_FIELDS, read_form
-from wayscore.study.web.log import log
 from wayscore.study.web.security import RefusalError, SafeHeaders
 from wayscore.study.web.site import FOLDER, Site
 
@@ -143,12 +142,8 @@ def _handlers(site: Site) -> dict[Any, Any]:
         return response
 
     async def database(_: Request, error: Exception) -> Response:
-        log.error("the database failed: %s: %s", type(error).__name__, error)
-        return site.refuse(
-            RefusalError(
-                503, "The server could not reach its database. Please wait a moment, then send your answer again."
-            )
-        )
+        assert isinstance(error, SQLAlchemyError)
+        return site.refuse(RefusalError(503, site.not_saved(error)))
 
     async def other(_: Request, __: Exception) -> Response:
         return site.refuse(
