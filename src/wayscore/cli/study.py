@@ -147,6 +147,13 @@ def create(
     show_default="2/3",
     help="Raters who pass a smaller share of their checks are left out of a second table.",
 )
+@option(
+    "--seconds-per-picture",
+    type=float,
+    default=1.0,
+    section="Statistics",
+    help="Answers that took less, times five pictures, are counted as too fast and left out of a third table.",
+)
 @options.resamples
 @options.seed
 @options.form("text", "json", "latex")
