@@ -35,7 +35,15 @@ from wayscore.study.table1 import contests
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
-EXEMPT = {"bulk.md": 3, "geodesics.md": 3, "index.md": 1, "recorder.md": 2, "rewards.md": 1, "study.md": 3}
+EXEMPT = {
+    "bulk.md": 3,
+    "geodesics.md": 3,
+    "index.md": 1,
+    "recorder.md": 2,
+    "rewards.md": 1,
+    "study.md": 2,
+    "study-server.md": 4,
+}
 """Pages with blocks that are not run, and how many; each says why."""
 LINK = re.compile(r"(!?)\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 

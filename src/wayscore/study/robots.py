@@ -9,9 +9,11 @@ import asyncio
 import html
 import random
 import re
+import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from urllib.parse import urlencode, urlsplit
 
 from wayscore.errors import WayscoreError
@@ -74,10 +76,14 @@ class Connection:
         address: host and port.
         patience: seconds for which the server may be unreachable.
         broken: called for each request that is repeated.
+        secure: whether to use TLS.
     """
 
-    def __init__(self, address: tuple[str, int], *, patience: float, broken: Callable[[], None]) -> None:
+    def __init__(
+        self, address: tuple[str, int], *, patience: float, broken: Callable[[], None], secure: bool = False
+    ) -> None:
         self._address, self._patience, self._broken = address, patience, broken
+        self._context = trusted() if secure else None
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def request(self, path: str, fields: Mapping[str, str] | None = None) -> Reply:
@@ -95,7 +101,7 @@ class Connection:
 
     async def _request(self, path: str, fields: Mapping[str, str] | None) -> Reply:
         if self._streams is None:
-            self._streams = await asyncio.open_connection(*self._address)
+            self._streams = await asyncio.open_connection(*self._address, ssl=self._context)
         reader, writer = self._streams
         body = b"" if fields is None else urlencode(fields).encode()
         kind = "" if fields is None else f"Content-Type: {FORM_TYPE}\r\nContent-Length: {len(body)}\r\n"
@@ -142,7 +148,9 @@ async def answer_all(
     def broken() -> None:
         tally.again += 1
 
-    connection = Connection((where.hostname or "", where.port or 80), patience=patience, broken=broken)
+    secure = where.scheme == "https"
+    port = where.port or (443 if secure else 80)
+    connection = Connection((where.hostname or "", port), patience=patience, broken=broken, secure=secure)
 
     async def fetch(path: str, fields: Mapping[str, str] | None = None) -> Reply:
         begun = time.monotonic()
@@ -178,6 +186,12 @@ async def answer_all(
                 path = sent.location
     finally:
         connection.close()
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """Return whom programs trust: the system's authorities, or those of the variable SSL_CERT_FILE; read once."""
+    return ssl.create_default_context()
 
 
 def _percentile(seconds: Sequence[float], share: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import random
 import tempfile
 import time
@@ -16,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.study.web import postgres
+from tests.study.web import postgres, proxy
 from tests.study.web.servers import Server
 from wayscore.study.design import create, write_study
 from wayscore.study.model import Study
 from wayscore.study.rankings import Ranking
 from wayscore.study.rehearsal import send_all
-from wayscore.study.robots import Tally
+from wayscore.study.robots import Tally, trusted
 from wayscore.study.simulated import simulate
 from wayscore.study.store import Store
 
@@ -61,7 +62,14 @@ def make_study(raters: int, sets: int) -> Study:
 
 
 def put_under_load(
-    study: Study, folder: Path, *, database: str = "", kills: int = 0, seed: int = 0, think: float = 0.0
+    study: Study,
+    folder: Path,
+    *,
+    database: str = "",
+    kills: int = 0,
+    seed: int = 0,
+    think: float = 0.0,
+    proxied: bool = False,
 ) -> Outcome:
     """Let all raters answer everything at once, and compare what is kept with what they were told.
 
@@ -72,16 +80,21 @@ def put_under_load(
         kills: how often the server is killed meanwhile.
         seed: of the moments when.
         think: seconds that a rater thinks before an answer, on average; 0 asks for all that the server can do.
+        proxied: whether nginx with TLS is in front of the server; without kills, since nginx answers for a dead server.
     """
     write_study(folder / "study.json", study)
-    server = Server(folder / "study.json", folder, database=database)
     answers = simulate(study, seed=1)
-    begun = time.monotonic()
-    try:
+    with contextlib.ExitStack() as stack:
+        if proxied:
+            server = stack.enter_context(proxy.running(folder / "study.json", folder, database=database))
+            os.environ["SSL_CERT_FILE"] = str(folder / "study.pem")
+            trusted.cache_clear()
+        else:
+            server = Server(folder / "study.json", folder, database=database)
+            stack.callback(server.stop)
+        begun = time.monotonic()
         tally, killed = asyncio.run(_drive(study, server, answers, kills, random.Random(seed), think))
-    finally:
-        server.stop()
-    seconds = time.monotonic() - begun
+        seconds = time.monotonic() - begun
     store = Store(server.database, study)
     try:
         rows = Counter((int(one.rater), one.set) for one in store.rankings(history=True))
@@ -134,19 +147,26 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--think", type=float, default=0.0, help="seconds before an answer, on average")
     parser.add_argument("--only", choices=["sqlite", "postgresql"])
+    parser.add_argument("--proxied", action="store_true", help="behind nginx with TLS, and without kills")
     given = parser.parse_args()
     study = make_study(given.raters, given.sets)
     bad = 0
     for name in ("sqlite", "postgresql"):
         if given.only in (None, name) and (name == "sqlite" or postgres.is_there()):
-            for kills in dict.fromkeys((0, given.kills)):
+            for kills in dict.fromkeys((0, 0 if given.proxied else given.kills)):
                 with contextlib.ExitStack() as stack:
                     folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
                     url = stack.enter_context(postgres.running()) if name == "postgresql" else ""
                     outcome = put_under_load(
-                        study, folder, database=url, kills=kills, seed=given.seed, think=given.think
+                        study,
+                        folder,
+                        database=url,
+                        kills=kills,
+                        seed=given.seed,
+                        think=given.think,
+                        proxied=given.proxied,
                     )
-                print(report(name, outcome), flush=True)
+                print(report(f"{name}{' behind nginx' * given.proxied}", outcome), flush=True)
                 bad += outcome.lost + outcome.doubled + outcome.expected - outcome.saved
     if bad:
         raise SystemExit("answers were lost or doubled")

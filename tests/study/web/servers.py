@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -40,6 +41,8 @@ class Server:
         address: where it listens.
         links: rater -> link.
         printed: the lines that it wrote.
+        context: whom to trust, if a proxy with TLS is in front of it.
+        plain_port: where the proxy listens without TLS.
     """
 
     def __init__(
@@ -51,7 +54,8 @@ class Server:
         self._links = folder / "links.csv"
         self._simulated = simulated
         self._process: subprocess.Popen[str] | None = None
-        self.port = 0
+        self.port = self.plain_port = 0
+        self.context: ssl.SSLContext | None = None
         self.printed: list[str] = []
         self.start()
         with self._links.open(encoding="utf-8", newline="") as file:

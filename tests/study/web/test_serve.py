@@ -102,6 +102,7 @@ def test_serve_and_export(file: Path, study: Study) -> None:
 
 def _as_server(links: dict[str, str]) -> Server:
     server = Server.__new__(Server)
+    server.context = None
     server.port = int(links["1"].split(":")[2].partition("/")[0])
     server.links = {int(rater): link for rater, link in links.items()}
     return server
@@ -136,6 +137,7 @@ def test_behind_tls_cookies_and_headers_say_so(file: Path, tmp_path: Path) -> No
     command = Command(file, "--links", tmp_path / "links.csv", "--url", "https://study.example.org")
     try:
         server = Server.__new__(Server)
+        server.context = None
         found = re.match(r"Listening at http://127\.0\.0\.1:(\d+) for https://study\.example\.org;", command.lines[-1])
         assert found is not None
         server.port = int(found[1])
