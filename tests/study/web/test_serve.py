@@ -170,7 +170,7 @@ def test_mistakes_are_told_in_a_sentence(
     with pytest.raises(OptionError, match="is empty"):
         serving.serve(file, port=0, consent=tmp_path / "empty.txt")
     (tmp_path / "links.csv").touch()
-    with pytest.raises(OptionError, match=r"choose a new file for --links"):
+    with pytest.raises(OptionError, match="choose a new file for links"):
         serving.serve(file, port=0, links=tmp_path / "links.csv")
     monkeypatch.setenv(serving.SECRET, "short")
     with pytest.raises(OptionError, match="must have 12 characters or more, not 5"):

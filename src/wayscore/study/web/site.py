@@ -130,5 +130,5 @@ def default_consent(sets: int) -> list[str]:
         "number. Your name, your address and your device are not stored, and no cookies are set.",
         "Taking part is voluntary. You can pause at any time and continue later with the same link. You can stop by "
         "closing the page; the answers that you have saved are kept.",
-        "Questions? Ask the person who sent you the link.",
+        "If you have questions, or want your answers to be erased, ask the person who sent you the link.",
     ]
