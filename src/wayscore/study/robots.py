@@ -100,6 +100,8 @@ class Connection:
                 await asyncio.sleep(PAUSE)
 
     async def _request(self, path: str, fields: Mapping[str, str] | None) -> Reply:
+        if self._streams is not None and self._streams[0].at_eof():
+            self.close()  # the server closes connections that are not used
         if self._streams is None:
             self._streams = await asyncio.open_connection(*self._address, ssl=self._context)
         reader, writer = self._streams
