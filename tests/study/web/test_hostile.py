@@ -422,14 +422,14 @@ def test_links_for_nobody(served: Served, admin: Client, rater: str) -> None:
 
 
 def test_the_administrators_forms_are_signed(served: Served, admin: Client, person: Person) -> None:
+    other = Client(served.server)
+    page = other.get("/admin/login").text
+    other.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET})
     before = everything(served.server)
     logout = signed(admin.get("/admin").text)
     for form in ({}, logout, person.form(2)):
         assert admin.post("/admin/link", {**form, "rater": "1"}).status == 403
     assert admin.post("/admin/link", {**_link_form(admin), "rater": "1"}, Sec_Fetch_Site="cross-site").status == 403
-    other = Client(served.server)
-    page = other.get("/admin/login").text
-    other.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET})
     assert other.post("/admin/link", {**_link_form(admin), "rater": "1"}).status == 403  # another session's form
     assert everything(served.server) == before
 
