@@ -10,7 +10,7 @@ import click
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import show
-from wayscore.cli.study_serve import export, serve
+from wayscore.cli.study_serve import erase, export, relink, serve
 from wayscore.cli.study_simulated import kind_option, power, reproduce, sampler_option, seed_option, simulate
 from wayscore.cli.verb import Verbs, argument, option, verb
 from wayscore.errors import OptionError
@@ -147,6 +147,13 @@ def create(
     show_default="2/3",
     help="Raters who pass a smaller share of their checks are left out of a second table.",
 )
+@option(
+    "--seconds-per-picture",
+    type=float,
+    default=1.0,
+    section="Statistics",
+    help="Answers that took less, times five pictures, are counted as too fast and left out of a third table.",
+)
 @options.resamples
 @options.seed
 @options.form("text", "json", "latex")
@@ -194,7 +201,7 @@ def analyze(
     show(lambda width, color: render(analyses, form, width=width, color=color))
 
 
-for command in (create, serve, export, simulate, analyze, power, reproduce):
+for command in (create, serve, relink, export, erase, simulate, analyze, power, reproduce):
     study.add_command(command)
 
 

@@ -1,14 +1,20 @@
-"""`wayscore study serve` and `wayscore study export`: the questionnaire as web pages, and its answers."""
+"""`wayscore study serve`, `export`, `relink` and `erase`: the questionnaire as web pages, its answers and raters."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from wayscore.cli import options
 from wayscore.cli.options import FILE
 from wayscore.cli.verb import argument, option, verb
+
+if TYPE_CHECKING:
+    from wayscore.study.store import Store
 
 study_file = argument("file", type=FILE, metavar="STUDY", help="Study file, written by `wayscore study create`.")
 database_option = option(
@@ -56,25 +62,81 @@ def serve(file: Path, database: str, port: int, host: str, url: str, links: Path
 @options.out("File to write; <study>-answers.jsonl by default.")
 def export(file: Path, database: str, history: bool, out: Path | None) -> None:
     """Write the answers to a study as JSON lines, for `wayscore study analyze`; the server may keep running."""
+    from wayscore.study.rankings import write_rankings
+
+    with _opened(file, database) as store:
+        rankings = store.rankings(history=history)
+    out = out or beside(file, "-answers.jsonl")
+    write_rankings(out, rankings)
+    click.echo(f"{out}: {len(rankings):,} answers")
+
+
+@verb("wayscore study relink uc.json --rater 3 --url https://study.example.org --links new-links.csv")
+@study_file
+@database_option
+@option("--rater", type=int, multiple=True, show_default=False, help="Rater who needs a new link; can be repeated.")
+@option("--all", "everyone", is_flag=True, help="Give all raters new links, without those whose data were erased.")
+@option("--url", default="http://127.0.0.1:8000", help="Public address of the server; used in links.")
+@option("--links", type=FILE, metavar="FILE", help="New CSV file for the links; by default they are printed.")
+def relink(file: Path, database: str, rater: tuple[int, ...], everyone: bool, url: str, links: Path | None) -> None:
+    """Give raters new links if theirs were lost; their earlier links end, their answers stay.
+
+    The server may keep running. Earlier links end when the new ones are in the file or printed, and not before.
+    """
+    from wayscore.errors import OptionError
+    from wayscore.study.serve import check_url
+
+    if bool(rater) == everyone:
+        raise OptionError("give --rater N, once for each rater who needs a new link, or --all")
+    check_url(url, "")
+    with _opened(file, database) as store:
+        from wayscore.study.links import issue_links
+
+        numbers = [one.rater for one in store.progress() if not one.erased] if everyone else sorted(set(rater))
+        issue_links(store, numbers, url.rstrip("/"), links, click.echo)
+
+
+@verb("wayscore study erase uc.json --rater 7 --by 'data protection office'", "wayscore study erase uc.json")
+@study_file
+@database_option
+@option("--rater", type=int, help="Rater whose data are erased; without it, all earlier erasures are listed.")
+@option("--by", default="", show_default="your account's name", help="Who erases, for the record; no rater's name.")
+@option("--yes", is_flag=True, help="Erase without asking.")
+def erase(file: Path, database: str, rater: int | None, by: str, yes: bool) -> None:
+    """Erase everything that is stored about a rater: answers, their earlier versions, consent and link.
+
+    A record stays in the database: when, by whom, the number of the rater, and how many answers. The server may keep
+    running. Backups, exported answers and your list of names are yours to erase.
+    """
+    from getpass import getuser
+
+    with _opened(file, database) as store:
+        from wayscore.study.erasure import erase as erase_rater, erasure_records
+
+        if rater is None:
+            click.echo("\n".join(erasure_records(store)) or "Nothing was erased.")
+            return
+        if not yes:
+            click.confirm(f"Erase everything of rater {rater} in {store.where}? This cannot be undone", abort=True)
+        erased = erase_rater(store, rater, by=by or getuser())
+        click.echo(f"Rater {rater}: {erased} answers, the consent and the link are erased; the erasure is recorded.")
+
+
+@contextmanager
+def _opened(file: Path, database: str) -> Iterator[Store]:
+    """The store of a study that has been served, closed at the end."""
     from wayscore.errors import OptionError
     from wayscore.study.files import read_study
-    from wayscore.study.rankings import write_rankings
     from wayscore.study.serve import default_database, need_study
 
     need_study()
-    from wayscore.study.store import Store
+    from wayscore.study.store import Store, in_a_sentence
 
     where = database or default_database(file)
     if "://" not in where and not Path(where).is_file():
         raise OptionError(f"there is no database {where}; serve the study first, or give --database")
-    store = Store(where, read_study(file), new=False)
-    try:
-        rankings = store.rankings(history=history)
-    finally:
-        store.close()
-    out = out or beside(file, "-answers.jsonl")
-    write_rankings(out, rankings)
-    click.echo(f"{out}: {len(rankings):,} answers")
+    with closing(Store(where, read_study(file), new=False)) as store, in_a_sentence(store.where):
+        yield store
 
 
 def beside(study: Path, ending: str) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from wayscore.statistics import (
 from wayscore.statistics.correlations import Method
 from wayscore.study.agreement import Agreement, Care, agree, care_of, mean_consistency
 from wayscore.study.correlations import Correlations, correlate
+from wayscore.study.haste import SECONDS_PER_PICTURE, Haste, haste_of, is_fast
 from wayscore.study.mixed import MixedEffects, fit_mixed
 from wayscore.study.model import Kind, Study
 from wayscore.study.rankings import Ranking
@@ -82,6 +83,8 @@ class Analysis:
         consistency: of raters with themselves, on repeats; None without repeats.
         left_out: the inattentive raters.
         attentive: Table 1 without them; None if there are none, or if all raters are inattentive.
+        haste: the answers that came too fast.
+        unhurried: Table 1 without them; None if there are none, or if no other answers are left.
         threshold: d_th, metres.
         seed: random seed of the bootstrap.
         resamples: the number of resamples.
@@ -103,6 +106,8 @@ class Analysis:
     consistency: float | None
     left_out: list[str]
     attentive: list[Contest] | None
+    haste: Haste
+    unhurried: list[Contest] | None
     threshold: float
     seed: int
     resamples: int
@@ -118,10 +123,9 @@ class Analysis:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON: full precision, null for values that are infinite or undefined."""
         plain: dict[str, Any] = _plain(asdict(self))
-        for one, contest in zip(plain["contests"], self.contests, strict=True):
-            one["p"] = contest.p
-        for one, contest in zip(plain["attentive"] or [], self.attentive or [], strict=True):
-            one["p"] = contest.p
+        for name in ("contests", "attentive", "unhurried"):
+            for one, contest in zip(plain[name] or [], getattr(self, name) or [], strict=True):
+                one["p"] = contest.p
         return {"simulated_raters": self.warning() or None, **plain}
 
 
@@ -132,6 +136,7 @@ def analyze(
     method: Method = "spearman",
     directed: bool = True,
     pass_share: float = PASS_SHARE,
+    seconds_per_picture: float = SECONDS_PER_PICTURE,
     seed: int = 0,
     resamples: int = 10_000,
 ) -> Analysis:
@@ -143,23 +148,29 @@ def analyze(
         method: "spearman", "kendall" (tau-b) or "pearson" (of a metric's values with the ranks).
         directed: change the sign of metrics for which lower is better; see `wayscore.study.correlations.correlate`.
         pass_share: raters who pass a smaller share of their checks are left out of a second table.
+        seconds_per_picture: answers that took less, times five pictures, are left out of a third table.
         seed: random seed of the bootstrap.
         resamples: the number of resamples of the bootstrap and of the randomization test.
     """
     check_number("pass_share", pass_share, most=1)
+    check_number("seconds_per_picture", seconds_per_picture)
     check_whole("seed", seed, least=0)
     found = correlate(study, rankings, method, directed=directed)
     table = contests(found)
     columns = {symbol: found.values[:, number] for number, symbol in enumerate(found.metrics)}
+    plain = {one.name for one in study.of_kind("plain")}
     rng = np.random.default_rng(seed)
     care = care_of(study, rankings)
     left_out = [rater for rater, one in care.items() if not one.attentive(pass_share)]
-    attentive = None
-    if left_out and len(left_out) < len(care):
-        kept = [ranking for ranking in rankings if ranking.rater not in left_out]
-        attentive = contests(correlate(study, kept, method, directed=directed))
+
+    def without(dropped: Callable[[Ranking], bool]) -> list[Contest] | None:
+        """Table 1 without some rankings; None if that leaves out none, or all."""
+        kept = [ranking for ranking in rankings if not dropped(ranking)]
+        if len(kept) == len(rankings) or not any(ranking.set in plain for ranking in kept):
+            return None
+        return contests(correlate(study, kept, method, directed=directed))
+
     corrected = holm([contest.p for contest in table])
-    plain = {one.name for one in study.of_kind("plain")}
     return Analysis(
         study=study.name,
         kind=study.kind,
@@ -176,7 +187,9 @@ def analyze(
         care=care,
         consistency=mean_consistency(care),
         left_out=left_out,
-        attentive=attentive,
+        attentive=without(lambda ranking: ranking.rater in left_out),
+        haste=haste_of(rankings, seconds_per_picture),
+        unhurried=without(lambda ranking: is_fast(ranking, seconds_per_picture)),
         threshold=study.threshold,
         seed=seed,
         resamples=resamples,

@@ -1,4 +1,4 @@
-"""The tables that hold the answers, and how SQLite and PostgreSQL are opened so that saved answers are never lost."""
+"""The tables of a study, and how SQLite and PostgreSQL are opened so that saved answers are never lost."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from wayscore.errors import MissingPackageError, OptionError
+from wayscore.errors import MissingPackageError, OptionError, first_line
+from wayscore.study.guards import set_guards
 
 CONNECTIONS = 8
 """Connections of one server, and the threads that use them."""
@@ -45,26 +46,24 @@ answers = sa.Table(
     sqlite_autoincrement=True,  # numbers grow for ever, so that the last answer is the one with the highest
 )
 
-REFUSE = "answers are only ever added"
-GUARDS = {
-    "sqlite": [
-        f"CREATE TRIGGER answers_no_{verb} BEFORE {verb} ON answers BEGIN SELECT RAISE(ABORT, '{REFUSE}'); END"
-        for verb in ("UPDATE", "DELETE")
-    ],
-    "postgresql": [
-        "CREATE FUNCTION answers_refuse() RETURNS trigger LANGUAGE plpgsql AS "
-        f"$$ BEGIN RAISE EXCEPTION '{REFUSE}'; END $$",
-        "CREATE TRIGGER answers_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON answers "
-        "FOR EACH STATEMENT EXECUTE FUNCTION answers_refuse()",
-    ],
-}
-"""Answers are never changed or deleted: the database itself refuses, whoever asks for it."""
-
-
-@event.listens_for(answers, "after_create")
-def _guard(_: Any, connection: sa.Connection, **__: Any) -> None:
-    for statement in GUARDS[connection.dialect.name]:
-        connection.exec_driver_sql(statement)
+erasures = sa.Table(
+    "erasures",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("rater", sa.Integer, sa.ForeignKey("raters.number"), nullable=False),
+    sa.Column("erased_at", sa.String(40), nullable=False),
+    sa.Column("erased_by", sa.Text, nullable=False),
+    sa.Column("answers", sa.Integer, nullable=False),
+    sa.Column("last_answer", sa.BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+sessions = sa.Table(
+    "sessions",
+    tables,
+    sa.Column("hash", sa.String(64), primary_key=True),
+    sa.Column("expires_at", sa.Float, nullable=False),
+)
+event.listen(tables, "after_create", set_guards)
 
 
 def open_engine(database: str) -> tuple[sa.Engine, str]:
@@ -96,6 +95,13 @@ def open_engine(database: str) -> tuple[sa.Engine, str]:
     return engine, str(shown)
 
 
+def explain(error: SQLAlchemyError, where: str) -> str:
+    """Return what a database could not do, in a sentence that says what to check."""
+    reason = str(error.orig).strip() if isinstance(error, DBAPIError) else first_line(error)
+    what = reason.splitlines()[0] if reason else type(error).__name__
+    return f"the database {where} cannot be used: {what}; check --database, its permissions, and the space on its disk"
+
+
 def _url(database: str) -> URL:
     if "://" not in database:
         return URL.create("sqlite", database=database)
@@ -125,6 +131,7 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk, also when the power fails
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten with zeros
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

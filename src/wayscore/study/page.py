@@ -95,10 +95,17 @@ def _table1(analyses: Sequence[Analysis]) -> str:
 
 def _raters(one: Analysis) -> str:
     rows = [
-        [rater, str(care.rankings), f"{care.passed}/{care.checks}", str(care.repeats), report.signed(care.consistency)]
+        [
+            rater,
+            str(care.rankings),
+            f"{care.passed}/{care.checks}",
+            str(care.repeats),
+            report.signed(care.consistency),
+            str(one.haste.fast.get(rater, 0)) if one.haste.timed else "–",
+        ]
         for rater, care in one.care.items()
     ]
-    table = _table(["rater", "rankings", "checks passed", "repeats", "consistency"], rows)
+    table = _table(["rater", "rankings", "checks passed", "repeats", "consistency", "too fast"], rows)
     return f"<details><summary>Raters</summary>{table}</details>"
 
 

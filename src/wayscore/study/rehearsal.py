@@ -56,7 +56,13 @@ def rehearse(study: Study, rankings: Sequence[Ranking], *, database: str = "") -
 
 
 async def send_all(
-    study: Study, links: dict[int, str], rankings: Sequence[Ranking], *, patience: float = 5.0, think: float = 0.0
+    study: Study,
+    links: dict[int, str],
+    rankings: Sequence[Ranking],
+    *,
+    patience: float = 5.0,
+    think: float = 0.0,
+    tally: Tally | None = None,
 ) -> Tally:
     """Let all raters answer at once; `rankings` name a rater by the number at the end of the name."""
     answers: dict[int, dict[str, list[list[int]]]] = {one.rater: {} for one in study.assignments}
@@ -69,7 +75,7 @@ async def send_all(
         missing = [item.set for item in one.items if item.set not in answers[one.rater]]
         if missing:
             raise OptionError(f"rater {one.rater} has no answer to set {missing[0]!r}; every assigned set needs one")
-    tally = Tally()
+    tally = Tally() if tally is None else tally
     await asyncio.gather(
         *(
             answer_all(

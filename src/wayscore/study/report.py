@@ -131,9 +131,23 @@ def findings(one: Analysis) -> list[str]:
     if one.left_out:
         lines.append(f"Inattentive raters: {', '.join(one.left_out)}.")
     if one.attentive:
-        table = ", ".join(f"{c.rival} {c.counts} (p {p_text(c.p)})" for c in one.attentive)
-        lines.append(f"Table 1 without inattentive raters: {table}.")
+        lines.append(f"Table 1 without inattentive raters: {_in_line(one.attentive)}.")
+    haste = one.haste
+    if haste.timed:
+        raters = ", ".join(f"rater {rater}: {count}" for rater, count in haste.fast.items())
+        lines.append(
+            f"Too fast (less than {haste.least:g} s for a set): {haste.count:,} of {haste.timed:,} answers with a time"
+            f"{f' ({raters})' if raters else ''}."
+        )
+    if one.unhurried:
+        lines.append(f"Table 1 without answers that came too fast: {_in_line(one.unhurried)}.")
+    elif haste.count:
+        lines.append("Without answers that came too fast, no ranking is left.")
     return lines
+
+
+def _in_line(table: Sequence[Contest]) -> str:
+    return ", ".join(f"{contest.rival} {contest.counts} (p {p_text(contest.p)})" for contest in table)
 
 
 def notes(analyses: Sequence[Analysis]) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import secrets
 import socket
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,13 +18,17 @@ from wayscore.errors import MissingPackageError, OptionError
 if TYPE_CHECKING:
     import uvicorn
 
-    from wayscore.study.store import Store
     from wayscore.study.web.site import Site
 
 SECRET = "WAYSCORE_STUDY_SECRET"
 """The environment variable that may hold the administrator's secret."""
 SHORTEST_SECRET = 12
 BACKLOG = 2048
+"""Connections that the system keeps until they are accepted, ..."""
+ACCEPTED_AT_ONCE = 20
+"""... and how many are accepted before any of them is looked at; see `SPARE_FILES`."""
+LAST_SECONDS = 10
+"""How long requests may take when the server is stopped."""
 LARGEST_HEADER = 16 * 1024
 
 
@@ -56,6 +61,7 @@ def serve(
     import uvicorn
 
     from wayscore.study.files import read_study
+    from wayscore.study.links import issue_links
     from wayscore.study.store import Store
     from wayscore.study.web.site import Site
 
@@ -73,7 +79,7 @@ def serve(
         store = Store(database or default_database(study), loaded, simulated=simulated)
         with closing(store):
             say(f"{loaded.name}: {len(loaded.assignments)} raters; answers are saved in {store.where}")
-            tell_links(store, address, links, say)
+            issue_links(store, store.unlinked(), address, links, say)
             if not secret:
                 secret = secrets.token_urlsafe(24)
                 say(f"The administrator's secret (valid until this server stops): {secret}")
@@ -87,6 +93,7 @@ def serve(
 
                 async def startup(self, sockets: Any = None) -> None:
                     await super().startup(sockets)
+                    listening.listen(BACKLOG)  # uvicorn's backlog is also how many it accepts at once
                     say(f"Listening at {here}{f' for {address}' if url else ''}; stop with Ctrl-C.")
 
             Server(configure(site, proxied=bool(url))).run(sockets=[listening])
@@ -102,10 +109,17 @@ def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:
     import uvicorn
 
     from wayscore.study.web.app import create_app
+    from wayscore.study.web.connections import LimitedProtocol, most_connections
+    from wayscore.study.web.log import LOG_CONFIG
 
+    protocol: Any = partial(LimitedProtocol, waiting=OrderedDict(), most=most_connections())
     return uvicorn.Config(
         create_app(site),
+        http=protocol,
+        backlog=ACCEPTED_AT_ONCE,
+        timeout_graceful_shutdown=LAST_SECONDS,
         access_log=False,  # addresses hold tokens
+        log_config=LOG_CONFIG,
         log_level="warning",
         server_header=False,
         proxy_headers=proxied,
@@ -170,26 +184,6 @@ def check_url(url: str, host: str) -> None:
     parts = urlsplit(url)
     if url and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/")):
         raise OptionError(f"--url must be an address such as https://study.example.org, without a path, not {url}")
-
-
-def tell_links(store: Store, address: str, path: str | os.PathLike[str] | None, say: Callable[[str], None]) -> None:
-    """Create links for raters who have none; write them to a new file that only its owner can read, or print them."""
-    missing = store.unlinked()
-    if not missing:
-        return
-    if path is None:
-        for number, token in store.new_links(missing).items():
-            say(f"  rater {number}: {address}/r/{token}")
-        return
-    try:
-        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)  # before links are created
-        with open(made, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("rater", "link"))
-            writer.writerows((number, f"{address}/r/{token}") for number, token in store.new_links(missing).items())
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose a new file for --links") from None
-    say(f"The links of {len(missing)} raters are in {path}; they cannot be shown again.")
 
 
 def _shown(host: str) -> str:

@@ -6,17 +6,17 @@ import hashlib
 import json
 import secrets
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Literal, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from wayscore.errors import OptionError
-from wayscore.study.database import CONNECTIONS, answers, facts, open_engine, raters, tables
+from wayscore.study.database import CONNECTIONS, answers, erasures, explain, facts, open_engine, raters, tables
 from wayscore.study.files import study_bytes
 from wayscore.study.model import Study
 from wayscore.study.rankings import Ranking
@@ -27,6 +27,8 @@ Outcome: TypeAlias = Literal["saved", "again", "used", "full", "gone"]
 too often; the rater's link was replaced in the meantime."""
 MOST_VERSIONS = 50
 """How often an answer may be changed, so that the disk cannot be filled."""
+SHORTEST = 0.1
+"""The shortest time that is stored, seconds: 0 would say that the time is not known."""
 CREATION = 0x57415953
 """The lock under which only one server at a time creates the tables in PostgreSQL."""
 
@@ -53,6 +55,7 @@ class Progress:
     Attributes:
         rater: the number.
         linked: whether the rater has a link.
+        erased: whether the rater's data were erased, and nobody else has the number since.
         consented: whether the rater agreed to take part.
         answered: how many sets have an answer.
         changes: how many answers were replaced by later ones.
@@ -61,6 +64,7 @@ class Progress:
 
     rater: int
     linked: bool
+    erased: bool
     consented: bool
     answered: int
     changes: int
@@ -89,16 +93,12 @@ class Store:
             threading.Lock() if self._engine.dialect.name == "sqlite" else threading.Semaphore(CONNECTIONS)
         )
         try:
-            with self._write() as connection:
+            with in_a_sentence(self.where), self.write() as connection:
                 if self._engine.dialect.name == "postgresql":
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(CREATION)))
                 tables.create_all(connection)
                 known = _begin(connection, study, simulated=simulated, new=new)
-        except DBAPIError as error:
-            self._engine.dispose()
-            reason = str(error.orig).strip().split("\n")[0]
-            raise OptionError(f"cannot open the database {self.where}: {reason}; check --database") from None
-        except OptionError:
+        except BaseException:
             self._engine.dispose()
             raise
         self.key = bytes.fromhex(known["key"])
@@ -109,7 +109,7 @@ class Store:
         self._engine.dispose()
 
     @contextmanager
-    def _write(self) -> Iterator[sa.Connection]:
+    def write(self) -> Iterator[sa.Connection]:
         """A transaction that is on the disk when the block is left, and had no effect if it is left by an error.
 
         SQLite has one writer; those who wait do so here, where they are woken at once, and not in its polling.
@@ -117,25 +117,38 @@ class Store:
         with self._one_writer, self._writer.begin() as connection:
             yield connection
 
-    def unlinked(self) -> list[int]:
-        """Return the raters who have no link yet."""
-        with self._engine.connect() as connection:
-            found = sa.select(raters.c.number).where(raters.c.token.is_(None)).order_by(raters.c.number)
-            return list(connection.scalars(found))
+    def read(self) -> sa.Connection:
+        """Return a connection to read from."""
+        return self._engine.connect()
 
-    def new_links(self, numbers: Iterable[int]) -> dict[int, str]:
-        """Give raters new tokens and return them; only hashes are kept, and earlier tokens are void at once."""
+    def unlinked(self) -> list[int]:
+        """Return the raters who have no link yet, without those whose data were erased."""
+        erased = sa.select(erasures.c.rater)
+        found = sa.select(raters.c.number).where(raters.c.token.is_(None), raters.c.number.not_in(erased))
+        with self.read() as connection:
+            return list(connection.scalars(found.order_by(raters.c.number)))
+
+    def new_links(
+        self, numbers: Iterable[int], deliver: Callable[[dict[int, str]], None] = lambda _: None
+    ) -> dict[int, str]:
+        """Give raters new tokens and return them; only hashes are kept, and earlier tokens are void at once.
+
+        Args:
+            numbers: the raters.
+            deliver: called with the new tokens before they are valid; if it fails, the earlier ones stay valid.
+        """
         made = {number: secrets.token_urlsafe(32) for number in numbers}
-        with self._write() as connection:
+        with self.write() as connection:
             for number, token in made.items():
                 change = sa.update(raters).where(raters.c.number == number).values(token=hash_token(token))
                 if not connection.execute(change).rowcount:
                     raise OptionError(f"the study has no rater {number}")
+            deliver(made)
         return made
 
     def rater(self, token: str) -> Rater | None:
         """Return the rater whose link has this token."""
-        with self._engine.connect() as connection:
+        with self.read() as connection:
             hashed = hash_token(token)
             row = connection.execute(
                 sa.select(raters.c.number, raters.c.consented_at).where(raters.c.token == hashed)
@@ -144,8 +157,8 @@ class Store:
 
     def consent(self, rater: Rater, text: str) -> None:
         """Write that a rater agreed to a text, once."""
-        with self._write() as connection:
-            agreed = {"consented_at": _now(), "consent": hashlib.sha256(text.encode()).hexdigest()}
+        with self.write() as connection:
+            agreed = {"consented_at": now(), "consent": hashlib.sha256(text.encode()).hexdigest()}
             connection.execute(
                 sa.update(raters)
                 .where(raters.c.number == rater.number, raters.c.token == rater.token, raters.c.consented_at.is_(None))
@@ -162,7 +175,7 @@ class Store:
             form: the token of the form it came with: the same form sent again is the same answer.
             seconds: how long it took.
         """
-        with self._write() as connection:
+        with self.write() as connection:
             link = sa.select(raters.c.number).where(raters.c.number == rater.number, raters.c.token == rater.token)
             if connection.scalar(link.with_for_update()) is None:  # and a rater's answers come one after another
                 return "gone"
@@ -175,13 +188,13 @@ class Store:
             versions = sa.select(sa.func.count()).where(answers.c.rater == rater.number, answers.c.set == name)
             if (connection.scalar(versions) or 0) >= MOST_VERSIONS:
                 return "full"
-            row = {"rater": rater.number, "set": name, "groups": written, "form": form, "at": _now()}
-            connection.execute(sa.insert(answers), {**row, "seconds": round(seconds, 1)})
+            row = {"rater": rater.number, "set": name, "groups": written, "form": form, "at": now()}
+            connection.execute(sa.insert(answers), {**row, "seconds": max(SHORTEST, round(seconds, 1))})
         return "saved"
 
     def answered(self, rater: Rater) -> dict[str, Groups]:
         """Return a rater's answers as they stand, by set."""
-        with self._engine.connect() as connection:
+        with self.read() as connection:
             found = sa.select(answers.c.set, answers.c.groups).where(answers.c.rater == rater.number)
             return {row.set: json.loads(row.groups) for row in connection.execute(found.order_by(answers.c.id))}
 
@@ -197,14 +210,16 @@ class Store:
             .group_by(answers.c.rater)
             .subquery()
         )
-        found = sa.select(raters.c.number, raters.c.token, raters.c.consented_at, counted).outerjoin(
+        erased = raters.c.number.in_(sa.select(erasures.c.rater)).label("erased")
+        found = sa.select(raters.c.number, raters.c.token, raters.c.consented_at, erased, counted).outerjoin(
             counted, counted.c.rater == raters.c.number
         )
-        with self._engine.connect() as connection:
+        with self.read() as connection:
             return [
                 Progress(
                     row.number,
                     linked=row.token is not None,
+                    erased=row.token is None and bool(row.erased),
                     consented=bool(row.consented_at),
                     answered=row.sets or 0,
                     changes=(row.rows or 0) - (row.sets or 0),
@@ -214,24 +229,40 @@ class Store:
             ]
 
     def rankings(self, *, history: bool = False) -> list[Ranking]:
-        """Return the answers by rater, in the order of time: the last one for each set, or with `history` all."""
-        columns = (answers.c.rater, answers.c.set, answers.c.groups, answers.c.seconds, answers.c.at)
-        found = sa.select(*columns)
+        """Return the answers by rater, in the order of time.
+
+        Args:
+            history: return every version of an answer with its own time; otherwise only the last one, with the time
+                of all versions together.
+        """
+        seconds: sa.ColumnElement[float] = answers.c.seconds
+        found = sa.select(answers.c.rater, answers.c.set, answers.c.groups, answers.c.at)
         if not history:
-            last = sa.select(sa.func.max(answers.c.id)).group_by(answers.c.rater, answers.c.set)
-            found = found.where(answers.c.id.in_(last))
-        with self._engine.connect() as connection:
+            last = sa.func.max(answers.c.id).label("id"), sa.func.sum(answers.c.seconds).label("seconds")
+            versions = sa.select(*last).group_by(answers.c.rater, answers.c.set).subquery()
+            found, seconds = found.join(versions, versions.c.id == answers.c.id), versions.c.seconds
+        found = found.add_columns(seconds.label("seconds")).order_by(answers.c.rater, answers.c.id)
+        with self.read() as connection:
             return [
                 Ranking(
                     rater_name(row.rater, simulated=self.simulated),
                     row.set,
                     json.loads(row.groups),
-                    row.seconds,
+                    round(row.seconds, 1),
                     row.at,
                     self.simulated,
                 )
-                for row in connection.execute(found.order_by(answers.c.rater, answers.c.id))
+                for row in connection.execute(found)
             ]
+
+
+@contextmanager
+def in_a_sentence(where: str) -> Iterator[None]:
+    """Turn what a database could not do into an error for someone at the command line."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise OptionError(explain(error, where)) from None
 
 
 def rater_name(number: int, *, simulated: bool) -> str:
@@ -274,5 +305,6 @@ def _begin(connection: sa.Connection, study: Study, *, simulated: bool, new: boo
     return known
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time, ISO 8601."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

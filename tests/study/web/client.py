@@ -32,9 +32,7 @@ class Client:
 
     def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Reply:
         """Send a request; underscores in the names of headers stand for hyphens."""
-        connection = http.client.HTTPConnection(
-            "127.0.0.1", self._server.port, timeout=30, source_address=(self._source, 0)
-        )
+        connection = self._connection()
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.cookies:
             given["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
@@ -49,6 +47,16 @@ class Client:
             return Reply(response.status, {name.lower(): value for name, value in response.getheaders()}, text)
         finally:
             connection.close()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        """A connection to the server, or to the proxy in front of it."""
+        source = (self._source, 0)
+        if self._server.context is None:
+            return http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=30, source_address=source)
+        host, _, port = self._server.url.rpartition("/")[2].partition(":")
+        return http.client.HTTPSConnection(
+            host, int(port), timeout=30, source_address=source, context=self._server.context
+        )
 
     def get(self, path: str, **headers: str) -> Reply:
         return self.send("GET", path, **headers)

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from tests.report.browser.conftest import browser
+from tests.study.web import postgres
 from tests.study.web.servers import Server
 from wayscore.study.design import create, write_study
 from wayscore.study.model import Study
+from wayscore.study.store import Store
 
 __all__ = ["browser"]
 
@@ -28,6 +31,44 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Study, 
     for name, study in made.items():
         write_study(folder / f"{name}.json", study)
     return {name: (study, folder / f"{name}.json") for name, study in made.items()}
+
+
+@pytest.fixture(scope="session")
+def small() -> Study:
+    """A study of three sets and three raters, for tests of a store without a server."""
+    return create("UC", sets=3, raters=3, each=3, seed=1, worlds=1, ties=True)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """A PostgreSQL server."""
+    if not postgres.is_there():
+        pytest.skip(postgres.MISSING)
+    with postgres.running() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database of either kind."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "answers.sqlite")
+        return
+    url = request.getfixturevalue("cluster")
+    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
+    engine.dispose()
+    yield url
+
+
+@pytest.fixture
+def store(database: str, small: Study) -> Iterator[Store]:
+    """An empty store in either database."""
+    made = Store(database, small)
+    yield made
+    made.close()
 
 
 class Served:

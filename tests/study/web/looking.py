@@ -1,4 +1,4 @@
-"""What tests read from a server's database, past the server."""
+"""What tests read from a database, past the server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import Any
 
 from tests.study.web.servers import Server
+from wayscore.study.store import Rater, Store
 
 
 def rows(server: Server, rater: int, name: str = "") -> list[tuple[str, list[list[int]]]]:
@@ -15,6 +16,13 @@ def rows(server: Server, rater: int, name: str = "") -> list[tuple[str, list[lis
     with closing(sqlite3.connect(f"file:{server.database}?mode=ro", uri=True)) as database:
         found = database.execute('SELECT "set", groups FROM answers WHERE rater = ? ORDER BY id', (rater,)).fetchall()
     return [(row[0], json.loads(row[1])) for row in found if name in ("", row[0])]
+
+
+def known(store: Store, number: int = 1) -> Rater:
+    """A rater with a link."""
+    rater = store.rater(store.new_links([number])[number])
+    assert rater is not None
+    return rater
 
 
 def everything(server: Server) -> dict[str, list[Any]]:

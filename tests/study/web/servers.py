@@ -6,6 +6,7 @@ import csv
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -14,30 +15,47 @@ from pathlib import Path
 from wayscore.study.serve import SECRET
 
 ADMIN_SECRET = "a secret for tests only"
+USUAL_FILES = 1024
+"""How many files and connections a process may have open on most systems."""
 PROGRAM = """
-import sys
+import resource, sys
 from wayscore.study.serve import serve
-study, database, port, links, simulated = sys.argv[1:]
+study, database, port, links, simulated, url, files = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(files), int(files)))
 say = lambda line: print(line, flush=True)
-serve(study, database=database, port=int(port), links=links, simulated=simulated == "yes", say=say)
+serve(study, database=database, port=int(port), links=links, simulated=simulated == "yes", url=url, say=say)
 """
 
 
 class Server:
     """A server of a study.
 
+    Args:
+        study: the file of the study.
+        folder: where its links and its database are.
+        database: the URL of a database that is no file.
+        simulated: whether its answers are marked as simulated.
+        url: the address of a proxy in front of it, which its links use.
+
     Attributes:
         address: where it listens.
         links: rater -> link.
+        printed: the lines that it wrote.
+        context: whom to trust, if a proxy with TLS is in front of it.
+        plain_port: where the proxy listens without TLS.
     """
 
-    def __init__(self, study: Path, folder: Path, *, database: str = "", simulated: bool = False) -> None:
+    def __init__(
+        self, study: Path, folder: Path, *, database: str = "", simulated: bool = False, url: str = ""
+    ) -> None:
         self.study = study
+        self.url = url
         self.database = database or str(folder / "answers.sqlite")
         self._links = folder / "links.csv"
         self._simulated = simulated
         self._process: subprocess.Popen[str] | None = None
-        self.port = 0
+        self.port = self.plain_port = 0
+        self.context: ssl.SSLContext | None = None
         self.printed: list[str] = []
         self.start()
         with self._links.open(encoding="utf-8", newline="") as file:
@@ -47,12 +65,18 @@ class Server:
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def token(self, rater: int) -> str:
         return self.links[rater].rpartition("/")[2]
 
     def start(self) -> None:
         """Start the process, at the same port as before, and wait until it listens."""
         words = [str(self.study), self.database, str(self.port), str(self._links), "yes" if self._simulated else "no"]
+        words += [self.url, str(USUAL_FILES)]
         self._process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *words],
             env={**os.environ, SECRET: ADMIN_SECRET},

@@ -102,6 +102,7 @@ def test_serve_and_export(file: Path, study: Study) -> None:
 
 def _as_server(links: dict[str, str]) -> Server:
     server = Server.__new__(Server)
+    server.context = None
     server.port = int(links["1"].split(":")[2].partition("/")[0])
     server.links = {int(rater): link for rater, link in links.items()}
     return server
@@ -136,13 +137,17 @@ def test_behind_tls_cookies_and_headers_say_so(file: Path, tmp_path: Path) -> No
     command = Command(file, "--links", tmp_path / "links.csv", "--url", "https://study.example.org")
     try:
         server = Server.__new__(Server)
+        server.context = None
         found = re.match(r"Listening at http://127\.0\.0\.1:(\d+) for https://study\.example\.org;", command.lines[-1])
         assert found is not None
         server.port = int(found[1])
         server.links = {1: "https://study.example.org/r/x"}
         reply = Person(server, 1).get("/admin/login")
-        assert reply.headers["strict-transport-security"] == "max-age=31536000"
-        assert "Secure" in reply.headers["set-cookie"]
+        assert reply.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
+        cookie = reply.headers["set-cookie"]
+        assert re.fullmatch(
+            r"__Host-wayscore_visitor=[\w-]{22}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure", cookie
+        )
     finally:
         command.stop()
 
@@ -165,7 +170,7 @@ def test_mistakes_are_told_in_a_sentence(
     with pytest.raises(OptionError, match="is empty"):
         serving.serve(file, port=0, consent=tmp_path / "empty.txt")
     (tmp_path / "links.csv").touch()
-    with pytest.raises(OptionError, match=r"choose a new file for --links"):
+    with pytest.raises(OptionError, match="choose a new file for links"):
         serving.serve(file, port=0, links=tmp_path / "links.csv")
     monkeypatch.setenv(serving.SECRET, "short")
     with pytest.raises(OptionError, match="must have 12 characters or more, not 5"):

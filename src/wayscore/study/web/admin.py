@@ -23,10 +23,10 @@ HOURS = 12
 def login(site: Site, request: Request, fields: Mapping[str, str] | None) -> Response:
     """Show the form to sign in, and sign in."""
     message = ""
-    visitor = request.cookies.get(VISITOR, "")
+    visitor = request.cookies.get(cookie_name(site, VISITOR), "")
     if fields is not None:
         try:
-            site.sessions.check(fields, "login", visitor)
+            site.admin.check(fields, "login", visitor)
         except StaleFormError:
             message = "This page was open for more than a day. Please sign in again."
         else:
@@ -35,22 +35,22 @@ def login(site: Site, request: Request, fields: Mapping[str, str] | None) -> Res
                 raise RefusalError(429, "Too many wrong secrets were entered from your address. Please wait a minute.")
             if site.is_secret(fields.get("secret", "")):
                 response = see("/admin")
-                _set_cookie(site, response, SESSION, site.sessions.session(HOURS * 3600))
+                _set_cookie(site, response, SESSION, site.sessions.begin(HOURS * 3600))
                 return response
             site.logins.allows(stranger)
             message = "Wrong secret. The server printed the right one when it started."
     visitor = secrets.token_urlsafe(16)
-    form = site.sessions.form("login", visitor)
+    form = site.admin.form("login", visitor)
     response = site.page("login.html", status=403 if message else 200, message=message, form=form)
     _set_cookie(site, response, VISITOR, visitor)
     return response
 
 
 def logout(site: Site, request: Request, fields: Mapping[str, str]) -> Response:
-    """Forget the session in this browser."""
-    _check(site, request, fields, "logout")
+    """End the session, also for whoever has a copy of its cookie."""
+    site.sessions.end(_check(site, request, fields, "logout"))
     response = see("/admin/login")
-    response.delete_cookie(SESSION, path="/admin")
+    _set_cookie(site, response, SESSION, "", age=0)
     return response
 
 
@@ -63,8 +63,8 @@ def overview(site: Site, request: Request) -> Response:
         "admin.html",
         watched=watch(site.study, site.store, site.signer),
         where=site.store.where,
-        link_form=site.sessions.form("link", session),
-        logout_form=site.sessions.form("logout", session),
+        link_form=site.admin.form("link", session),
+        logout_form=site.admin.form("logout", session),
     )
 
 
@@ -88,23 +88,36 @@ def export(site: Site, request: Request) -> Response:
     return Response(rankings_bytes(site.store.rankings()), media_type="application/x-ndjson", headers=shown)
 
 
+def cookie_name(site: Site, name: str) -> str:
+    """Return what a cookie is called: behind TLS, browsers accept the prefix from this host only, over TLS only."""
+    return f"__Host-{name}" if site.secure else name
+
+
 def _session(site: Site, request: Request) -> str:
     """Return the session of a signed-in administrator, or an empty text."""
-    text = request.cookies.get(SESSION, "")
-    return text if site.sessions.is_session(text) else ""
+    text = request.cookies.get(cookie_name(site, SESSION), "")
+    return text if text and site.sessions.is_open(text) else ""
 
 
-def _check(site: Site, request: Request, fields: Mapping[str, str], purpose: str) -> None:
+def _check(site: Site, request: Request, fields: Mapping[str, str], purpose: str) -> str:
+    """Return the session of a signed-in administrator who sent a form of this purpose."""
     session = _session(site, request)
     if not session:
         raise RefusalError(403, "Please sign in first.")
     try:
-        site.sessions.check(fields, purpose, session)
+        site.admin.check(fields, purpose, session)
     except StaleFormError:
         raise RefusalError(403, "This page was open for more than a day. Please load it again.") from None
+    return session
 
 
-def _set_cookie(site: Site, response: Response, name: str, value: str) -> None:
+def _set_cookie(site: Site, response: Response, name: str, value: str, age: int = HOURS * 3600) -> None:
     response.set_cookie(
-        name, value, max_age=HOURS * 3600, path="/admin", secure=site.secure, httponly=True, samesite="strict"
+        cookie_name(site, name),
+        value,
+        max_age=age,
+        path="/" if site.secure else "/admin",  # the prefix needs all of the host
+        secure=site.secure,
+        httponly=True,
+        samesite="strict",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -143,12 +142,8 @@ def _handlers(site: Site) -> dict[Any, Any]:
         return response
 
     async def database(_: Request, error: Exception) -> Response:
-        print(f"wayscore: the database failed: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        return site.refuse(
-            RefusalError(
-                503, "The server could not reach its database. Please wait a moment, then send your answer again."
-            )
-        )
+        assert isinstance(error, SQLAlchemyError)
+        return site.refuse(RefusalError(503, site.not_saved(error)))
 
     async def other(_: Request, __: Exception) -> Response:
         return site.refuse(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -164,7 +165,10 @@ def answer_set(here: Visit, number: int, fields: Mapping[str, str]) -> Response:
     if message:
         return _set_page(here, number, item, ranks, message=message)
     seconds = read_seconds(fields.get("seconds", ""), issued.age)
-    outcome = here.site.store.answer(here.rater, item.set, groups, form=issued.token, seconds=seconds)
+    try:
+        outcome = here.site.store.answer(here.rater, item.set, groups, form=issued.token, seconds=seconds)
+    except SQLAlchemyError as error:  # the order stays on the page
+        return _set_page(here, number, item, ranks, message=here.site.not_saved(error), status=503)
     if outcome == "gone":
         raise RefusalError(404, UNKNOWN)
     if outcome == "full":

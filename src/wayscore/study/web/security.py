@@ -38,6 +38,7 @@ HEADERS = {
 }
 NO_STORE = "no-store"
 LONGEST_ADDRESS = 300
+HSTS = "max-age=31536000; includeSubDomains"
 FORM_AGE = 24 * 3600.0
 """Seconds after which a form is no longer valid and must be loaded again."""
 
@@ -69,7 +70,7 @@ class Issued:
 
 
 class Signer:
-    """Signs forms and sessions, so that only forms of this server are accepted.
+    """Signs forms, so that only forms of this server are accepted.
 
     A form's signature covers its purpose and its rater. The server stores nothing, so forms are also valid in another
     server process.
@@ -116,16 +117,6 @@ class Signer:
         if age > FORM_AGE:
             raise StaleFormError
         return Issued(token, max(age, 0.0))
-
-    def session(self, seconds: float) -> str:
-        """Return a session that expires."""
-        words = (secrets.token_urlsafe(16), str(round(self._now() + seconds)))
-        return ".".join((*words, self.sign("session", *words)))
-
-    def is_session(self, text: str) -> bool:
-        """Whether a session was signed here and has not expired."""
-        words = text.split(".")
-        return len(words) == 3 and self.is_signed(words[2], "session", *words[:2]) and int(words[1]) > self._now()
 
     def code(self, rater: int) -> str:
         """Return the completion code of a rater: letters and digits that cannot be confused with each other.
@@ -177,7 +168,7 @@ class SafeHeaders:
 
     def __init__(self, app: ASGIApp, *, secure: bool) -> None:
         self._app = app
-        self._headers = {**HEADERS, **({"Strict-Transport-Security": "max-age=31536000"} if secure else {})}
+        self._headers = {**HEADERS, **({"Strict-Transport-Security": HSTS} if secure else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""

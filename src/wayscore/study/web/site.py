@@ -13,12 +13,16 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from wayscore.palette import css
+from wayscore.study.database import explain
 from wayscore.study.model import Assignment, Study
 from wayscore.study.store import Store
+from wayscore.study.web.log import log
 from wayscore.study.web.security import Limiter, RefusalError, Signer
+from wayscore.study.web.sessions import Sessions
 
 FOLDER = Path(str(files(__package__)))
 ASSUMED_SECONDS = 30
@@ -47,8 +51,8 @@ class Site:
         self.url = url
         self.secure = url.startswith("https:")
         self.signer = Signer(store.key)
-        # Sessions end when the secret changes.
-        self.sessions = Signer(hmac.digest(store.key, secret.encode(), hashlib.sha256))
+        self.admin = Signer(hmac.digest(store.key, secret.encode(), hashlib.sha256))  # sessions end with the secret
+        self.sessions = Sessions(store, self.admin)
         self.assignments: dict[int, Assignment] = {one.rater: one for one in study.assignments}
         self.raters = Limiter(burst=burst, rate=4)
         self.strangers = Limiter(burst=20, rate=0.5)
@@ -93,6 +97,11 @@ class Site:
     def page(self, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page."""
         return HTMLResponse(self._templates.get_template(template).render(**values), status)
+
+    def not_saved(self, error: SQLAlchemyError) -> str:
+        """Log what the database could not do, and return what the visitor reads."""
+        log.error("%s; answers that were confirmed are safe", explain(error, self.store.where))
+        return "The server could not use its database. Please wait a moment, then send your answer again."
 
     def refuse(self, refusal: RefusalError) -> HTMLResponse:
         """Return a page that says why a request is not served."""
@@ -145,5 +154,5 @@ def default_consent(sets: int, seconds: float | None = None) -> list[str]:
         "number. Your name, your address and your device are not stored, and no cookies are set.",
         "Taking part is voluntary. You can pause at any time and continue later with the same link. You can stop by "
         "closing the page; the answers that you have saved are kept.",
-        "Questions? Ask the person who sent you the link.",
+        "If you have questions, or want your answers to be erased, ask the person who sent you the link.",
     ]

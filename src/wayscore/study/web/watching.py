@@ -22,7 +22,7 @@ class WatchedRater:
 
     Attributes:
         number: the rater.
-        consented: whether the rater agreed to take part.
+        state: "" once the rater agreed to take part, before that "not started", or "erased".
         answered: how many sets have an answer.
         total: how many sets the rater was given.
         changes: how many answers were replaced.
@@ -32,7 +32,7 @@ class WatchedRater:
     """
 
     number: int
-    consented: bool
+    state: str
     answered: int
     total: int
     changes: int
@@ -68,7 +68,7 @@ def watch(study: Study, store: Store, signer: Signer) -> Watched:
     rows = [
         WatchedRater(
             one.rater,
-            one.consented,
+            "" if one.consented else "erased" if one.erased else "not started",
             one.answered,
             items[one.rater],
             one.changes,
