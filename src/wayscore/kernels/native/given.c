@@ -90,8 +90,9 @@ static int take_points(PyObject *object, Path *path) {
     const Sequence list = sequence_of(object);
     int taken = list.count >= 0 ? from_lists(&list, path) : from_buffer(object, path);
     const int64_t values = taken ? path->count * path->dimension : 0;
-    for (int64_t i = 0; i < values; i++) taken &= fabs(path->points[i]) <= LARGEST;
-    return taken;
+    int64_t usable = 0; /* as wide as a double: then several are compared at once */
+    for (int64_t i = 0; i < values; i++) usable += fabs(path->points[i]) <= LARGEST;
+    return taken && usable == values;
 }
 
 static int take_labels(PyObject *object, PyObject *index, Path *path, int64_t size) {

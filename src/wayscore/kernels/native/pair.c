@@ -26,13 +26,16 @@ static PyThreadState *let_others_run(const Pair *pair) {
     return pair->n * pair->m > RELEASED_CELLS ? PyEval_SaveThread() : NULL;
 }
 
-/* pair_value(reference, query, index, table) -> DTW, or None. Without an index the paths are points; with one it maps
- * labels to rows of the table. */
+/* pair_value(reference, query, index, table, threshold) -> DTW, with a threshold nDTW; or None. Without an index the paths
+ * are points; with one it maps labels to rows of the table. */
 KERNEL(kernel_pair_value) {
     (void)self;
     Given given;
-    double few[2 * FEW], *left, cost = NAN;
-    if (!need_arguments("pair_value", nargs, 4)) return NULL;
+    double few[2 * FEW], *left, cost = NAN, threshold = 0.0;
+    if (!need_arguments("pair_value", nargs, 5)) return NULL;
+    const int normalised = args[4] != Py_None;
+    if (normalised && PyFloat_Check(args[4])) threshold = PyFloat_AsDouble(args[4]);
+    if (normalised && !(threshold > 0.0 && threshold < INFINITY)) return none();
     if (take_given(args, &given) && (!given.pair.dimension || given.pair.n * given.pair.m < MOST_CELLS)) {
         PyThreadState *state = let_others_run(&given.pair);
         double *top = borders_of(&given.pair, few, &left);
@@ -42,7 +45,8 @@ KERNEL(kernel_pair_value) {
         if (given.pair.dimension && cost == INFINITY) cost = NAN; /* squares that overflow */
     }
     drop_given(&given);
-    return isnan(cost) ? none() : PyFloat_FromDouble(cost);
+    if (isnan(cost)) return none();
+    return PyFloat_FromDouble(normalised ? exp(-cost / ((double)given.pair.n * threshold)) : cost);
 }
 
 /* pair_warping(reference, query, index, table, cells) -> (DTW, count), or None: cells[0..count-1] are the optimal

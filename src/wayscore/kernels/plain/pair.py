@@ -5,6 +5,7 @@ Without an index the paths are points; with one it maps labels to rows of a tabl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,16 +23,23 @@ LARGEST = 1e150
 """As in `paths`: squares of larger coordinates overflow."""
 
 
-def pair_value(reference: Any, query: Any, index: Index, table: Floats | None) -> float | None:
-    """Return DTW of two paths."""
+def pair_value(
+    reference: Any, query: Any, index: Index, table: Floats | None, threshold: float | None
+) -> float | None:
+    """Return DTW of two paths, or nDTW if there is a threshold, a float above 0."""
+    if threshold is not None and not (isinstance(threshold, float) and 0.0 < threshold < math.inf):
+        return None
     given = _given(reference, query, index, table)
     if given is None:
         return None
     R, Q = given
     if index is not None and table is not None:
-        return warp_table(table, R, Q, None, None)
-    cost = warp_points(R, Q, None, None) if len(R) * len(Q) < MOST_CELLS else np.inf
-    return cost if cost < np.inf else None
+        cost = warp_table(table, R, Q, None, None)
+    else:
+        cost = warp_points(R, Q, None, None) if len(R) * len(Q) < MOST_CELLS else np.inf
+        if cost == np.inf:
+            return None
+    return cost if threshold is None else math.exp(-cost / (len(R) * threshold))
 
 
 def pair_warping(
