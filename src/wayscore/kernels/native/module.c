@@ -121,7 +121,8 @@ static int choose_lanes(PyObject *module) {
     return PyModule_AddStringConstant(module, "lanes", name);
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)choose_lanes}, {Py_mod_exec, (void *)add_running}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)choose_lanes}, {Py_mod_exec, (void *)find_array_fields},
+                               {Py_mod_exec, (void *)add_running}, {0, NULL}};
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "wayscore.kernels._native", "The native kernels.", 0, methods, slots, NULL, NULL, NULL,
