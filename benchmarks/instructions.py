@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,6 +49,15 @@ def step(lists: bool) -> Call:
     return lambda: running.step(given)
 
 
+def batch_step(environments: int) -> Call:
+    """Return `RunningBatch.step` of many environments on a graph, given node names."""
+    graph, _, _ = _episode()
+    codes = np.random.default_rng(data.SEED).integers(len(graph), size=(environments, 7))
+    nodes = [[graph.nodes[code] for code in row] for row in codes.tolist()]
+    batch, last = ws.RunningBatch(references=[row[:6] for row in nodes], distance=graph), [row[6] for row in nodes]
+    return lambda: batch.step(last)
+
+
 def episode() -> Call:
     """Return `score` of one episode of node names, all metrics."""
     graph, R, Q = _episode()
@@ -72,9 +82,10 @@ def _episode() -> tuple[Any, list[Any], list[Any]]:
 PATHS: dict[str, tuple[Callable[[], Call], int, int]] = {  # what makes the call, how many calls, episodes of a call
     "ndtw, node names, 6 x 6": (names, 200, 1),
     "ndtw, lists, n = 10": (lambda: points(10, lists=True), 200, 1),
-    "ndtw, float64 arrays, n = 10": (lambda: points(10), 200, 1),
+    **{f"ndtw, float64 arrays, n = {n}": (partial(points, n), 200, 1) for n in (5, 10, 50)},
     "RunningDTW.step, list": (lambda: step(lists=True), 200, 1),
     "RunningDTW.step, float64 array": (lambda: step(lists=False), 200, 1),
+    "RunningBatch.step, node names, per environment": (lambda: batch_step(1024), 3, 1024),
     "score of one episode, 12 metrics": (episode, 20, 1),
     "score of random walks, 12 metrics, per episode": (lambda: walks(10_000), 3, 10_000),
 }

@@ -157,8 +157,7 @@ def sdtw(
     """
     if unnamed or reference is None or query is None:
         raise _by_name("sdtw")
-    if type(threshold) is not float or not 0.0 < threshold < math.inf:
-        check_threshold(threshold)
+    check_threshold(threshold)
     cost = _dtw(reference, query, distance)
     if _dtw(reference[-1:], query[-1:], distance) > threshold:  # of two single nodes DTW is their distance
         return 0.0
@@ -276,6 +275,8 @@ def is_plain_points(path: Any, distance: Distance) -> bool:
 
 def check_threshold(threshold: float) -> None:
     """Refuse a success threshold that is not a positive, finite number."""
+    if type(threshold) is float and 0.0 < threshold < math.inf:
+        return
     if (
         not isinstance(threshold, int | float | np.number)
         or isinstance(threshold, bool)

@@ -23,9 +23,7 @@ LARGEST = 1e150
 """As in `paths`: squares of larger coordinates overflow."""
 
 
-def pair_value(
-    reference: Any, query: Any, index: Index, table: Floats | None, threshold: float | None
-) -> float | None:
+def pair_value(reference: Any, query: Any, index: Index, table: Floats | None, threshold: float | None) -> float | None:
     """Return DTW of two paths, or nDTW if there is a threshold, a float above 0."""
     if threshold is not None and not (isinstance(threshold, float) and 0.0 < threshold < math.inf):
         return None
