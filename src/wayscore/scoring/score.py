@@ -94,8 +94,9 @@ def score(
     if up_axis not in (None, 0, 1, 2):
         raise OptionError(f"up_axis must be 0, 1 or 2: which coordinate points up, got {shortened(up_axis)}")
     chosen = find_metrics(metrics, chosen_convention)
-    bare = scenes is goals is views is stopped is start_distances is goal_distances is headings is None
-    if chosen_convention is PAPER and bare and objects is recorded is dense is pairing is episodes is None:
+    extras = (scenes, goals, views, stopped, start_distances, goal_distances, headings, objects, recorded, dense)
+    others = [one for one in (*extras, pairing, episodes) if one is not None]
+    if chosen_convention is PAPER and not others:
         single = score_one(references, queries, distance, chosen, d_th)
         if single is not None:
             settings = _settings([EUCLIDEAN if distance is None else as_distance(distance)], chosen_convention, d_th)

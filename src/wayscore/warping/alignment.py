@@ -16,7 +16,7 @@ from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places, as_distance
 from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
 from wayscore.errors import OptionError, PathError, shortened
-from wayscore.kernels import pair_value, pair_warping
+from wayscore.kernels import pair_ndtw, pair_value, pair_warping
 from wayscore.paths import LARGEST
 from wayscore.warping.encoded import dtw_value, fast_warping, fresh_borders, optimal_warping
 
@@ -125,7 +125,7 @@ def dtw(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dista
     if unnamed or reference is None or query is None:
         raise _by_name("dtw")
     index, table = (None, None) if distance is None else index_and_table(distance)
-    value = pair_value(reference, query, index, table, None)
+    value = pair_value(reference, query, index, table)
     return _dtw(reference, query, distance) if value is None else value
 
 
@@ -140,7 +140,7 @@ def ndtw(
     if unnamed or reference is None or query is None:
         raise _by_name("ndtw")
     index, table = (None, None) if distance is None else index_and_table(distance)
-    value = pair_value(reference, query, index, table, threshold)
+    value = pair_ndtw(reference, query, index, table, threshold)
     if value is None:
         check_threshold(threshold)
         value = math.exp(-_dtw(reference, query, distance) / (len(reference) * threshold))
@@ -166,7 +166,7 @@ def sdtw(
 
 def _dtw(reference: Any, query: Any, distance: Distance | None) -> float:
     """Return DTW: at once where both paths are plain lists or arrays, else after every check."""
-    value = pair_value(reference, query, *index_and_table(distance), None)
+    value = pair_value(reference, query, *index_and_table(distance))
     if value is not None:
         return value
     R, Q, distance = encode_pair(reference, query, distance)

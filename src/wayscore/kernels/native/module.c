@@ -93,6 +93,7 @@ static PyMethodDef methods[] = {
     METHOD(tally),
     METHOD(place),
     METHOD(pair_value),
+    METHOD(pair_ndtw),
     METHOD(pair_warping),
     METHOD(pair_measures),
     METHOD(navmesh_search),

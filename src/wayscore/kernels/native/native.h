@@ -87,6 +87,7 @@ KERNEL(kernel_flip);
 KERNEL(kernel_tally);
 KERNEL(kernel_place);
 KERNEL(kernel_pair_value);
+KERNEL(kernel_pair_ndtw);
 KERNEL(kernel_pair_warping);
 KERNEL(kernel_pair_measures);
 KERNEL(kernel_navmesh_search);

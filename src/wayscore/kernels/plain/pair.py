@@ -23,21 +23,24 @@ LARGEST = 1e150
 """As in `paths`: squares of larger coordinates overflow."""
 
 
-def pair_value(reference: Any, query: Any, index: Index, table: Floats | None, threshold: float | None) -> float | None:
-    """Return DTW of two paths, or nDTW if there is a threshold, a float above 0."""
-    if threshold is not None and not (isinstance(threshold, float) and 0.0 < threshold < math.inf):
-        return None
+def pair_value(reference: Any, query: Any, index: Index, table: Floats | None) -> float | None:
+    """Return DTW of two paths."""
     given = _given(reference, query, index, table)
     if given is None:
         return None
     R, Q = given
     if index is not None and table is not None:
-        cost = warp_table(table, R, Q, None, None)
-    else:
-        cost = warp_points(R, Q, None, None) if len(R) * len(Q) < MOST_CELLS else np.inf
-        if cost == np.inf:
-            return None
-    return cost if threshold is None else math.exp(-cost / (len(R) * threshold))
+        return warp_table(table, R, Q, None, None)
+    cost = warp_points(R, Q, None, None) if len(R) * len(Q) < MOST_CELLS else np.inf
+    return cost if cost < np.inf else None
+
+
+def pair_ndtw(reference: Any, query: Any, index: Index, table: Floats | None, threshold: Any) -> float | None:
+    """Return nDTW of two paths; None also where the threshold is no float above 0."""
+    if not isinstance(threshold, float) or not 0.0 < threshold < math.inf:
+        return None
+    cost = pair_value(reference, query, index, table)
+    return None if cost is None else math.exp(-cost / (len(reference) * threshold))
 
 
 def pair_warping(
