@@ -7,11 +7,13 @@ valgrind hides AVX-512, so the kernels of AVX2 are counted on every machine that
 from __future__ import annotations
 
 import argparse
+import gc
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,6 +50,15 @@ def step(lists: bool) -> Call:
     return lambda: running.step(given)
 
 
+def batch_step(environments: int) -> Call:
+    """Return `RunningBatch.step` of many environments on a graph, given node names."""
+    graph, _, _ = _episode()
+    codes = np.random.default_rng(data.SEED).integers(len(graph), size=(environments, 7))
+    nodes = [[graph.nodes[code] for code in row] for row in codes.tolist()]
+    batch, last = ws.RunningBatch(references=[row[:6] for row in nodes], distance=graph), [row[6] for row in nodes]
+    return lambda: batch.step(last)
+
+
 def episode() -> Call:
     """Return `score` of one episode of node names, all metrics."""
     graph, R, Q = _episode()
@@ -72,10 +83,11 @@ def _episode() -> tuple[Any, list[Any], list[Any]]:
 PATHS: dict[str, tuple[Callable[[], Call], int, int]] = {  # what makes the call, how many calls, episodes of a call
     "ndtw, node names, 6 x 6": (names, 200, 1),
     "ndtw, lists, n = 10": (lambda: points(10, lists=True), 200, 1),
-    "ndtw, float64 arrays, n = 10": (lambda: points(10), 200, 1),
+    **{f"ndtw, float64 arrays, n = {n}": (partial(points, n), 200, 1) for n in (5, 10, 50)},
     "RunningDTW.step, list": (lambda: step(lists=True), 200, 1),
     "RunningDTW.step, float64 array": (lambda: step(lists=False), 200, 1),
-    "score of one episode, 12 metrics": (episode, 20, 1),
+    "RunningBatch.step, node names, per environment": (lambda: batch_step(1024), 3, 1024),
+    "score of one episode, 12 metrics": (episode, 200, 1),
     "score of random walks, 12 metrics, per episode": (lambda: walks(10_000), 3, 10_000),
 }
 
@@ -99,12 +111,13 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="only paths whose name contains this")
     parser.add_argument("--child", nargs="+", help=argparse.SUPPRESS)
     given = parser.parse_args(words)
-    for path in given.child or ():
-        make, times, _ = PATHS[path]
-        call = make()
-        call()  # the first call loads and allocates
-        sys.call_tracing(lambda: [call() for _ in range(times)], ())  # noqa: B023
     if given.child:
+        gc.disable()  # a collection would be counted where it happens to fall
+        for path in given.child:
+            make, times, _ = PATHS[path]
+            call = make()
+            call()  # the first call loads and allocates
+            sys.call_tracing(lambda: [call() for _ in range(times)], ())  # noqa: B023
         return
     if shutil.which("valgrind") is None:
         parser.error("valgrind is not installed; install it with the system's package manager")

@@ -157,6 +157,7 @@ def _pair_cases(
     ]
     for arguments in given:
         yield "pair_value", arguments, 0
+        yield "pair_ndtw", (*arguments, [3.0, 0.25, 0.0, -1.0, np.nan, np.inf, 3, None][int(rng.integers(8))]), 0
         cells = np.zeros((len(arguments[0]) + len(arguments[1]), 2), dtype=np.int64)
         yield "pair_warping", (*arguments, cells), 0
         yield "pair_measures", (*arguments, float(rng.choice([0.0, 3.0])), float(rng.choice([-1.0, np.inf]))), 1e-15

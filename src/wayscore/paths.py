@@ -49,15 +49,8 @@ class PathBatch:
         offsets = offsets_of(paths, role=role)
         if not len(paths):
             return cls(np.empty((0, 0)), offsets)
-        arrays = [_points(path, role, number) for number, path in enumerate(paths)]
-        dimension = arrays[0].shape[1]
-        for number, array in enumerate(arrays):
-            if array.shape[1] != dimension:
-                raise PathError(
-                    f"{path_name(role, number)} has {array.shape[1]}-dimensional points but "
-                    f"{path_name(role, 0)} has {dimension}-dimensional ones; all paths of a batch share one dimension"
-                )
-        batch = cls(np.ascontiguousarray(np.concatenate(arrays)), offsets)
+        places = _joined(paths)
+        batch = cls(_joined_one_by_one(paths, role) if places is None else places, offsets)
         batch.check_finite(role=role)
         return batch
 
@@ -230,6 +223,30 @@ def _empty(role: Role, number: int) -> PathError:
         f"{path_name(role, number)} is empty; a path has at least one node or point (an agent that never moves has its "
         "start)"
     )
+
+
+def _joined(paths: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Return the points of plain arrays end to end; None if anything about them is unusual."""
+    if set(map(type, paths)) != {np.ndarray}:
+        return None
+    try:
+        places = np.concatenate(paths)
+    except (TypeError, ValueError):
+        return None
+    return np.ascontiguousarray(places) if places.dtype == np.float64 and places.ndim == 2 and places.size else None
+
+
+def _joined_one_by_one(paths: Sequence[Any], role: Role) -> NDArray[np.float64]:
+    """Return the points of all paths end to end, each path checked."""
+    arrays = [_points(path, role, number) for number, path in enumerate(paths)]
+    dimension = arrays[0].shape[1]
+    for number, array in enumerate(arrays):
+        if array.shape[1] != dimension:
+            raise PathError(
+                f"{path_name(role, number)} has {array.shape[1]}-dimensional points but "
+                f"{path_name(role, 0)} has {dimension}-dimensional ones; all paths of a batch share one dimension"
+            )
+    return np.ascontiguousarray(np.concatenate(arrays))
 
 
 def _points(path: Any, role: Role, number: int) -> NDArray[np.float64]:

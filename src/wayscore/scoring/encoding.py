@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
@@ -103,9 +104,9 @@ def parts_by_scene(
     """Put the episodes of each scene together and encode them; errors name the episode."""
     if scenes is None:
         raise OptionError("distance is a mapping from scene to distance; say with scenes= where each query was walked")
-    groups: dict[str, list[int]] = {}
+    groups: defaultdict[str, list[int]] = defaultdict(list)
     for number, scene in enumerate(scenes):
-        groups.setdefault(scene, []).append(number)
+        groups[scene].append(number)
     for scene, numbers in groups.items():
         if scene not in distance:
             hint = did_you_mean(scene, distance)

@@ -95,7 +95,8 @@ def score(
         raise OptionError(f"up_axis must be 0, 1 or 2: which coordinate points up, got {shortened(up_axis)}")
     chosen = find_metrics(metrics, chosen_convention)
     extras = (scenes, goals, views, stopped, start_distances, goal_distances, headings, objects, recorded, dense)
-    if chosen_convention is PAPER and pairing is None and episodes is None and all(one is None for one in extras):
+    others = [one for one in (*extras, pairing, episodes) if one is not None]
+    if chosen_convention is PAPER and not others:
         single = score_one(references, queries, distance, chosen, d_th)
         if single is not None:
             settings = _settings([EUCLIDEAN if distance is None else as_distance(distance)], chosen_convention, d_th)

@@ -16,7 +16,7 @@ from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places, as_distance
 from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
 from wayscore.errors import OptionError, PathError, shortened
-from wayscore.kernels import pair_value, pair_warping
+from wayscore.kernels import pair_ndtw, pair_value, pair_warping
 from wayscore.paths import LARGEST
 from wayscore.warping.encoded import dtw_value, fast_warping, fresh_borders, optimal_warping
 
@@ -124,7 +124,9 @@ def dtw(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dista
     """
     if unnamed or reference is None or query is None:
         raise _by_name("dtw")
-    return _dtw(reference, query, distance)
+    index, table = (None, None) if distance is None else index_and_table(distance)
+    value = pair_value(reference, query, index, table)
+    return _dtw(reference, query, distance) if value is None else value
 
 
 def ndtw(
@@ -137,9 +139,12 @@ def ndtw(
     """
     if unnamed or reference is None or query is None:
         raise _by_name("ndtw")
-    if type(threshold) is not float or not 0.0 < threshold < math.inf:
+    index, table = (None, None) if distance is None else index_and_table(distance)
+    value = pair_ndtw(reference, query, index, table, threshold)
+    if value is None:
         check_threshold(threshold)
-    return math.exp(-_dtw(reference, query, distance) / (len(reference) * threshold))
+        value = math.exp(-_dtw(reference, query, distance) / (len(reference) * threshold))
+    return value
 
 
 def sdtw(
@@ -152,8 +157,7 @@ def sdtw(
     """
     if unnamed or reference is None or query is None:
         raise _by_name("sdtw")
-    if type(threshold) is not float or not 0.0 < threshold < math.inf:
-        check_threshold(threshold)
+    check_threshold(threshold)
     cost = _dtw(reference, query, distance)
     if _dtw(reference[-1:], query[-1:], distance) > threshold:  # of two single nodes DTW is their distance
         return 0.0
@@ -162,10 +166,7 @@ def sdtw(
 
 def _dtw(reference: Any, query: Any, distance: Distance | None) -> float:
     """Return DTW: at once where both paths are plain lists or arrays, else after every check."""
-    if distance is None or type(distance) is Euclidean:
-        value = pair_value(reference, query, None, None)
-    else:
-        value = pair_value(reference, query, *index_and_table(distance))
+    value = pair_value(reference, query, *index_and_table(distance))
     if value is not None:
         return value
     R, Q, distance = encode_pair(reference, query, distance)
@@ -201,8 +202,9 @@ def index_and_table(distance: Any) -> tuple[Any, Any]:
     """Return what the kernels for one pair take: of nodes index and table, of points Nones; else what they decline."""
     if distance is None or type(distance) is Euclidean:
         return None, None
-    if isinstance(distance, Distance) and distance.index is not None and distance.table is not None:
-        return distance.index, distance.table
+    if isinstance(distance, Distance):
+        index = distance.index
+        return {} if index is None else index, distance.table
     return {}, None
 
 
@@ -273,6 +275,8 @@ def is_plain_points(path: Any, distance: Distance) -> bool:
 
 def check_threshold(threshold: float) -> None:
     """Refuse a success threshold that is not a positive, finite number."""
+    if type(threshold) is float and 0.0 < threshold < math.inf:
+        return
     if (
         not isinstance(threshold, int | float | np.number)
         or isinstance(threshold, bool)

@@ -43,6 +43,8 @@ def find_convention(wanted: str | Path | Convention | None) -> Convention:
     """
     if wanted is None:
         return PAPER
+    if type(wanted) is str and wanted in CONVENTIONS:
+        return CONVENTIONS[wanted]
     if isinstance(wanted, Convention):
         return wanted
     if not isinstance(wanted, str | Path):

@@ -7,39 +7,25 @@ static int room(Path *path, int64_t values) {
     return values <= FEW || (path->points = malloc(sizeof(double) * (size_t)values)) != NULL;
 }
 
-/* Points out of a buffer of doubles or floats, whatever its strides. */
-static int from_buffer(PyObject *object, Path *path) {
-    Py_buffer view;
-    if (PyObject_GetBuffer(object, &view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
-        PyErr_Clear();
-        return 0;
-    }
-    const char *format = view.format ? view.format : "B";
-    if (*format == '@' || *format == '=' || *format == '<') format++;
-    const int wide = *format == 'd' && view.itemsize == 8, narrow = *format == 'f' && view.itemsize == 4;
-    int taken = view.ndim == 2 && (wide || narrow) && view.shape[0] > 0 && view.shape[1] > 0 && view.shape[1] < FEW;
+/* Points out of an array of floats. */
+static int from_array(PyObject *object, Path *path) {
+    Floats floats;
+    int taken = look_at_floats(object, &floats) && floats.dimensions == 2 && floats.shape[0] > 0 && floats.shape[1] > 0 &&
+                floats.shape[1] < FEW;
     if (taken) {
-        path->count = view.shape[0];
-        path->dimension = (int)view.shape[1];
+        path->count = floats.shape[0];
+        path->dimension = (int)floats.shape[1];
         taken = room(path, path->count * path->dimension);
     }
     double *out = path->points;
-    if (taken && wide && view.strides[1] == 8 && view.strides[0] == 8 * view.shape[1]) {
-        memcpy(out, view.buf, sizeof(double) * (size_t)(path->count * path->dimension));
+    if (taken && floats.wide && floats.strides[1] == 8 && floats.strides[0] == 8 * floats.shape[1]) {
+        memcpy(out, floats.data, sizeof(double) * (size_t)(path->count * path->dimension));
     } else if (taken) {
         for (int64_t i = 0; i < path->count; i++)
-            for (int64_t axis = 0; axis < path->dimension; axis++) {
-                const char *at = (const char *)view.buf + i * view.strides[0] + axis * view.strides[1];
-                float value;
-                if (wide) memcpy(out, at, sizeof(double));
-                else {
-                    memcpy(&value, at, sizeof(float));
-                    *out = (double)value;
-                }
-                out++;
-            }
+            for (int64_t axis = 0; axis < path->dimension; axis++)
+                *out++ = float_at(&floats, floats.data + i * floats.strides[0] + axis * floats.strides[1]);
     }
-    PyBuffer_Release(&view);
+    leave_floats(&floats);
     return taken;
 }
 
@@ -88,10 +74,11 @@ static int from_lists(const Sequence *list, Path *path) {
 
 static int take_points(PyObject *object, Path *path) {
     const Sequence list = sequence_of(object);
-    int taken = list.count >= 0 ? from_lists(&list, path) : from_buffer(object, path);
+    int taken = list.count >= 0 ? from_lists(&list, path) : from_array(object, path);
     const int64_t values = taken ? path->count * path->dimension : 0;
-    for (int64_t i = 0; i < values; i++) taken &= fabs(path->points[i]) <= LARGEST;
-    return taken;
+    int64_t usable = 0; /* as wide as a double: then several are compared at once */
+    for (int64_t i = 0; i < values; i++) usable += fabs(path->points[i]) <= LARGEST;
+    return taken && usable == values;
 }
 
 static int take_labels(PyObject *object, PyObject *index, Path *path, int64_t size) {

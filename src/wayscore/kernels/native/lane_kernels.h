@@ -30,6 +30,32 @@ TARGET static void distances_to(int dimension, const double *point, const double
     }
 }
 
+/* Distances several at a time, then C one by one. The query's end is repeated until it fills the lanes. */
+INLINE void rows_of_points(const int dimension, const Pair *pair, double *top, double *left) {
+    double costs[SHORT_CELLS + LANE_COUNT], by_axis[3 * (SHORT_CELLS + LANE_COUNT)];
+    const int64_t m = pair->m, stride = (m + LANE_COUNT - 1) / LANE_COUNT * LANE_COUNT;
+    for (int64_t j = 0; j < stride; j++)
+        for (int axis = 0; axis < dimension; axis++)
+            by_axis[axis * stride + j] = pair->q_points[(j < m ? j : m - 1) * dimension + axis];
+    for (int64_t i = 0; i < pair->n; i++) {
+        const double *point = pair->r_points + i * dimension;
+        for (int64_t j = 0; j < stride; j += LANE_COUNT) {
+            lanes squares = lanes_all(0.0);
+            for (int axis = 0; axis < dimension; axis++) {
+                lanes difference = lanes_sub(lanes_all(point[axis]), lanes_load(by_axis + axis * stride + j));
+                squares = lanes_add(squares, lanes_mul(difference, difference));
+            }
+            lanes_store(costs + j, lanes_sqrt(squares));
+        }
+        left[i + 1] = warp_row(costs, m, top, left[i + 1]);
+    }
+}
+
+TARGET static void short_rows(const Pair *pair, double *top, double *left) {
+    if (pair->dimension == 2) rows_of_points(2, pair, top, left);
+    else rows_of_points(3, pair, top, left);
+}
+
 /* row[j] = min(row[j], through + via[j]): one row of one round of Floyd and Warshall. */
 TARGET static void relax(double *row, double through, const double *via, int64_t count) {
     lanes add = lanes_all(through);
@@ -172,4 +198,4 @@ TARGET static void weigh(const double *weights, int64_t units, const double *val
     }
 }
 
-const LaneKernels LANE_KERNELS = {strip_values, strip_nearest, strip_choices, distances_to, relax, measure_group, shares, cover, weigh};
+const LaneKernels LANE_KERNELS = {strip_values, strip_nearest, strip_choices, short_rows, distances_to, relax, measure_group, shares, cover, weigh};

@@ -50,6 +50,7 @@ INLINE void strip(const int dimension, const int registers, const int full, cons
 #define STRIP_STEP(above, nearest_above, careful)                                                              \
     uint32_t diagonals = 0, uppers = 0;                                                                        \
     for (int s = registers - 1; s >= 0; s--) {                                                                 \
+        if (careful && (LANE_COUNT * s > t || LANE_COUNT * (s + 1) <= t - m + 1)) continue; /* no lane is inside */ \
         lanes cost, upper = lanes_shift(s ? current[s - 1] : lanes_all(above), current[s]);                    \
         lanes best = lanes_min(lanes_min(upper, diagonal[s]), current[s]);                                     \
         if (dimension) {                                                                                       \
@@ -99,6 +100,7 @@ INLINE void strip(const int dimension, const int registers, const int full, cons
         }
         /* lanes enter one by one, or leave one by one, each past the last column */
         STRIP_STEP((t < m ? top[t + 1] : INFINITY), (t < m ? nearest[t] : INFINITY), 1)
+        if (t < rows - 1 && t < m - 1) continue; /* nothing is ready */
         STRIP_BOTTOM
         if (t >= m - 1) left[t - m + 1] = current_row[t - m + 1];
     }

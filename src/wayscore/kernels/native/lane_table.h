@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "warp.h"
+
 #define STRIP_ROWS 16
 enum { STRIP_VALUES, STRIP_NEAREST, STRIP_CHOICES };
 
@@ -49,6 +51,7 @@ typedef struct {
     void (*strip_values)(const Strip *strip);
     void (*strip_nearest)(const Strip *strip);
     void (*strip_choices)(const Strip *strip);
+    void (*short_rows)(const Pair *pair, double *top, double *left); /* warp_tile for few cells in two or three dimensions */
     void (*distances_to)(int dimension, const double *point, const double *others, int64_t stride, int64_t count,
                          double *out);
     void (*relax)(double *row, double through, const double *via, int64_t count);

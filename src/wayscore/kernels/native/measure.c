@@ -19,12 +19,19 @@ Episode episode_of(const Batch *batch, int64_t e) {
     return (Episode){r, batch->r_offsets[reference + 1] - r, q, batch->q_offsets[e + 1] - q, e};
 }
 
+static inline double points_length(const int dimension, const double *points, int64_t count) {
+    double length = 0.0;
+    for (int64_t i = 0; i + 1 < count; i++)
+        length += point_distance(dimension, points + i * dimension, points + (i + 1) * dimension);
+    return length;
+}
+
 double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
     double length = 0.0;
     const int64_t last = first + count - 1, k = batch->dimension;
     if (k) {
-        const double *points = reference ? batch->r_points : batch->q_points;
-        for (int64_t i = first; i < last; i++) length += point_distance((int)k, points + i * k, points + (i + 1) * k);
+        const double *points = (reference ? batch->r_points : batch->q_points) + first * k;
+        return k == 3 ? points_length(3, points, count) : points_length((int)k, points, count);
     } else if (batch->table) {
         const int32_t *codes = reference ? batch->r_codes : batch->q_codes;
         for (int64_t i = first; i < last; i++) length += batch->table[codes[i] * batch->table_size + codes[i + 1]];

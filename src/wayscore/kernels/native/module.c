@@ -93,6 +93,7 @@ static PyMethodDef methods[] = {
     METHOD(tally),
     METHOD(place),
     METHOD(pair_value),
+    METHOD(pair_ndtw),
     METHOD(pair_warping),
     METHOD(pair_measures),
     METHOD(navmesh_search),
@@ -123,6 +124,7 @@ static int choose_lanes(PyObject *module) {
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, (void *)choose_lanes},
+    {Py_mod_exec, (void *)find_array_fields},
     {Py_mod_exec, (void *)add_running},
 #ifdef Py_GIL_DISABLED /* items of lists are borrowed, and a running state has no lock: both rely on the lock */
     {Py_mod_gil, Py_MOD_GIL_USED},

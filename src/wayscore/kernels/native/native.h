@@ -29,6 +29,31 @@ typedef struct {
 int take_array(PyObject *object, Array *array, char kind, int dimensions, int writable, int optional);
 void drop_arrays(Array *arrays, int count);
 int take_count(PyObject *object, int64_t *value);
+
+/* The numbers of an array, whatever its strides; see floats.c. */
+typedef struct {
+    const char *data;
+    int dimensions, wide; /* wide: float64, else float32 */
+    const Py_ssize_t *shape, *strides;
+    Py_buffer view;
+    int held;
+} Floats;
+
+/* Look at an array of floats, which the caller keeps alive. Returns 0, with no Python error, where it is something else.
+ * leave_floats is due either way. */
+int look_at_floats(PyObject *object, Floats *floats);
+void leave_floats(Floats *floats);
+static inline double float_at(const Floats *floats, const char *at) {
+    float narrow;
+    double wide;
+    if (floats->wide) memcpy(&wide, at, sizeof wide);
+    else {
+        memcpy(&narrow, at, sizeof narrow);
+        wide = (double)narrow;
+    }
+    return wide;
+}
+
 int take_double(PyObject *object, double *value);
 /* Are all of these codes rows (axis 0) or columns (1) of this table? Sets a Python error where not. */
 int check_codes(const Array *codes, const Array *table, int axis);
@@ -62,11 +87,13 @@ KERNEL(kernel_flip);
 KERNEL(kernel_tally);
 KERNEL(kernel_place);
 KERNEL(kernel_pair_value);
+KERNEL(kernel_pair_ndtw);
 KERNEL(kernel_pair_warping);
 KERNEL(kernel_pair_measures);
 KERNEL(kernel_navmesh_search);
 
-/* Gives the module the type of what `running` returns. */
+/* What the module does when it is loaded: finds out how arrays are laid out; adds the type of what `running` returns. */
+int find_array_fields(PyObject *module);
 int add_running(PyObject *module);
 
 #endif

@@ -26,13 +26,10 @@ static PyThreadState *let_others_run(const Pair *pair) {
     return pair->n * pair->m > RELEASED_CELLS ? PyEval_SaveThread() : NULL;
 }
 
-/* pair_value(reference, query, index, table) -> DTW, or None. Without an index the paths are points; with one it maps
- * labels to rows of the table. */
-KERNEL(kernel_pair_value) {
-    (void)self;
+/* DTW of reference, query, index, table, and how many nodes the reference has; NaN where anything is unusual. */
+static double dtw_of(PyObject *const *args, int64_t *count) {
     Given given;
     double few[2 * FEW], *left, cost = NAN;
-    if (!need_arguments("pair_value", nargs, 4)) return NULL;
     if (take_given(args, &given) && (!given.pair.dimension || given.pair.n * given.pair.m < MOST_CELLS)) {
         PyThreadState *state = let_others_run(&given.pair);
         double *top = borders_of(&given.pair, few, &left);
@@ -40,9 +37,30 @@ KERNEL(kernel_pair_value) {
         if (top != few) free(top);
         if (state) PyEval_RestoreThread(state);
         if (given.pair.dimension && cost == INFINITY) cost = NAN; /* squares that overflow */
+        *count = given.pair.n;
     }
     drop_given(&given);
+    return cost;
+}
+
+/* pair_value(reference, query, index, table) -> DTW, or None. Without an index the paths are points; with one it maps
+ * labels to rows of the table. */
+KERNEL(kernel_pair_value) {
+    (void)self;
+    int64_t count = 0;
+    if (!need_arguments("pair_value", nargs, 4)) return NULL;
+    const double cost = dtw_of(args, &count);
     return isnan(cost) ? none() : PyFloat_FromDouble(cost);
+}
+
+/* pair_ndtw(reference, query, index, table, threshold) -> nDTW, or None: also where the threshold is no float above 0 */
+KERNEL(kernel_pair_ndtw) {
+    (void)self;
+    int64_t count = 0;
+    if (!need_arguments("pair_ndtw", nargs, 5)) return NULL;
+    const double threshold = PyFloat_Check(args[4]) ? PyFloat_AsDouble(args[4]) : NAN;
+    const double cost = threshold > 0.0 && threshold < INFINITY ? dtw_of(args, &count) : NAN;
+    return isnan(cost) ? none() : PyFloat_FromDouble(exp(-cost / ((double)count * threshold)));
 }
 
 /* pair_warping(reference, query, index, table, cells) -> (DTW, count), or None: cells[0..count-1] are the optimal

@@ -40,32 +40,18 @@ static int from_sequence(PyObject *object, int dimension, double *point) {
     return 1;
 }
 
-static int from_buffer(PyObject *object, int dimension, double *point) {
-    Py_buffer view;
-    if (PyObject_GetBuffer(object, &view, PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
-        PyErr_Clear();
-        return 0;
-    }
-    const char *format = view.format ? view.format : "B", *at = view.buf;
-    if (*format == '@' || *format == '=' || *format == '<') format++;
-    const int wide = *format == 'd' && view.itemsize == 8, narrow = *format == 'f' && view.itemsize == 4;
-    const int taken = (wide || narrow) && view.ndim == 1 && view.shape[0] == dimension;
-    for (int axis = 0; taken && axis < dimension; axis++, at += view.strides[0]) {
-        float value;
-        if (wide) memcpy(point + axis, at, sizeof(double));
-        else {
-            memcpy(&value, at, sizeof(float));
-            point[axis] = (double)value;
-        }
-    }
-    PyBuffer_Release(&view);
+static int from_array(PyObject *object, int dimension, double *point) {
+    Floats floats;
+    const int taken = look_at_floats(object, &floats) && floats.dimensions == 1 && floats.shape[0] == dimension;
+    for (int axis = 0; taken && axis < dimension; axis++) point[axis] = float_at(&floats, floats.data + axis * floats.strides[0]);
+    leave_floats(&floats);
     return taken;
 }
 
 /* A point out of a list or tuple of numbers, or a buffer of floats; 0 where it is something else or too large. */
 static int take_point(PyObject *object, int dimension, double *point) {
     const Py_ssize_t length = length_of(object);
-    if (length < 0 ? !from_buffer(object, dimension, point)
+    if (length < 0 ? !from_array(object, dimension, point)
                    : length != dimension || !from_sequence(object, dimension, point))
         return 0;
     int usable = 1;

@@ -221,18 +221,23 @@ KERNEL(kernel_look_up) {
         shapes_differ("look_up");
         goto end;
     }
+    int fits = PyList_Size(args[0]) == count;
+    for (Py_ssize_t scene = 0; scene < PyList_Size(args[4]); scene++)
+        fits &= PyDict_Check(PyList_GetItem(args[4], scene));
     int64_t wrong = -1;
-    for (int64_t e = 0; e < count && wrong < 0; e++) {
+    for (int64_t e = 0; fits && e < count && wrong < 0; e++) {
         if (active && !active[e]) continue;
-        PyObject *label = PyList_GetItem(args[0], e), *index = PyList_GetItem(args[4], scenes[e]);
-        if (!label || !index || !PyDict_Check(index)) {
-            shapes_differ("look_up");
-            goto end;
-        }
-        PyObject *code = PyDict_GetItemWithError(index, label);
-        INTS64(arrays[1])[e] = code ? PyLong_AsLong(code) : -1;
-        if (!code) wrong = e;
-        PyErr_Clear(); /* a label that cannot be hashed is as unknown as any */
+        PyObject *index = PyList_GetItem(args[4], scenes[e]);
+        if (!(fits = index != NULL)) break;
+        PyObject *code = PyDict_GetItemWithError(index, PyList_GetItem(args[0], e));
+        const long number = code ? PyLong_AsLong(code) : -1;
+        INTS64(arrays[1])[e] = number;
+        if (number == -1) wrong = e;
+    }
+    PyErr_Clear(); /* a label that cannot be hashed is as unknown as any */
+    if (!fits) {
+        shapes_differ("look_up");
+        goto end;
     }
     result = PyLong_FromLongLong(wrong);
 end:

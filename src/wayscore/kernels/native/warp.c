@@ -7,25 +7,22 @@
 #include "native.h"
 #include "warp.h"
 
-/* Short pairs row by row: the strips' lead-in would cost more than it saves. */
-enum { SCALAR_CELLS = 256 };
-
 static inline double cell_cost(const int dimension, const Pair *pair, int64_t i, int64_t j) {
     if (dimension) return point_distance(dimension, pair->r_points + i * dimension, pair->q_points + j * dimension);
     return pair->table[pair->r_codes[i] * pair->columns + pair->q_codes[j]];
 }
 
 static inline void warp_rows(const int dimension, const Pair *pair, double *top, double *left) {
-    double costs[SCALAR_CELLS], by_axis[3 * SCALAR_CELLS];
-    const int64_t m = pair->m;
-    const int lanes = m >= 8 && (dimension == 2 || dimension == 3); /* else several distances at once do not pay */
-    for (int64_t j = 0; lanes && j < m; j++)
-        for (int axis = 0; axis < dimension; axis++) by_axis[axis * m + j] = pair->q_points[j * dimension + axis];
     for (int64_t i = 0; i < pair->n; i++) {
-        if (lanes) lane_kernels->distances_to(dimension, pair->r_points + i * dimension, by_axis, m, m, costs);
-        else
-            for (int64_t j = 0; j < m; j++) costs[j] = cell_cost(dimension, pair, i, j);
-        left[i + 1] = warp_row(costs, m, top, left[i + 1]);
+        double corner = top[0], west = left[i + 1];
+        top[0] = west;
+        for (int64_t j = 0; j < pair->m; j++) {
+            const double north = top[j + 1];
+            west = cell_cost(dimension, pair, i, j) + least(least(north, corner), west);
+            corner = north;
+            top[j + 1] = west;
+        }
+        left[i + 1] = west;
     }
 }
 
@@ -73,12 +70,12 @@ static int warp_strips(const Pair *pair, double *top, double *left, double *near
 }
 
 int warp_tile(const Pair *pair, double *top, double *left, double *nearest, double *covered) {
-    if (nearest || pair->n * pair->m > SCALAR_CELLS) return warp_strips(pair, top, left, nearest, covered, NULL);
+    if (nearest || pair->n * pair->m > SHORT_CELLS) return warp_strips(pair, top, left, nearest, covered, NULL);
     const double beside = top[pair->m];
     switch (pair->dimension) {
     case 0: warp_rows(0, pair, top, left); break;
-    case 2: warp_rows(2, pair, top, left); break;
-    case 3: warp_rows(3, pair, top, left); break;
+    case 2:
+    case 3: lane_kernels->short_rows(pair, top, left); break;
     default: warp_rows(pair->dimension, pair, top, left);
     }
     left[0] = beside;
@@ -104,7 +101,7 @@ int warp_tile(const Pair *pair, double *top, double *left, double *nearest, doub
 /* The same for a short pair, row by row. */
 static inline int64_t trace_rows(const int dimension, const Pair *pair, double *top, double *left, int64_t i, int64_t j,
                                  int64_t *cells) {
-    uint32_t choices[SCALAR_CELLS];
+    uint32_t choices[SHORT_CELLS];
     for (int64_t row = 0; row < pair->n; row++) {
         double corner = top[0], west = left[row + 1];
         top[0] = west;
@@ -124,7 +121,7 @@ int64_t trace_tile(const Pair *pair, double *top, double *left, int64_t i, int64
     Pair used = *pair;
     used.n = i + 1;
     used.m = j + 1;
-    if (used.n * used.m <= SCALAR_CELLS) {
+    if (used.n * used.m <= SHORT_CELLS) {
         if (used.dimension == 0) return trace_rows(0, &used, top, left, i, j, cells);
         if (used.dimension == 3) return trace_rows(3, &used, top, left, i, j, cells);
         return trace_rows(used.dimension, &used, top, left, i, j, cells);

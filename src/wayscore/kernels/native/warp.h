@@ -15,6 +15,9 @@ typedef struct {
     int64_t columns; /* of the table */
 } Pair;
 
+/* Pairs of so many cells are computed row by row: the strips' lead-in would cost more than it saves. */
+enum { SHORT_CELLS = 256 };
+
 /* Euclidean distance, coordinates summed in their order. */
 static inline double point_distance(int dimension, const double *a, const double *b) {
     double squares = 0.0;

@@ -14,7 +14,7 @@ from wayscore.kernels.plain.measure import (
 )
 from wayscore.kernels.plain.navmesh import Mesh
 from wayscore.kernels.plain.navmesh_search import navmesh_search
-from wayscore.kernels.plain.pair import pair_measures, pair_value, pair_warping
+from wayscore.kernels.plain.pair import pair_measures, pair_ndtw, pair_value, pair_warping
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.running import Running, running
@@ -64,6 +64,7 @@ __all__ = [
     "measure_table",
     "navmesh_search",
     "pair_measures",
+    "pair_ndtw",
     "pair_value",
     "pair_warping",
     "place",

@@ -5,6 +5,7 @@ Without an index the paths are points; with one it maps labels to rows of a tabl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,14 @@ def pair_value(reference: Any, query: Any, index: Index, table: Floats | None) -
         return warp_table(table, R, Q, None, None)
     cost = warp_points(R, Q, None, None) if len(R) * len(Q) < MOST_CELLS else np.inf
     return cost if cost < np.inf else None
+
+
+def pair_ndtw(reference: Any, query: Any, index: Index, table: Floats | None, threshold: Any) -> float | None:
+    """Return nDTW of two paths; None also where the threshold is no float above 0."""
+    if not isinstance(threshold, float) or not 0.0 < threshold < math.inf:
+        return None
+    cost = pair_value(reference, query, index, table)
+    return None if cost is None else math.exp(-cost / (len(reference) * threshold))
 
 
 def pair_warping(
