@@ -62,7 +62,7 @@ def finished(pieces: Sequence[Piece], task: Task, into: Partial) -> set[int]:
         if not storage.exists(path):
             continue
         try:
-            with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
+            with storage.damage(path), storage.parquet_at(path) as file:
                 notes = file.schema_arrow.metadata or {}
             if notes.get(MADE_FROM) != task.stamp(piece).encode():
                 continue
@@ -166,7 +166,7 @@ def _type(kind: Any) -> Any:
 
 
 def _batches(path: str) -> Iterable[Any]:
-    with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
+    with storage.damage(path), storage.parquet_at(path) as file:
         yield from file.iter_batches()
 
 

@@ -74,7 +74,7 @@ def is_saved_result(path: Any) -> bool:
     """Say whether a file is a saved result."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path).endswith(".parquet") or not os.path.isfile(path):
         return False
-    with storage.damage(os.fspath(path)), storage.parquet_file(storage.open_native(os.fspath(path))) as file:
+    with storage.damage(os.fspath(path)), storage.parquet_at(os.fspath(path)) as file:
         return RESULT in (file.schema_arrow.metadata or {})
 
 
@@ -102,8 +102,7 @@ def is_result(path: Any) -> bool:
 def _load(path: str, name: str | None) -> Result:
     import json
 
-    with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
-        table = file.read()
+    table = storage.parquet_table(storage.open_native(path), path)
     try:
         facts: dict[str, Any] = json.loads(table.schema.metadata[RESULT])
         metrics = tuple(_metric(one) for one in facts["metrics"])

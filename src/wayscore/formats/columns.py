@@ -63,12 +63,11 @@ def labels_of(schema: Any, file: object = "this table") -> dict[str, list[Any]] 
 
 def notes_of(source: Source) -> dict[bytes, str]:
     """Return what a Parquet file says in its metadata of where its rows came from."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from wayscore.formats.storage import parquet_file
 
     if not source.content.startswith(PARQUET_MAGIC):
         return {}
-    notes = pq.read_schema(pa.BufferReader(source.content)).metadata or {}
+    notes = parquet_file(source.content, str(source)).schema_arrow.metadata or {}
     return {name: notes[name].decode(errors="replace") for name in NOTES if name in notes}
 
 
