@@ -119,6 +119,20 @@ class MissingPackageError(WayscoreError, ImportError):
     """An optional package is needed and not installed."""
 
 
+def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
+    """Return a setting that counts something, if it is a whole number within its bounds.
+
+    >>> check_count("seed", 7, least=0)
+    7
+    """
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    number = value.__index__() if whole else least - 1
+    if number < least or (most is not None and number > most):
+        bounds = f"{least} or more" if most is None else f"{least} to {most:,}"
+        raise OptionError(f"<<{name}>> must be a whole number, {bounds}, not {shortened(value, 40)}")
+    return int(number)
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return a hint naming the nearest known name, or an empty string.
 

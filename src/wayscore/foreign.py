@@ -13,12 +13,14 @@ TYPE_CHECKING = False  # `typing` takes time, and `wayscore --version` needs non
 if TYPE_CHECKING:
     from typing import Literal, TypeAlias
 
-    Form: TypeAlias = Literal["line", "text", "html", "markdown", "latex", "csv"]
+    Form: TypeAlias = Literal["line", "text", "html", "markdown", "latex", "csv", "figure"]
 
 JOINERS = "\u200c\u200d"
 """Invisible characters that scripts of India and Persia need between letters."""
 DASH = "\u2013"
-MARKDOWN = str.maketrans({char: f"\\{char}" for char in "\\`*_|<[]#~!"})
+MARKDOWN = str.maketrans({char: f"\\{char}" for char in "\\`*|<&"})
+_LINK = re.compile(r"\](?=[(\[:])")
+"""The middle of a link or a picture; an interval such as [0.1, 0.2] has none."""
 LATEX = str.maketrans(
     {char: "\\" + char for char in "_%&#${}"}
     | {char: f"{{{char}}}" for char in "[*"}  # after the end of a line these would be its options
@@ -36,20 +38,23 @@ def shown(text: str, form: Form = "line") -> str:
 
     Args:
         text: what someone else chose.
-        form: where it goes: a "line" of a terminal, "text" of several lines, "html", "markdown", "latex", or the cell
-            of a "csv" table, where a formula gets an apostrophe before it, as spreadsheets write text.
+        form: where it goes: a "line" of a terminal, "text" of several lines, "html", "markdown", "latex", a "figure"
+            of matplotlib, or the cell of a "csv" table, where a formula gets an apostrophe before it, as spreadsheets
+            write text.
 
     >>> print(shown("\x1b]0;owned\x07 \u202e1_0"), shown("a\nb"))
     \x1b]0;owned\x07 \u202e1_0 a\nb
-    >>> print(shown("<b>", "html"), shown("a_1|b", "markdown"), shown("50%", "latex"), shown("=1+1", "csv"))
-    &lt;b&gt; a\_1\|b 50\% '=1+1
+    >>> print(shown("<b>", "html"), shown("a|[b](c)", "markdown"), shown("50%", "latex"), shown("=1+1", "csv"))
+    &lt;b&gt; a\|[b\](c) 50\% '=1+1
     """
     if form == "csv":  # for programs, which must find every other character as it was
         return f"'{text}" if _FORMULA.match(text) else text
     if not text.isprintable():
         text = "\n".join(map(_visible, text.split("\n"))) if form == "text" else _visible(text)
     if form == "markdown":
-        return text.translate(MARKDOWN)
+        return _LINK.sub(r"\]", text.translate(MARKDOWN))
+    if form == "figure":
+        return text.replace("$", r"\$")
     if form == "latex":
         return text.translate(LATEX)
     if form == "html":
@@ -66,6 +71,27 @@ def from_cell(text: str) -> str:
     ('=1+1', "'tis")
     """
     return _QUOTED.sub("", text, count=1) if text[:1] == "'" else text
+
+
+def shown_json(text: str) -> str:
+    r"""Return JSON in ASCII whose strings can be shown: what nobody would see is written as `shown` writes it.
+
+    >>> print(shown_json(r'{"a\u202eb": "\u0939"}'))
+    {"a\\u202eb": "\u0939"}
+    """
+    return _ESCAPED.sub(_kept, text) if "\\u" in text else text
+
+
+_ESCAPED = re.compile(r"\\\\|\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|\\u([0-9a-f]{4})")
+
+
+def _kept(found: re.Match[str]) -> str:
+    high, low, single = found.groups()
+    if high is None and single is None:  # a backslash
+        return found[0]
+    code = int(single, 16) if high is None else 0x10000 + ((int(high, 16) - 0xD800) << 10) + int(low, 16) - 0xDC00
+    written = _visible_one(chr(code))
+    return "\\" + written if written.startswith("\\") else found[0]
 
 
 def _visible(text: str) -> str:

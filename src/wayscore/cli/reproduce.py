@@ -6,17 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import say
+from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
     from wayscore.navigation.table2 import Plan
 
-note = partial(click.echo, err=True)
+note = partial(say, err=True)
 """Prints the progress of trainings, also from other processes."""
 
 
@@ -35,8 +34,15 @@ note = partial(click.echo, err=True)
 @options.graphs
 @options.views
 @options.worlds
-@option("--seeds", type=int, section="Training", help="Random seeds per agent; by default 3 on R2R, 5 in worlds.")
-@option("--workers", type=int, default=2, section="Training", help="Trainings that run at once, one core each.")
+@option(
+    "--seeds",
+    type=whole(1, 10_000),
+    section="Training",
+    help="Random seeds per agent; by default 3 on R2R, 5 in worlds.",
+)
+@option(
+    "--workers", type=whole(1, 1_024), default=2, section="Training", help="Trainings that run at once, one core each."
+)
 @option(
     "--scale",
     type=float,
@@ -77,22 +83,23 @@ def reproduce(
         return
     from wayscore.navigation.table2 import Plan, gather, prepare
     from wayscore.navigation.table2_text import latex, text
+    from wayscore.writing import write_whole
 
     plan = Plan(out, r2r, connectivity, views, (5 if worlds else 3) if seeds is None else seeds, scale)
     out.mkdir(parents=True, exist_ok=True)
     prepare(plan)
     work_off(plan, workers)
     table = gather(plan)
-    (out / "table2.tex").write_text(latex(table))
+    write_whole(out / "table2.tex", latex(table).encode())
     _draw(plan)
-    click.echo(latex(table) if form == "latex" else text(table), nl=False)
+    say(latex(table) if form == "latex" else text(table), nl=False)
 
 
 def work_off(plan: Plan, workers: int) -> None:
     """Run all jobs, several at a time; each starts when the job that it continues is finished."""
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-    from multiprocessing import get_context
+    from concurrent.futures import FIRST_COMPLETED, wait
 
+    from wayscore.evaluation.engines import processes
     from wayscore.navigation.table2 import jobs, run_job
 
     waiting = jobs(plan)
@@ -101,11 +108,11 @@ def work_off(plan: Plan, workers: int) -> None:
             run_job(job, plan, note)
         return
     done: set[str] = set()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as submit:
         running: dict[Any, Any] = {}
         while waiting or running:
             for job in [job for job in waiting if job.after is None or job.after in done]:
-                running[pool.submit(run_job, job, plan, note)] = job
+                running[submit(run_job, job, plan, note)] = job
                 waiting.remove(job)
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
@@ -116,9 +123,7 @@ def work_off(plan: Plan, workers: int) -> None:
 def _ablate(
     out: Path, r2r: Path, graphs: Path | None, views: Path | None, seeds: int, workers: int, scale: float
 ) -> None:
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
+    from wayscore.evaluation.engines import processes
     from wayscore.navigation.ablations import VARIANTS, ablate, table
     from wayscore.navigation.table2 import Plan, data_file
 
@@ -132,11 +137,11 @@ def _ablate(
         updates=max(1, round(1_500 * scale)),
         progress=note,
     )
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as submit:
         wanted = [(name, seed) for seed in range(seeds) for name in VARIANTS if views is not None or name != "no views"]
-        for done in [pool.submit(one, name, seed=seed) for name, seed in wanted]:
+        for done in [submit(partial(one, name, seed=seed)) for name, seed in wanted]:
             done.result()
-    click.echo(table(out, seeds), nl=False)
+    say(table(out, seeds), nl=False)
 
 
 def _draw(plan: Plan) -> None:

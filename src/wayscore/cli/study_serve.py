@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import FILE
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import say
+from wayscore.cli.verb import argument, option, verb, whole
 
 study_file = argument("file", type=FILE, metavar="STUDY", help="Study file, written by `wayscore study create`.")
 database_option = option(
@@ -27,7 +26,7 @@ database_option = option(
 )
 @study_file
 @database_option
-@option("--port", type=int, default=8000, help="Port to listen on; 0 chooses a free one.")
+@option("--port", type=whole(0, 65_535), default=8000, help="Port to listen on; 0 chooses a free one.")
 @option("--host", default="127.0.0.1", help="Address to listen on; by default only this machine can reach it.")
 @option("--url", default="", show_default=False, help="Public https:// address, if a proxy is in front; used in links.")
 @option("--links", type=FILE, metavar="FILE", help="New CSV file for the raters' links; by default they are printed.")
@@ -46,7 +45,7 @@ def serve(file: Path, database: str, port: int, host: str, url: str, links: Path
     """
     from wayscore.study.serve import serve as serve_study
 
-    serve_study(file, database=database, host=host, port=port, url=url, links=links, consent=consent, say=click.echo)
+    serve_study(file, database=database, host=host, port=port, url=url, links=links, consent=consent, say=say)
 
 
 @verb("wayscore study export uc.json -o answers.jsonl")
@@ -74,7 +73,7 @@ def export(file: Path, database: str, history: bool, out: Path | None) -> None:
         store.close()
     out = out or beside(file, "-answers.jsonl")
     write_rankings(out, rankings)
-    click.echo(f"{out}: {len(rankings):,} answers")
+    say(f"{out}: {len(rankings):,} answers")
 
 
 def beside(study: Path, ending: str) -> Path:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.output import progress
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import progress, say
+from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import MissingPackageError, OptionError
 
 
@@ -36,16 +34,44 @@ from wayscore.errors import MissingPackageError, OptionError
     section="Training",
     help="What the first stage imitates: the references (faithful) or shortest paths to their goals.",
 )
-@option("--imitation", type=int, default=4_000, section="Training", help="Updates of the first stage, imitation.")
 @option(
-    "--reinforcement", type=int, default=4_000, section="Training", help="Updates of the second stage, with the reward."
+    "--imitation",
+    type=whole(0, 1_000_000_000),
+    default=4_000,
+    section="Training",
+    help="Updates of the first stage, imitation.",
+)
+@option(
+    "--reinforcement",
+    type=whole(0, 1_000_000_000),
+    default=4_000,
+    section="Training",
+    help="Updates of the second stage, with the reward.",
 )
 @option("--start", type=FILE, metavar="DIR", section="Training", help="Folder of a trained agent to start from.")
-@option("--held-out", type=int, default=8, section="Training", help="Houses that are only used for evaluation.")
-@option("--max-episode-steps", type=int, default=10, section="Training", help="Largest number of moves per episode.")
+@option(
+    "--held-out",
+    type=whole(0, 1_000_000),
+    default=8,
+    section="Training",
+    help="Houses that are only used for evaluation.",
+)
+@option(
+    "--max-episode-steps",
+    type=whole(1, 100_000),
+    default=10,
+    section="Training",
+    help="Largest number of moves per episode.",
+)
 @options.instruction_words
-@option("--every", type=int, default=250, section="Training", help="Updates between evaluations and checkpoints.")
-@option("--seed", type=int, default=0, section="Training", help="Random seed of the training.")
+@option(
+    "--every",
+    type=whole(1, 1_000_000_000),
+    default=250,
+    section="Training",
+    help="Updates between evaluations and checkpoints.",
+)
+@option("--seed", type=SEED, default=0, section="Training", help="Random seed of the training.")
 @option("--resume", is_flag=True, help="Continue from the checkpoint in OUT.")
 @option("--tensorboard", is_flag=True, help="Also write the learning curve for TensorBoard, to OUT/tensorboard.")
 def train(
@@ -111,7 +137,7 @@ def train(
             if row is None:
                 return
             numbers = {name: value for name, value in row.items() if not isinstance(value, str)}
-            click.echo(f"{row['stage']}  " + "  ".join(f"{name} {value:.4g}" for name, value in numbers.items()))
+            say(f"{row['stage']}  " + "  ".join(f"{name} {value:.4g}" for name, value in numbers.items()))
             for name, value in numbers.items():
                 if log is not None:
                     log.add_scalar(name, value, update)
@@ -139,4 +165,4 @@ def _draw(out: Path) -> None:
     from wayscore.figures import save
     from wayscore.navigation.curves import figure_curves
 
-    click.echo(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")
+    say(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")

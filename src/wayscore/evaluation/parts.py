@@ -18,6 +18,7 @@ from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.evaluation.table import EpisodeTable
 from wayscore.evaluation.warnings import Seen
 from wayscore.evaluation.work import Partial, Task
+from wayscore.foreign import shown
 from wayscore.formats import storage
 from wayscore.formats.pieces import Piece
 from wayscore.statistics.tally import Tally
@@ -114,7 +115,7 @@ def write_rows(target: str, batches: Iterable[Any]) -> None:
         if target.endswith(".csv"):
             writer = None
             for batch in batches:
-                plain = _plain(batch)
+                plain = _without_formulas(_plain(batch))
                 writer = writer or csv.CSVWriter(stream, plain.schema)
                 writer.write(plain)
             if writer is not None:
@@ -123,6 +124,19 @@ def write_rows(target: str, batches: Iterable[Any]) -> None:
             for batch in batches:
                 rows = pa.Table.from_batches([_plain(batch)]).to_pylist()
                 stream.write("".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode())
+
+
+def _without_formulas(batch: Any) -> Any:
+    """Return a batch whose names spreadsheets take for text; `from_cell` reads them back."""
+    import pyarrow as pa
+
+    columns = {
+        shown(name, "csv"): column
+        if not pa.types.is_string(column.type)
+        else pa.array([None if cell is None else shown(cell, "csv") for cell in column.to_pylist()], pa.string())
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    return pa.record_batch(columns)
 
 
 def _plain(batch: Any) -> Any:

@@ -14,6 +14,7 @@ from wayscore.figures.matrix import draw_cost_matrix
 from wayscore.figures.paths import Up, coordinates, draw_pair, draw_scale, flatten, legend_handles
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, new_figure, style
+from wayscore.foreign import shown
 from wayscore.report.layout import counted
 
 if TYPE_CHECKING:
@@ -51,7 +52,14 @@ def figure_run_gallery(result: Result, *, count: int = 24, up: Up | None = None)
         name = ranked[rank]
         one = warp_episode(references.episodes[name], queries[name], graphs, **options)
         panels.append(
-            Panel(f"{one.ndtw:.2f}", one.reference, one.query, one.graph, one.alignment, note=_short(one.episode))
+            Panel(
+                f"{one.ndtw:.2f}",
+                one.reference,
+                one.query,
+                one.graph,
+                one.alignment,
+                note=shown(_short(one.episode), "figure"),
+            )
         )
     caption = (
         f"{counted(len(panels))} of {len(ranked):,} of {result.name} on {references.name}, evenly spaced from the "
@@ -80,7 +88,7 @@ def figure_alignment(one: WarpedEpisode, *, up: Up = "z") -> Figure:
         "(the agent's trajectory, orange) with the same warping, seen from above (right). "
         f"DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}."
     )
-    title = f"episode {_short(one.episode, 40)}: DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}"
+    title = f"episode {shown(_short(one.episode, 40), 'figure')}: DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}"
     return draw_beside(
         one.alignment, one.reference, one.query, one.graph, up=up, caption=caption, title=title, unit=one.unit
     )

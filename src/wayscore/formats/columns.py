@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from wayscore.errors import FormatError, first_line
+from wayscore.foreign import from_cell
 from wayscore.formats.beginning import PARQUET_MAGIC, header
 from wayscore.formats.faults import FAULTS, Fault
 from wayscore.formats.files import Source
@@ -95,7 +96,10 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
         raise FormatError(
             f"{source}: is not a table ({first_line(error)}); write a header and one row a line"
         ) from None
-    columns = Columns({name: [cell or None for cell in table.column(own[name]).to_pylist()] for name in own}, own)
+    columns = Columns(
+        {name: [from_cell(cell) or None for cell in table.column(own[name]).fill_null("").to_pylist()] for name in own},
+        own,
+    )
     if own.get("scene") == "scene_id":  # mp3d/17DRP5sb8fy/17DRP5sb8fy.glb
         columns["scene"] = [None if cell is None else PurePosixPath(cell).stem for cell in columns["scene"]]
     for name, reader in READERS.items():

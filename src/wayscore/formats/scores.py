@@ -17,6 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.errors import FormatError, OptionError
+from wayscore.foreign import from_cell
 from wayscore.formats.beginning import Beginning, look
 from wayscore.formats.files import Source, read
 from wayscore.metrics import Metric, find_metrics
@@ -144,8 +145,8 @@ def _records(source: Source) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
     text = source.content.decode(errors="replace")
     if text.lstrip()[:1] not in "[{":
-        rows: Iterable[Any] = csv.DictReader(io.StringIO(text))
-        yield from _named(source, rows)
+        heads, *rows = [[from_cell(cell) for cell in row] for row in csv.reader(io.StringIO(text)) if row] or [[]]
+        yield from _named(source, (dict(zip(heads, row, strict=False)) for row in rows))
         return
     try:
         found = json.loads(text)
