@@ -137,7 +137,7 @@ class BoundedFile:
 
 
 def damaged(where: str, kind: str, error: BaseException) -> FormatError:
-    """Return the error of a file that cannot be decompressed or taken apart."""
+    """Return the error of a file that cannot be decompressed."""
     return FormatError(f"{where}: is damaged {kind} ({first_line(error).lower()}); copy or download it again")
 
 
@@ -202,7 +202,9 @@ def members(file: Any, where: str, *, stream: bool = False) -> Iterator[tuple[ta
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         if isinstance(error, FormatError):
             raise
-        raise damaged(where, "tar, or none at all", error) from None
+        raise FormatError(
+            f"{where}: not a tar, or a damaged one ({first_line(error).lower()}); copy or download it again"
+        ) from None
 
 
 def check_file(path: Path) -> None:

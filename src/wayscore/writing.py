@@ -18,18 +18,23 @@ UNFINISHED = ".unfinished"
 """Ends the name of a file while it is written."""
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file, completely or not at all; folders that are missing are made.
+def write_whole(path: str | os.PathLike[str], content: bytes, *, folders: bool = False) -> None:
+    """Write a file, completely or not at all.
+
+    Args:
+        path: the file.
+        content: all of it.
+        folders: whether to make the folders that are missing.
 
     Raises:
         OutputError: the file cannot be written; what was there before is still there.
     """
-    with replacing(path) as stream:
+    with replacing(path, folders=folders) as stream:
         stream.write(content)
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def replacing(path: str | os.PathLike[str], *, folders: bool = False) -> Iterator[IO[bytes]]:
     """Open a file to be written; it gets its name when it is complete, and leaves nothing behind when it fails.
 
     A link is followed, permissions are kept, and a pipe or device (`/dev/stdout`) is written directly.
@@ -41,7 +46,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 yield stream
             return
         folder, name = os.path.split(target)
-        os.makedirs(folder, exist_ok=True)
+        if folders:
+            os.makedirs(folder, exist_ok=True)
         unfinished = os.path.join(folder, f".{name[:100]}.{os.urandom(4).hex()}{UNFINISHED}")
         try:
             with open(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666), "wb") as stream:

@@ -276,7 +276,7 @@ def test_damaged_matterport_files(tmp_path: Path) -> None:
     with pytest.raises(ws.FormatError, match="holds no file named"):
         ws.load_graphs(tmp_path / "empty")
     (tmp_path / "bad.tar").write_bytes(b"not a tar")
-    with pytest.raises(ws.FormatError, match="is damaged tar, or none at all"):
+    with pytest.raises(ws.FormatError, match="not a tar, or a damaged one"):
         ws.load_graphs(tmp_path / "bad.tar")
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:

@@ -112,7 +112,7 @@ def _explained(error: Exception) -> tuple[int, str]:
         return DATA, "the memory of this machine is not enough for this; use fewer --workers or smaller files"
     if isinstance(error, OSError):
         where = "this machine" if error.filename is None else error.filename
-        return DATA, f"{where}: {(error.strerror or first_line(error)).lower()}"
+        return DATA, f"{where}: {error.strerror or first_line(error)}"
     if said := _of_database(error):
         return DATA, f"the database: {said}; see that it can be written and that its disk is not full"
     what = f"{type(error).__name__}: {first_line(error)}"

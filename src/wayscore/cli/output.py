@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from time import monotonic
-from typing import Protocol
+from typing import Protocol, TextIO
 
 import click
 
@@ -78,7 +78,11 @@ def has_color() -> bool:
     """Whether standard output takes colours; NO_COLOR and FORCE_COLOR decide where they are set."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+    return bool(os.environ.get("FORCE_COLOR")) or (_is_terminal(sys.stdout) and os.environ.get("TERM") != "dumb")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def warn(warnings: Iterable[str]) -> None:
@@ -101,7 +105,7 @@ def progress(steps: int | None = None) -> Iterator[Progress]:
         def advance(what: str, done: int | None = None, total: int | None = None) -> None:
             nonlocal calls, update
             calls += 1
-            if update is None and sys.stderr.isatty() and monotonic() - begun > PATIENCE:
+            if update is None and _is_terminal(sys.stderr) and monotonic() - begun > PATIENCE:
                 update = stack.enter_context(_bar())
             if update is not None:
                 update(shown(what), calls if done is None else done, steps if total is None else total)

@@ -42,10 +42,12 @@ def rollout(
     from wayscore.navigation.need import need_torch
 
     need_torch()
+    from wayscore.navigation.checkpoints import reading_checkpoint
     from wayscore.navigation.houses import tasks_for
     from wayscore.navigation.rollout import load_policy, walk_all
 
-    policy, recipe, vocabulary = load_policy(agent)
+    with reading_checkpoint(agent):
+        policy, recipe, vocabulary = load_policy(agent)
     if policy.shape.seen != (views is not None):
         raise OptionError(
             f"{agent}: was trained {'with' if policy.shape.seen else 'without'} views; "

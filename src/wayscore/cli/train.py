@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,7 @@ def train(
     from wayscore.navigation.need import need_torch
 
     need_torch()
+    from wayscore.navigation.checkpoints import reading_checkpoint
     from wayscore.navigation.recipe import Recipe
     from wayscore.navigation.rollout import load_checkpoint
     from wayscore.navigation.tasks import WORLD_THRESHOLD
@@ -125,10 +127,12 @@ def train(
         every=every,
         seed=seed,
     )
-    begun = None if start is None else load_checkpoint(start)["policy"]
-    trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=begun)
+    with nullcontext() if start is None else reading_checkpoint(start):
+        begun = None if start is None else load_checkpoint(start)["policy"]
+        trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=begun)
     if resume:
-        trainer.resume(out)
+        with reading_checkpoint(out):
+            trainer.resume(out)
     log = _tensorboard(out) if tensorboard else None
     with progress(trainer.total - trainer.updates) as tell:
 

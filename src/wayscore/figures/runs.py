@@ -52,14 +52,7 @@ def figure_run_gallery(result: Result, *, count: int = 24, up: Up | None = None)
         name = ranked[rank]
         one = warp_episode(references.episodes[name], queries[name], graphs, **options)
         panels.append(
-            Panel(
-                f"{one.ndtw:.2f}",
-                one.reference,
-                one.query,
-                one.graph,
-                one.alignment,
-                note=shown(_short(one.episode), "figure"),
-            )
+            Panel(f"{one.ndtw:.2f}", one.reference, one.query, one.graph, one.alignment, note=_short(one.episode))
         )
     caption = (
         f"{counted(len(panels))} of {len(ranked):,} of {result.name} on {references.name}, evenly spaced from the "
@@ -88,7 +81,7 @@ def figure_alignment(one: WarpedEpisode, *, up: Up = "z") -> Figure:
         "(the agent's trajectory, orange) with the same warping, seen from above (right). "
         f"DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}."
     )
-    title = f"episode {shown(_short(one.episode, 40), 'figure')}: DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}"
+    title = f"episode {_short(one.episode, 40)}: DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}"
     return draw_beside(
         one.alignment, one.reference, one.query, one.graph, up=up, caption=caption, title=title, unit=one.unit
     )
@@ -120,4 +113,4 @@ def draw_beside(
 
 
 def _short(name: str, room: int = 22) -> str:
-    return name if len(name) <= room else f"{name[: room - 1]}…"
+    return shown(name if len(name) <= room else f"{name[: room - 1]}…", "figure")

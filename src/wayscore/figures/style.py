@@ -113,7 +113,7 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 300) -> Path:
     """
     path = Path(path)
     form = check_format(path.suffix.removeprefix("."))
-    with style(), replacing(path) as stream:
+    with style(), replacing(path, folders=True) as stream:
         figure.savefig(stream, format=form, dpi=dpi, metadata=_metadata(form, str(figure.get_label())))
     return path
 

@@ -21,8 +21,6 @@ from wayscore.formats.registry import FORMATS
 
 BLOCK = 8 * 2**20
 """Bytes of JSON lines that are decoded at once."""
-ROWS_AT_ONCE = 65_536
-"""Rows of Parquet in a batch."""
 
 
 class Piece(Struct, frozen=True):
@@ -56,7 +54,7 @@ class Piece(Struct, frozen=True):
 
 
 def read_piece(
-    piece: Piece, rows: int = ROWS_AT_ONCE, faults: list[Fault] | None = None, leave: Collection[str] = ()
+    piece: Piece, rows: int = storage.ROWS_AT_ONCE, faults: list[Fault] | None = None, leave: Collection[str] = ()
 ) -> Iterator[EpisodeBatch]:
     """Go through the rows of a piece, some at a time.
 

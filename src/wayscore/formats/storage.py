@@ -18,6 +18,8 @@ from wayscore.errors import FormatError, MissingPackageError, WayscoreError, fir
 
 TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv", ".csv.gz")
 """Endings of the files in a folder that are answers of a run."""
+ROWS_AT_ONCE = 65_536
+"""Rows of Parquet that are read at once."""
 HIDDEN = ("_", ".")
 """Names that begin so are notes of the programs that wrote a folder."""
 PARTS = ".parts"
@@ -158,18 +160,23 @@ def parquet_at(address: str, **options: Any) -> Any:
 
 def parquet_table(content: Any, where: str) -> Any:
     """Read a Parquet file (that is open, or bytes), unless it would fill the memory."""
+    import pyarrow as pa
+
+    most, size, batches = reading.size_limit(), 0, []
     with damage(where), parquet_file(content, where) as file:
-        if sum(_group_sizes(file)) > (most := reading.size_limit()):
-            raise reading.too_large(where, most, " when decompressed")
-        return file.read()
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+            size += batch.nbytes  # a value that is repeated takes no room in the file
+            if size > most:
+                raise reading.too_large(where, most, " when decompressed")
+            batches.append(batch)
+        return pa.Table.from_batches(batches, file.schema_arrow)
 
 
 def _group_sizes(file: Any) -> Iterator[int]:
-    """Go through the bytes that each row group takes in memory at least: a repeated value takes none in the file."""
+    """Go through the bytes that each row group has at least; asking Arrow for its columns can end the process."""
     for number in range(file.num_row_groups):
         group = file.metadata.row_group(number)
-        values = sum(max(0, group.column(column).num_values) for column in range(group.num_columns))
-        yield max(group.total_byte_size, 8 * values, group.num_rows)
+        yield max(group.total_byte_size, group.num_rows)
 
 
 def parquet_bytes(table: Any) -> bytes:
@@ -227,7 +234,7 @@ def stamp(address: str) -> str:
 def replacing(address: str) -> Iterator[IO[bytes]]:
     """Open a file to be written; it gets its name when it is complete, and leaves nothing behind when it fails."""
     if not is_remote(address):
-        with writing.replacing(address) as file:
+        with writing.replacing(address, folders=True) as file:
             yield file
         return
     system, path = system_of(address)

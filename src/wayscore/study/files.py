@@ -50,7 +50,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file completely or not at all; a name that ends in .gz is gzipped."""
-    write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
+    write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content, folders=True)
 
 
 def _fields(study: Study) -> list[tuple[str, object]]:

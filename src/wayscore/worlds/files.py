@@ -152,7 +152,7 @@ def write_files(folder: FilePath, files: Mapping[str, bytes], *, others: Sequenc
         )
     listed = "".join(f"{name}\n" for name in dict.fromkeys([*ours, *names]))
     for name, content in {MARK: listed.encode(), **files}.items():
-        write_whole(folder / name, content)
+        write_whole(folder / name, content, folders=True)
 
 
 def node_name(node: Node) -> str:
