@@ -21,6 +21,7 @@ from wayscore.evaluation.work import Partial, Task
 from wayscore.foreign import shown
 from wayscore.formats import storage
 from wayscore.formats.pieces import Piece
+from wayscore.reading import size_limit
 from wayscore.statistics.tally import Tally
 
 MADE_FROM = b"wayscore.made_from"
@@ -208,9 +209,12 @@ def _from_bytes(content: bytes) -> Partial:
     import zlib
 
     try:
-        unpacked = zlib.decompress(base64.b64decode(content))
+        unpacker = zlib.decompressobj()
+        unpacked = unpacker.decompress(base64.b64decode(content), size_limit())
     except zlib.error as error:
         raise ValueError(str(error)) from None
+    if not unpacker.eof:
+        raise ValueError("it is cut, or too large")
     tally, (found, first), answers, counts, rows, scenes, snap, seen = msgspec.msgpack.decode(unpacked)
     named = {kind: [Problem(*problem) for problem in some] for kind, some in first.items()}
     numbers = None if answers is None else np.frombuffer(answers, dtype=np.int64)
