@@ -18,7 +18,7 @@ except ImportError:  # Windows
     resource = None
 
 COMMAND = [sys.executable, "-m", "wayscore"]
-HOSTILE = "\x1b]0;owned\x07\u202e<img src=x onerror=alert(1)>|=1+1|$x$[a](javascript:b)\\"
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\u202e<img src=x onerror=alert(1)>|=1+1|$x$[a](javascript:b)\\"
 """A name that a terminal, a browser, a spreadsheet, Markdown, LaTeX or matplotlib would obey."""
 
 

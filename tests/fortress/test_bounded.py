@@ -149,8 +149,8 @@ def test_a_convention_that_never_ends(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sources", "targets", "weights", "message"),
     [
-        ([0], [2**31 - 1], [1.0], "has the node 2147483647; its nodes are 0 to 1"),
-        ([-1], [0], [1.0], "has the node -1"),
+        ([0], [2**31 - 1], [1.0], "leads to node 2147483647, but its 2 nodes are 0 to 1"),
+        ([-1], [0], [1.0], "leads to node -1"),
         ([0], [1, 0], [1.0], "three lists of one length"),
         ([0.5], [1.0], [1.0], "numbers of nodes"),
         ([0], [1], [-1.0], "lengths must be numbers, not negative"),

@@ -16,7 +16,9 @@ from hypothesis import given, strategies as st
 import wayscore as ws
 from tests.fortress.attacks import COMMAND, HOSTILE, house, wayscore
 from tests.report.browser.conftest import browser, opened
+from wayscore.evaluation.saved import write_episodes
 from wayscore.foreign import from_cell, shown, shown_json
+from wayscore.report import render, render_comparison
 
 pty = pytest.importorskip("pty", reason="terminals to look through are POSIX's")
 _fixtures = browser, opened
@@ -33,8 +35,6 @@ def results(tmp_path: Path) -> list[Any]:
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
 def test_every_form(results: list[Any], form: str) -> None:
-    from wayscore.report import render, render_comparison
-
     comparison = ws.compare(results)
     for text in (render(results, form, split_by="scan"), render_comparison(comparison, form)):
         assert not FORBIDDEN.search(text)
@@ -51,25 +51,13 @@ def test_every_form(results: list[Any], form: str) -> None:
 def test_spreadsheets(tmp_path: Path) -> None:
     run, _, references, _, graphs = house(tmp_path, "=1+1_0", "@S")
     result = ws.evaluate(run, references, graphs, name="=cmd|' /C calc'!A0", resamples=10)
-    printed = next(csv.DictReader(io.StringIO(result.to_csv() if hasattr(result, "to_csv") else _csv([result]))))
+    printed = next(csv.DictReader(io.StringIO(render([result], "csv"))))
     assert printed["run"] == "'=cmd|' /C calc'!A0"
-    result.write_episodes(tmp_path / "e.csv") if hasattr(result, "write_episodes") else _episodes(result, tmp_path)
-    (row,) = csv.DictReader((tmp_path / "e.csv").open())
+    write_episodes(result, tmp_path / "e.csv")
+    row = next(csv.DictReader(io.StringIO((tmp_path / "e.csv").read_text())))
     assert (row["episode"], row["scene"]) == ("'=1+1_0", "'@S")
     again = ws.load_result(tmp_path / "e.csv")  # and back
     assert list(again.table.episodes) == ["=1+1_0"]
-
-
-def _csv(results: list[Any]) -> str:
-    from wayscore.report import render
-
-    return render(results, "csv")
-
-
-def _episodes(result: Any, folder: Path) -> None:
-    from wayscore.evaluation.saved import write_episodes
-
-    write_episodes(result, folder / "e.csv")
 
 
 @given(st.text())
@@ -119,7 +107,7 @@ def on_a_terminal(*words: str) -> bytes:
 
 @pytest.mark.parametrize("verb", ["score", "validate", "compare"])
 def test_on_a_terminal(tmp_path: Path, verb: str) -> None:
-    """Only our own codes reach it: bold, dim and plain."""
+    """Only our own codes reach it: bold, dim, plain, and those of the progress bar."""
     words = house(tmp_path, HOSTILE.replace("/", "") + "_0")
     runs = [f"{HOSTILE.replace('/', '').replace('=', '')}={words[0]}", f"b={words[0]}"][: 2 if verb == "compare" else 1]
     if verb == "validate":
@@ -127,7 +115,8 @@ def test_on_a_terminal(tmp_path: Path, verb: str) -> None:
         runs = [str(tmp_path / "other.json")]
     seen = on_a_terminal(verb, *runs, *words[1:]).decode()
     assert "owned" in seen
-    left = re.sub("\x1b\\[[012]m|\r", "", seen)
+    assert "\x1b[2J" not in seen
+    left = re.sub("\x1b\\[[?0-9;]*[a-zA-Z]|\r", "", seen)
     assert not FORBIDDEN.search(left), left
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from wayscore import reading
 from wayscore.convention.choices import CHOICES, PAPER, Convention
-from wayscore.errors import FormatError, did_you_mean, first_line, shortened
+from wayscore.errors import FormatError, WayscoreError, did_you_mean, first_line, shortened
 
 SIZE_LIMIT = 2**20
 """Bytes that a file may have; one with every choice has a thousand."""
@@ -41,9 +41,9 @@ def read_convention(path: Path, find: Callable[[str], Convention]) -> Convention
         if not isinstance(base, str):
             raise FormatError(f"{path}: base must be the name of a convention, got {shortened(base)}")
         start = find(base)
-    except UnicodeDecodeError as error:
-        raise reading.unreadable(path, error) from None
-    except tomllib.TOMLDecodeError as error:
+    except WayscoreError:
+        raise
+    except ValueError as error:  # also text that is not UTF-8, and numbers of thousands of digits
         raise FormatError(f"{path}: not TOML: {first_line(error)}") from None
     except RecursionError:
         raise FormatError(f"{path}: is nested too deeply, or its base leads back to it") from None
