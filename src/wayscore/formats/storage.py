@@ -147,6 +147,7 @@ def parquet_file(content: Any, where: str, **options: Any) -> Any:
     with damage(where):
         content = pa.BufferReader(content) if isinstance(content, bytes) else content
         file = pq.ParquetFile(content, page_checksum_verification=True, **options)
+        file.schema_arrow.names  # noqa: B018 - names that are not UTF-8 are found here, and nowhere else
         most = reading.size_limit()
         if max(_group_sizes(file), default=0) > most:
             raise reading.too_large(f"{where}, in one of its row groups", most, " when decompressed")
