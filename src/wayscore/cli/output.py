@@ -14,7 +14,6 @@ import click
 
 from wayscore.errors import OutputError, in_command
 from wayscore.foreign import shown
-from wayscore.writing import in_few_words
 
 PLAIN = str.maketrans(
     {"─": "-", "↑": "^", "↓": "v", "±": "+-", "…": "~", "–": "-", "−": "-", "“": '"', "”": '"', "’": "'"}
@@ -61,6 +60,8 @@ def standard_output() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
+        from wayscore.writing import in_few_words
+
         raise OutputError(f"standard output: cannot be written: {in_few_words(error)}") from None
 
 
