@@ -127,6 +127,8 @@ def _read_parquet(
             while True:
                 try:
                     batch = next(batches, None)
+                    if batch is not None:
+                        batch.validate(full=True)  # codes of names beyond their list, offsets beyond their values
                 except (pa.ArrowException, OSError) as error:
                     raise FormatError(
                         f"{piece.file}, row group {group}: is damaged ({first_line(error)}); copy or write it again"

@@ -166,6 +166,7 @@ def parquet_table(content: Any, where: str) -> Any:
     most, size, batches = reading.size_limit(), 0, []
     with damage(where), parquet_file(content, where) as file:
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+            batch.validate(full=True)  # codes of names beyond their list, offsets beyond their values
             size += batch.nbytes  # a value that is repeated takes no room in the file
             if size > most:
                 raise reading.too_large(where, most, " when decompressed")
