@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wayscore.episodes.groups import CLUSTERS, check_choice
 from wayscore.episodes.problems import Problem, Problems
 from wayscore.errors import FormatError, OptionError, check_count, first_line, marked
 from wayscore.evaluation.result import Result
@@ -131,6 +132,7 @@ def _load(path: str, name: str | None) -> Result:
         )
         for fact, most in (("resamples", MOST_RESAMPLES), ("seed", None), ("clusters", None)):
             check_count(fact, result.bootstrap[fact], least=0, most=most)
+        check_choice("cluster", result.bootstrap["cluster"], CLUSTERS)
         str(result.signature)  # which needs everything else that describes a result
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         what = first_line(error)
