@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/wayscore/kernels/native/*)
 
-.PHONY: demo test lint pythons recorder bench twins sanitize docs schemas wheel sbom lock clean
+.PHONY: demo test lint pythons recorder bench twins sanitize fuzz docs schemas wheel sbom lock clean
 
 demo: .venv/base  ## the main job on generated worlds, nothing to download
 	$(BIN)/wayscore demo --out demo-output
@@ -42,6 +42,11 @@ sanitize: .venv/dev  ## the same under AddressSanitizer and UndefinedBehaviorSan
 	PYTHONPATH=build/sanitize:. ASAN_OPTIONS=detect_leaks=0 \
 		LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 		$(BIN)/python -m tests.twins $(or $(SHAPES),10000)
+
+fuzz: .venv/dev  ## every reader and the kernels on damaged and random input, FUZZ_MINUTES=5 in all; files in build/fuzz
+	$(PIP) atheris || echo "no atheris for this Python: hypothesis changes the inputs"
+	$(MAKE) --no-print-directory sanitize SHAPES=100
+	FUZZ_MINUTES=$(or $(FUZZ_MINUTES),5) $(BIN)/python -m tests.fuzz
 
 docs: .venv/docs  ## this documentation as a site, in site/: pictures drawn, examples run, tables computed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict

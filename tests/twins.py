@@ -5,7 +5,8 @@ Run as a program it checks many shapes: `python -m tests.twins 10000`.
 
 from __future__ import annotations
 
-import sys
+import argparse
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -370,16 +371,25 @@ def disagreement(native: Any, kernel: str, arguments: Arrays, tolerance: float) 
 
 
 def main() -> None:
+    """Compare the twins on so many shapes, from a first one on, or for so many seconds."""
     from wayscore.kernels import _native
 
-    shapes = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    checked = 0
-    for seed in range(shapes):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("shapes", type=int, nargs="?", default=1000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    given = parser.parse_args()
+    end = time.monotonic() + given.seconds
+    shapes = checked = 0
+    for seed in range(given.first, given.first + given.shapes):
+        if time.monotonic() > end:
+            break
         for kernel, arguments, tolerance in cases(seed):
             difference = disagreement(_native, kernel, arguments, tolerance)
             if difference:
                 raise SystemExit(f"seed {seed}: {difference}")
             checked += 1
+        shapes += 1
     print(f"{shapes} random shapes, {checked} kernel calls: native ({_native.lanes}) and NumPy agree")
 
 

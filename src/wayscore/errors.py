@@ -11,7 +11,11 @@ import reprlib
 from collections.abc import Iterable
 from typing import Any
 
+from wayscore.foreign import shown
+
 _OPTION = re.compile(r"<<(\w+)(?:=([^>]*))?>>")
+MOST_GUESSES, LONGEST_GUESS = 10_000, 200
+"""Of more names, or longer ones, none is suggested: looking for the nearest would take minutes."""
 
 
 class WayscoreError(Exception):
@@ -29,11 +33,11 @@ class WayscoreError(Exception):
     """
 
     def __str__(self) -> str:
-        return in_python(Exception.__str__(self))
+        return shown(in_python(Exception.__str__(self)), "text")
 
     def as_command(self) -> str:
         """Return the message in the words of the command line."""
-        return in_command(Exception.__str__(self))
+        return shown(in_command(Exception.__str__(self)), "text")
 
 
 def in_python(message: str) -> str:
@@ -115,6 +119,20 @@ class MissingPackageError(WayscoreError, ImportError):
     """An optional package is needed and not installed."""
 
 
+def check_count(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
+    """Return a setting that counts something, if it is a whole number within its bounds.
+
+    >>> check_count("seed", 7, least=0)
+    7
+    """
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    number = value.__index__() if whole else least - 1
+    if number < least or (most is not None and number > most):
+        bounds = f"{least} or more" if most is None else f"{least} to {most:,}"
+        raise OptionError(f"<<{name}>> must be a whole number, {bounds}, not {shortened(value, 40)}")
+    return int(number)
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return a hint naming the nearest known name, or an empty string.
 
@@ -124,10 +142,12 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     ''
     """
     import difflib  # which most commands do without
+    from itertools import islice
 
-    names = [str(item) for item in known]
-    close = [item for item in names if item.lower() == str(name).lower()]
-    close = close or difflib.get_close_matches(str(name), names, n=1)
+    wanted = str(name)[:LONGEST_GUESS]
+    names = [str(item) for item in islice(known, MOST_GUESSES)]
+    close = [item for item in names if item.lower() == wanted.lower()]
+    close = close or difflib.get_close_matches(wanted, [item for item in names if len(item) < LONGEST_GUESS], n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -169,7 +189,7 @@ def first_line(error: BaseException) -> str:
     >>> first_line(ValueError("there is no such column."))
     'there is no such column'
     """
-    text = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+    text = next(iter(str(error).splitlines()), "").rstrip(".") or type(error).__name__
     return text if len(text) <= 160 else text[:157] + "..."
 
 

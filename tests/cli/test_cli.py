@@ -128,8 +128,8 @@ def test_help_teaches(words):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["demo", "--episodes", "0"], "episodes must be a whole number, 1 or more, got 0"),
-        (["demo", "--episodes", "many"], "Invalid value for '--episodes': "),
+        (["demo", "--episodes", "0"], "--episodes must be a whole number, 1 to 100,000, not '0'"),
+        (["demo", "--episodes", "many"], "--episodes must be a whole number, 1 to 100,000, not 'many'"),
         (["demo", "--sed", "1"], "No such option"),
         (["dmo"], "there is no verb 'dmo'; did you mean 'demo'?"),
         (["study", "crate"], "there is no verb 'crate'; did you mean 'create'?"),
@@ -178,7 +178,7 @@ def test_debug_shows_the_traceback(words):
     result = run(*words)
     assert result.returncode == 2
     assert result.stderr.startswith("Traceback (most recent call last):")
-    assert result.stderr.splitlines()[-1].startswith("wayscore.errors.OptionError: episodes must be")
+    assert result.stderr.splitlines()[-1].startswith("click.exceptions.UsageError: --episodes must be")
     assert "╭" not in result.stderr
 
 

@@ -156,7 +156,9 @@ MISTAKES = [
         "threshold of nothing", f"score run.json {FILES} --threshold 0", 2, "threshold must be a positive distance"
     ),
     Mistake("negative threshold", f"score run.json {FILES} --threshold -1", 2, "threshold must be a positive distance"),
-    Mistake("threshold in words", f"score run.json {FILES} --threshold 3m", 2, "'--threshold': '3m' is not a valid"),
+    Mistake(
+        "threshold in words", f"score run.json {FILES} --threshold 3m", 2, "--threshold must be a number, not '3m'"
+    ),
     Mistake(
         "coordinates that are no numbers",
         "score nan.json -r val.json",

@@ -399,7 +399,7 @@ def test_files_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ws.OptionError, match="can be written as pdf, svg or png, not as 'bmp'"):
         save(figure, tmp_path / "figure.bmp")
     (tmp_path / "taken").write_text("")
-    with pytest.raises(ws.OptionError, match=r"cannot write .*; choose another file"):
+    with pytest.raises(ws.OutputError, match=r"cannot be written: .*; choose another place"):
         save(figure, tmp_path / "taken" / "figure.pdf")
 
 

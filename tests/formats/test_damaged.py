@@ -16,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from tests.formats.test_readers import LINES, REFERENCES, RUNS, TABLE, VLNCE, VLNCE_DENSE, encode, write
+from wayscore import reading
 from wayscore.errors import FormatError, WayscoreError
-from wayscore.formats import decoding, files, load_references, load_run
+from wayscore.formats import decoding, load_references, load_run
 
 Load = Callable[..., Any]
 CASES = [("references", form) for form in REFERENCES] + [("run", form) for form in RUNS]
@@ -293,7 +294,7 @@ def test_damaged_tars(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for damaged in (whole[:700], whole[:513], whole[:3000]):
         path.write_bytes(damaged)
-        assert "damaged tar" in (m := refused(lambda p, f: load_run(p, f, member="a.json"), path)) or "no file" in m
+        assert "a damaged one" in (m := refused(lambda p, f: load_run(p, f, member="a.json"), path)) or "no file" in m
     path.write_bytes(gzip.compress(whole)[:-20])
     assert "damaged gzip" in refused(lambda p, f: load_run(p, f, member="a.json"), path)
 
@@ -302,8 +303,8 @@ def test_damaged_tars(tmp_path: Path) -> None:
 
 
 def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SIZE_LIMIT", 50_000)
-    monkeypatch.setattr(files, "CHUNK", 1000)
+    monkeypatch.setattr(reading, "SIZE_LIMIT", 50_000)
+    monkeypatch.setattr(reading, "CHUNK", 1000)
     big = b"[" + b" " * 100_000 + b"]"
     path = tmp_path / "big.json"
     path.write_bytes(big)
@@ -319,11 +320,11 @@ def test_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_bomb_is_stopped_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "RATIO_FLOOR", 100_000)
-    monkeypatch.setattr(files, "CHUNK", 10_000)
+    monkeypatch.setattr(reading, "RATIO_FLOOR", 100_000)
+    monkeypatch.setattr(reading, "CHUNK", 10_000)
     given_out = []
-    read = files._Bounded.read
-    monkeypatch.setattr(files._Bounded, "read", lambda *a: given_out.append(chunk := read(*a)) or chunk)
+    read = reading.BoundedFile._more
+    monkeypatch.setattr(reading.BoundedFile, "_more", lambda *a: given_out.append(chunk := read(*a)) or chunk)
     path = tmp_path / "bomb.json.gz"
     path.write_bytes(gzip.compress(b"[" + b" " * 30_000_000 + b"]"))
     assert "swells more than 200 times" in refused(load_run, path)
@@ -338,7 +339,7 @@ def test_parquet_that_claims_too_much(tmp_path: Path, monkeypatch: pytest.Monkey
     names = [str(n) for n in range(9000)]
     pq.write_table(pa.table({"episode": names, "scene": ["s"] * 9000, "path": [["a"]] * 9000}), path)
     assert len(load_references(path)) == 9000
-    monkeypatch.setattr(files, "SIZE_LIMIT", path.stat().st_size)
+    monkeypatch.setattr(reading, "SIZE_LIMIT", path.stat().st_size)
     assert "when decompressed" in refused(load_references, path)
 
 

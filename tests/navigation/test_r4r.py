@@ -111,4 +111,4 @@ def test_the_command(ending: str, tmp_path: Path) -> None:
         assert match in refused.stderr
     nowhere = CliRunner().invoke(app, [*words[:-1], str(tmp_path / "no" / "r4r.json")])
     assert nowhere.exit_code == 1
-    assert "cannot write" in nowhere.stderr
+    assert "cannot be written" in nowhere.stderr

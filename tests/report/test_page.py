@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from wayscore.convention import PAPER
 from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
 from wayscore.evaluation import Result, compare, evaluate, load_result, pool
+from wayscore.foreign import shown
 from wayscore.report import page_of, write_page
 from wayscore.report.notes import warnings_of
 from wayscore.report.page import rows
@@ -78,9 +80,9 @@ def test_the_page_needs_no_network() -> None:
 
 def test_words_from_files_stay_words() -> None:
     page = page_of([replace(scored("noisy")[0], name=HOSTILE, warnings=(HOSTILE,))])
-    assert results_in(page)["runs"][0]["name"] == HOSTILE
-    assert results_in(page)["warnings"] == [HOSTILE]
-    assert HOSTILE in episodes_in(page)["instruction"]
+    assert results_in(page)["runs"][0]["name"] == shown(HOSTILE)
+    assert results_in(page)["warnings"] == [shown(HOSTILE)]
+    assert shown(HOSTILE) in episodes_in(page)["instruction"]
     assert page.count("</script>") == 3
     assert "<img" not in page
     assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in page  # the title and the table without a program
@@ -88,7 +90,7 @@ def test_words_from_files_stay_words() -> None:
 
 def test_names_that_are_not_unicode_do_no_harm(tmp_path: Path) -> None:
     scored("noisy")[0].write_page(tmp_path / "page.html", title="agent \ud800")
-    assert results_in((tmp_path / "page.html").read_text())["title"] == "agent \ud800"
+    assert results_in((tmp_path / "page.html").read_text())["title"] == "agent \\ud800"
 
 
 def test_one_input_makes_one_page() -> None:
@@ -401,19 +403,18 @@ def test_mistakes_get_their_sentence(tmp_path: Path) -> None:
         page_of([result, result])
     with pytest.raises(ws.OptionError, match="the comparison must be of the runs"):
         page_of([result], compared("noisy", "shortest"))
-    with pytest.raises(ws.WayscoreError, match="cannot write the page"):
+    with pytest.raises(ws.WayscoreError, match="cannot be written: no such file or directory; choose another place"):
         write_page(tmp_path / "nowhere" / "page.html", [result])
 
 
 def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(path: Path, content: bytes) -> int:
-        path.open("wb").close()
+    def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     page = tmp_path / "page.html"
     page.write_text("old")
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(ws.WayscoreError, match="No space left on device; choose another file"):
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ws.OutputError, match="no space left on device; choose another place"):
         write_page(page, scored("noisy"))
     assert page.read_text() == "old"
     assert [*tmp_path.iterdir()] == [page]

@@ -575,9 +575,9 @@ def test_bad_pair(name: str, bad: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resamples": 0}, "resamples is a whole number, 1 or more, not 0"),
-        ({"resamples": 1e4}, "resamples is a whole number"),
-        ({"resamples": None}, "resamples is a whole number"),
+        ({"resamples": 0}, "resamples must be a whole number, 1 to 1,000,000, not 0"),
+        ({"resamples": 1e4}, "resamples must be a whole number"),
+        ({"resamples": None}, "resamples must be a whole number"),
         ({"level": 0}, "level lies between 0 and 1"),
         ({"level": 1.0}, "level lies between 0 and 1"),
         ({"level": 95}, "level lies between 0 and 1, such as 0.95, not 95"),
@@ -609,8 +609,8 @@ def test_bad_settings(options: dict[str, Any], message: str) -> None:
         (lambda: bootstrap_table({}, rng=rng()), "no metric"),
         (lambda: paired_bootstrap_table({"SR": [1]}, {"NE": [1]}, rng=rng()), "no metric"),
         (lambda: bootstrap_table({"SR": [1], "NE": [1, 2]}, rng=rng()), "differ: {'SR': 1, 'NE': 2}"),
-        (lambda: sign_test(-1, 3), "positive is a whole number, 0 or more, not -1"),
-        (lambda: sign_test(1, 2.5), "negative is a whole number, 0 or more, not 2.5"),  # type: ignore[arg-type]
+        (lambda: sign_test(-1, 3), "positive must be a whole number, 0 or more, not -1"),
+        (lambda: sign_test(1, 2.5), "negative must be a whole number, 0 or more, not 2.5"),  # type: ignore[arg-type]
         (lambda: holm([0.5, 1.5]), "between 0 and 1"),
         (lambda: holm({"SR": -0.1}), "between 0 and 1"),
         (lambda: win_tie_loss([1], [2], None), "direction is 'up' or 'down', not None"),  # type: ignore[arg-type]

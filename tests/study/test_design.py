@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
-from wayscore.errors import FormatError, OptionError
+from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.study.assigning import assign, deal
 from wayscore.study.checks import Around, far_path, make_check
 from wayscore.study.design import PAPER, create, paper_study, read_study, rebuild, study_bytes, write_study
@@ -321,7 +321,7 @@ def test_a_study_without_its_design_cannot_be_rebuilt(study: Study, tmp_path: Pa
 
 def test_nothing_is_left_where_a_study_cannot_be_written(study: Study, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="cannot write"):
+    with pytest.raises(OutputError, match="cannot be written: not a directory"):
         write_study(tmp_path / "file" / "study.json", study)
 
 

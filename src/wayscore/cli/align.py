@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.inputs import load, with_path_step
-from wayscore.cli.output import show
+from wayscore.cli.output import say, show
 from wayscore.cli.verb import argument, verb
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ def align(
         from wayscore.figures.style import save
 
         save(figure_alignment(one, up=up or up_in(truth)), out, dpi=dpi)
-        click.echo(f"\n{out}")
+        say(f"\n{out}")
 
 
 def as_text(one: WarpedEpisode, *, width: int, color: bool = False) -> str:

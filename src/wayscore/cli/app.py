@@ -13,12 +13,41 @@ if TYPE_CHECKING:
 
     from wayscore.cli.group import app as app
 
+DATA, CALL, FAULT, INTERRUPTED = 1, 2, 3, 130
+"""Exit statuses: the data or the machine have problems, the call is wrong, wayscore has a bug, Ctrl-C."""
 OBJECTS_BETWEEN_COLLECTIONS = 200_000
 """A command keeps most of what it makes: looking for garbage every 700 objects takes a tenth of its time."""
 
 
 def main() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process and leave with its exit status, whatever happens.
+
+    What goes wrong in a verb is explained by `group.py`. Here are the moments before and after: Ctrl-C while modules
+    are loaded, and output that nobody takes.
+    """
+    status: Any = 0
+    try:
+        try:
+            _run()
+        except SystemExit as leaving:
+            status = leaving.code
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    except BrokenPipeError:  # who reads on has enough: `wayscore ... | head`
+        _turn_away()
+    except OSError as error:
+        _turn_away()
+        if not status:  # else a sentence says so already
+            _complain(f"wayscore: standard output: cannot be written: {(error.strerror or str(error)).lower()}")
+        status = status or DATA
+    if status == INTERRUPTED:
+        os._exit(INTERRUPTED)  # files were put away on the way here; another Ctrl-C has nothing to interrupt
+    sys.exit(status)
+
+
+def _run() -> None:
     if sys.argv[1:] == ["--version"] and not os.environ.get("WAYSCORE_KERNELS"):
         print(version())
         return
@@ -35,6 +64,18 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a character that the terminal does not know is no error
     app(prog_name="wayscore")
+
+
+def _turn_away() -> None:
+    """Let nothing more be written to standard output, which Python would try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _complain(message: str) -> None:
+    try:
+        print(message, file=sys.stderr, flush=True)
+    except OSError:  # nobody is left to be told
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def version() -> str:

@@ -12,7 +12,7 @@ from wayscore.cli import options
 from wayscore.cli.inputs import named_runs
 from wayscore.cli.options import FILE, words
 from wayscore.cli.output import progress, show
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     section="Experiments",
     help="Experiments to carry out, such as near-miss,detour; all by default.",
 )
-@option("--worlds", type=click.IntRange(min=1), section="Experiments", help="Generated worlds; 40 by default.")
+@option("--worlds", type=whole(1, 10_000), section="Experiments", help="Generated worlds; 40 by default.")
 @option(
     "--paths",
-    type=click.IntRange(min=1),
+    type=whole(1, 1_000_000),
     section="Experiments",
     help="Paths in each world (5 by default), or paths of the references, drawn at random (200).",
 )

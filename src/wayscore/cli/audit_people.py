@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.output import show
+from wayscore.cli.output import say, show
 from wayscore.cli.verb import argument, option, verb
 
 
@@ -77,7 +75,7 @@ def audit_people(
 
         save(figure_people([found]), figure)
     if form == "json":
-        click.echo(found.to_json())
+        say(found.to_json())
     else:
         from wayscore.auditing.people_text import text
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.inputs import load
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.output import show
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import say, show
+from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
 @options.data
 @options.convention
 @options.threshold
-@option("--episodes", type=click.IntRange(min=1), default=1_000_000, help="Number of random walks.")
-@option("--seed", type=click.IntRange(min=0), default=0, help="Random seed of the walks.")
+@option("--episodes", type=whole(1, 100_000_000), default=1_000_000, help="Number of random walks.")
+@option("--seed", type=SEED, default=0, help="Random seed of the walks.")
 @options.form()
 @option(
     "--run", type=FILE, metavar="FILE", section="Output", help="Also write one walk per reference, as a result file."
@@ -58,7 +56,7 @@ def baseline(
         write_random_run(run, truth, distance, seed=seed)
     show(lambda width, color: render([result], form, width=width, color=color))
     if form == "text" and truth.format in TABLE_2 and convention in (None, "paper"):
-        click.echo(_beside_the_paper(result, TABLE_2[truth.format]))
+        say(_beside_the_paper(result, TABLE_2[truth.format]))
 
 
 def _beside_the_paper(result: Result, paper: dict[str, float]) -> str:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import OneOf
-from wayscore.cli.output import write
+from wayscore.cli.output import say
 from wayscore.cli.verb import argument, option, verb
 
 
@@ -47,6 +45,8 @@ def build(
 
     made = join_paths(read_annotations(annotations), load_graphs(graphs), distance=distance, heading=heading)
     content = msgspec.json.encode(made.paths)
-    write(out, gzip.compress(content, mtime=0) if out.suffix == ".gz" else content)
+    from wayscore.writing import write_whole
+
+    write_whole(out, gzip.compress(content, mtime=0) if out.suffix == ".gz" else content)
     for name, value in made.summary().items():
-        click.echo(f"{name:24} {value:12,.4f}" if isinstance(value, float) else f"{name:24} {value:12,}")
+        say(f"{name:24} {value:12,.4f}" if isinstance(value, float) else f"{name:24} {value:12,}")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.inputs import split_name
 from wayscore.cli.output import FOR_PROGRAMS, progress, show, warn
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,13 +36,7 @@ if TYPE_CHECKING:
     help="Run that the others are tested against: its name or number.",
     section="Statistics",
 )
-@option(
-    "--top",
-    type=click.IntRange(min=0),
-    default=5,
-    section="Output",
-    help="Episodes that differ most to show, each way.",
-)
+@option("--top", type=whole(0), default=5, section="Output", help="Episodes that differ most to show, each way.")
 @options.form()
 @options.html
 def compare(

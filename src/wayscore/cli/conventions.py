@@ -6,7 +6,7 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.inputs import load
-from wayscore.cli.output import show
+from wayscore.cli.output import say, show
 from wayscore.cli.verb import argument, option, verb
 
 
@@ -49,7 +49,7 @@ def conventions(
         first, second = map(find_convention, diff)
         words = differences(first, second)
         if run is None or references is None:
-            click.echo("\n".join(words.values()) or f"{first.name} and {second.name} make the same choices")
+            say("\n".join(words.values()) or f"{first.name} and {second.name} make the same choices")
             return
         from wayscore.evaluation.effects import effects
 
@@ -62,13 +62,13 @@ def conventions(
         from wayscore.report.conventions import to_dict
 
         for convention in CONVENTIONS.values() if name is None else [find_convention(name)]:
-            click.echo(json.dumps(to_dict(convention)))
+            say(json.dumps(to_dict(convention)))
     elif name is not None:
         from wayscore.report.conventions import describe
 
         for heading, lines in describe(find_convention(name)).items():
-            click.echo("\n".join([f"\n{heading}:", *(f"  {line}" for line in lines)] if heading else lines))
+            say("\n".join([f"\n{heading}:", *(f"  {line}" for line in lines)] if heading else lines))
     else:
         width = max(map(len, CONVENTIONS))
         for convention in CONVENTIONS.values():
-            click.echo(f"{convention.name:{width}}  {convention.about}")
+            say(f"{convention.name:{width}}  {convention.about}")

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import OneOf
-from wayscore.cli.output import progress
+from wayscore.cli.output import progress, say
 from wayscore.cli.verb import argument, option, verb
 from wayscore.errors import OptionError
 
@@ -60,14 +58,14 @@ def convert(
             **reader,
         )
     sizes = f"{_size(made.read)} in, {_size(made.written)} out"
-    click.echo(f"{made.file}: {made.rows:,} rows of {_what(made.kind)}, {sizes}, sha256 {made.checksum}")
+    say(f"{made.file}: {made.rows:,} rows of {_what(made.kind)}, {sizes}, sha256 {made.checksum}")
     if check:
         _print_checked(check_file(target))
 
 
 def _print_checked(checked: Any) -> None:
     what = f"{checked.rows:,} rows of {_what(checked.kind)}, {_size(checked.written)}"
-    click.echo(f"{checked.file}: {what}: pages and content are what was written, sha256 {checked.checksum}")
+    say(f"{checked.file}: {what}: pages and content are what was written, sha256 {checked.checksum}")
 
 
 def _what(kind: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wayscore.cli import options
 from wayscore.cli.output import show
-from wayscore.cli.verb import option, verb
+from wayscore.cli.verb import SEED, option, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.evaluation import Comparison, Result
@@ -19,8 +19,13 @@ RIVALS = "noisy", "shortest"
 
 
 @verb("wayscore demo", "wayscore demo --seed 7 --out elsewhere")
-@option("--seed", type=int, default=0, help="Random seed of the worlds, paths, instructions and mistakes.")
-@option("--episodes", type=int, default=200, help="Number of instructions that each walker follows, two per path.")
+@option("--seed", type=SEED, default=0, help="Random seed of the worlds, paths, instructions and mistakes.")
+@option(
+    "--episodes",
+    type=whole(1, 100_000),
+    default=200,
+    help="Number of instructions that each walker follows, two per path.",
+)
 @options.out("Folder to write to; only files of an earlier demo are overwritten.", default=Path("wayscore-demo"))
 def demo(out: Path, seed: int, episodes: int) -> None:
     """Generate worlds and runs, score them, compare them and write a report: needs no data and takes two seconds.

@@ -10,8 +10,8 @@ import click
 from wayscore.cli import options
 from wayscore.cli.inputs import load
 from wayscore.cli.options import must_be, words
-from wayscore.cli.output import warn
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import say, warn
+from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ POLICIES: dict[str, Any] = {
     section="Figures",
     help=f"Figures to draw: {', '.join(WORLDS)}; of a run {' and '.join(OF_A_RUN)}; all by default.",
 )
-@option("--count", type=click.IntRange(1, 200), default=24, section="Figures", help="Pairs of a gallery.")
+@option("--count", type=whole(1, 200), default=24, section="Figures", help="Pairs of a gallery.")
 @option(
     "--x",
     multiple=True,
@@ -61,7 +61,7 @@ POLICIES: dict[str, Any] = {
     help="Metrics of the horizontal axes of `metrics`.",
 )
 @option("--y", default="nDTW", metavar="SYMBOL", section="Figures", help="Metric of the vertical axis of `metrics`.")
-@option("--seed", type=click.IntRange(min=0), default=0, section="Figures", help="Random seed of the generated worlds.")
+@option("--seed", type=SEED, default=0, section="Figures", help="Random seed of the generated worlds.")
 @option(
     "-f",
     "--format",
@@ -110,8 +110,8 @@ def figures(
         drawn = _of_run(run, references, graphs, names, count=count, x=x, y=y, **settings)
     for name, figure in drawn.items():
         for form in formats:
-            click.echo(str(save(figure, out / f"{name}.{form}", dpi=dpi)))
-        click.echo(f"    {figure.get_label()}\n")
+            say(str(save(figure, out / f"{name}.{form}", dpi=dpi)))
+        say(f"    {figure.get_label()}\n")
 
 
 def _simulated(name: str, seed: int, count: int, x: tuple[str, ...], y: str) -> Figure:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 import click
 
+from wayscore.cli.app import CALL, DATA, FAULT, INTERRUPTED
 from wayscore.cli.verb import Verbs
 from wayscore.errors import MissingPackageError, OptionError, WayscoreError, first_line
+from wayscore.foreign import shown
 
 SECTIONS = {
     "Scores": {
@@ -42,8 +45,6 @@ SECTIONS = {
 """Every verb with one line of help; each is the command of that name in `wayscore.cli.<name>`, `-` being `_`."""
 VERBS = {verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()}
 DEBUG = "--debug"
-DATA, CALL, FAULT, INTERRUPTED = 1, 2, 3, 130
-"""Exit statuses: the data have problems, the call is wrong, wayscore has a bug, Ctrl-C."""
 
 
 class Root(Verbs):
@@ -96,7 +97,8 @@ class Root(Verbs):
                 from traceback import format_exception
 
                 message = "".join(format_exception(error)).rstrip()
-            click.echo(message if debug else f"wayscore: {message}", err=True)
+            with suppress(OSError):  # nobody takes that either
+                click.echo(shown(message if debug else f"wayscore: {message}", "text"), err=True)
         sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -109,10 +111,21 @@ def _explained(error: Exception) -> tuple[int, str]:
     if isinstance(error, WayscoreError):
         status = CALL if isinstance(error, OptionError | MissingPackageError) else DATA
         return status, _line(error.as_command())
-    if isinstance(error, OSError) and error.filename is not None:
-        return DATA, f"{error.filename}: {error.strerror or type(error).__name__}"
+    if isinstance(error, MemoryError):
+        return DATA, "the memory of this machine is not enough for this; use fewer --workers or smaller files"
+    if isinstance(error, OSError):
+        where = "this machine" if error.filename is None else error.filename
+        return DATA, f"{where}: {error.strerror or first_line(error)}"
+    if said := _of_database(error):
+        return DATA, f"the database: {said}; see that it can be written and that its disk is not full"
     what = f"{type(error).__name__}: {first_line(error)}"
     return FAULT, f"internal error: {what}\nThis is a bug in wayscore: please report it; {DEBUG} shows the traceback."
+
+
+def _of_database(error: Exception) -> str:
+    """Return what a database says that cannot do its work: it is read-only, locked, full or gone; "" for others."""
+    known = [sys.modules[name].OperationalError for name in ("sqlite3", "sqlalchemy.exc") if name in sys.modules]
+    return first_line(getattr(error, "orig", None) or error) if isinstance(error, tuple(known)) else ""
 
 
 def _line(message: str) -> str:

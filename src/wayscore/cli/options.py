@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wayscore.cli.verb import option, together
+from wayscore.cli.verb import SEED, option, option_name, together, whole
 
 FORMATS = ("text", "json", "csv", "markdown", "latex")
 POLICIES = {
@@ -63,13 +63,6 @@ def must_be(name: str, choices: Sequence[str], value: object) -> str:
     """
     *others, last = choices
     return f"{name} must be {', '.join(others)}{' or ' if others else ''}{last}, not {value!r}"
-
-
-def option_name(param: click.Parameter | None) -> str:
-    """Return how a user writes an option or an argument."""
-    if param is None:
-        return "it"
-    return max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
 
 
 def words(*known: str) -> Callable[[click.Context, click.Parameter, Sequence[str]], list[str] | None]:
@@ -204,21 +197,19 @@ cluster = option(
 )
 resamples = option(
     "--resamples",
-    type=click.IntRange(min=1),
+    type=whole(1),
     default=10_000,
     section="Statistics",
     help="Resamples of the bootstrap and of randomization tests.",
 )
-seed = option(
-    "--seed", type=click.IntRange(min=0), default=0, section="Statistics", help="Random seed of the bootstrap."
-)
+seed = option("--seed", type=SEED, default=0, section="Statistics", help="Random seed of the bootstrap.")
 
 # Where the work is done
 
 engines = together(
     option(
         "--workers",
-        type=click.IntRange(min=1),
+        type=whole(1),
         section="Work",
         help="Threads that score Parquet, or processes for other files; by default one, and all cores for more than a "
         "million answers.",
@@ -237,11 +228,7 @@ engines = together(
         help="Scheduler of --engine dask; a cluster on this machine by default.",
     ),
     option(
-        "--chunk",
-        type=click.IntRange(min=1),
-        default=65_536,
-        section="Work",
-        help="Episodes in the memory of a worker at a time.",
+        "--chunk", type=whole(1), default=65_536, section="Work", help="Episodes in the memory of a worker at a time."
     ),
 )
 
@@ -274,7 +261,7 @@ html = option(
     section="Output",
     help="Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",
 )
-dpi = option("--dpi", type=click.IntRange(min=1), default=300, section="Output", help="Dots per inch of .png files.")
+dpi = option("--dpi", type=whole(1, 2_400), default=300, section="Output", help="Dots per inch of .png files.")
 up = option(
     "--up",
     type=OneOf(["z", "y"]),
@@ -289,7 +276,11 @@ views = option(
 )
 worlds = option("--worlds", is_flag=True, section="Data", help="Generated worlds and instructions; no data needed.")
 instruction_words = option(
-    "--words", type=int, default=80, section="Training", help="Words of an instruction that the agent reads."
+    "--words",
+    type=whole(1, 10_000),
+    default=80,
+    section="Training",
+    help="Words of an instruction that the agent reads.",
 )
 
 # Together

@@ -6,14 +6,14 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, TextIO
 
 import click
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from wayscore.errors import OutputError, in_command
+from wayscore.foreign import shown
 
 PLAIN = str.maketrans(
     {"─": "-", "↑": "^", "↓": "v", "±": "+-", "…": "~", "–": "-", "−": "-", "“": '"', "”": '"', "’": "'"}
@@ -34,6 +34,37 @@ class Progress(Protocol):
         """Say what is being done, and how much is finished."""
 
 
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text, on standard output or standard error; everything that a verb prints comes through here.
+
+    Raises:
+        OutputError: nobody takes it: the disk is full, or standard output is closed.
+    """
+    _print(shown(text, "text"), err=err, nl=nl)
+
+
+def _print(text: str, *, err: bool = False, nl: bool = False, color: bool | None = None) -> None:
+    if err and sys.stderr is None:
+        return
+    if not err and sys.stdout is None:
+        raise OutputError("standard output is closed; give it a place, such as a file with > FILE")
+    with standard_output() if not err else nullcontext():
+        click.echo(text, nl=nl, err=err, color=color)
+
+
+@contextmanager
+def standard_output() -> Iterator[None]:
+    """Say in one sentence that standard output cannot be written; a reader who has enough is no error."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from wayscore.writing import in_few_words
+
+        raise OutputError(f"standard output: cannot be written: {in_few_words(error)}") from None
+
+
 def show(render: Callable[[int, bool], str]) -> None:
     """Print what a function makes of the terminal's width and whether there is colour."""
     color = has_color()
@@ -41,22 +72,24 @@ def show(render: Callable[[int, bool], str]) -> None:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if not encoding.lower().startswith("utf"):
         text = text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
-    click.echo(text, nl=False, color=color)
+    _print(text, color=color)
 
 
 def has_color() -> bool:
     """Whether standard output takes colours; NO_COLOR and FORCE_COLOR decide where they are set."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+    return bool(os.environ.get("FORCE_COLOR")) or (_is_terminal(sys.stdout) and os.environ.get("TERM") != "dumb")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 def warn(warnings: Iterable[str]) -> None:
     """Print warnings on standard error, each once, in the words of the command line."""
-    from wayscore.errors import in_command
-
     for warning in dict.fromkeys(warnings):
-        click.echo(f"wayscore: {in_command(warning)}", err=True)
+        say(f"wayscore: {in_command(warning)}", err=True)
 
 
 @contextmanager
@@ -73,10 +106,10 @@ def progress(steps: int | None = None) -> Iterator[Progress]:
         def advance(what: str, done: int | None = None, total: int | None = None) -> None:
             nonlocal calls, update
             calls += 1
-            if update is None and sys.stderr.isatty() and monotonic() - begun > PATIENCE:
+            if update is None and _is_terminal(sys.stderr) and monotonic() - begun > PATIENCE:
                 update = stack.enter_context(_bar())
             if update is not None:
-                update(what, calls if done is None else done, steps if total is None else total)
+                update(shown(what), calls if done is None else done, steps if total is None else total)
 
         yield advance
 
@@ -94,13 +127,3 @@ def _bar() -> Iterator[Progress]:
             bar.update(task, description=what, completed=done, total=total or None)
 
         yield update
-
-
-def write(path: Path, content: bytes) -> None:
-    """Write a file that a verb was called for."""
-    from wayscore.errors import OutputError
-
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}; choose another place") from None

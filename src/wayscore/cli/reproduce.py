@@ -6,17 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import say
+from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
     from wayscore.navigation.table2 import Plan
 
-note = partial(click.echo, err=True)
+note = partial(say, err=True)
 """Prints the progress of trainings, also from other processes."""
 
 
@@ -37,8 +36,12 @@ note = partial(click.echo, err=True)
 @options.graphs
 @options.views
 @options.worlds
-@option("--seeds", type=int, section="Training", help="Random seeds per agent; by default 5, for ablations 1.")
-@option("--workers", type=int, default=2, section="Training", help="Trainings that run at once, one core each.")
+@option(
+    "--seeds", type=whole(1, 10_000), section="Training", help="Random seeds per agent; by default 5, for ablations 1."
+)
+@option(
+    "--workers", type=whole(1, 1_024), default=2, section="Training", help="Trainings that run at once, one core each."
+)
 @option(
     "--scale",
     type=float,
@@ -94,17 +97,18 @@ def _table2(plan: Plan, workers: int, form: str) -> None:
     import json
 
     from wayscore.navigation.search import searched
-    from wayscore.navigation.table2 import jobs, run_job, work_off, write
+    from wayscore.navigation.table2 import jobs, run_job, work_off
     from wayscore.navigation.table2_results import gather
     from wayscore.navigation.table2_text import latex, text
+    from wayscore.writing import write_whole
 
     work_off(jobs(plan), partial(run_job, plan=plan, progress=note), workers)
     table = gather(plan)
-    write(plan.out / "table2.tex", latex(table).encode())
     saved = {**table.to_dict(), "search": searched(plan.out)}
-    write(plan.out / "table2.json", json.dumps(saved, indent=1).encode())
+    write_whole(plan.out / "table2.tex", latex(table).encode())
+    write_whole(plan.out / "table2.json", json.dumps(saved, indent=1).encode())
     _draw(plan)
-    click.echo(latex(table) if form == "latex" else text(table), nl=False)
+    say(latex(table) if form == "latex" else text(table), nl=False)
 
 
 def _search(plan: Plan, workers: int) -> None:
@@ -114,15 +118,13 @@ def _search(plan: Plan, workers: int) -> None:
     start = [job for job in jobs(plan) if job.name == search_jobs(plan)[0].after]
     work_off(start, partial(run_job, plan=plan, progress=note), 1)
     work_off(search_jobs(plan), partial(run_search_job, plan=plan, progress=note), workers)
-    click.echo(table(plan.out), nl=False)
+    say(table(plan.out), nl=False)
 
 
 def _ablate(
     out: Path, r2r: Path, graphs: Path | None, views: Path | None, seeds: int, workers: int, scale: float
 ) -> None:
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
+    from wayscore.evaluation.engines import processes
     from wayscore.navigation.ablations import VARIANTS, ablate, table
     from wayscore.navigation.table2 import Plan, data_file
 
@@ -136,11 +138,11 @@ def _ablate(
         updates=max(1, round(1_500 * scale)),
         progress=note,
     )
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as submit:
         wanted = [(name, seed) for seed in range(seeds) for name in VARIANTS if views is not None or name != "no views"]
-        for done in [pool.submit(one, name, seed=seed) for name, seed in wanted]:
+        for done in [submit(partial(one, name, seed=seed)) for name, seed in wanted]:
             done.result()
-    click.echo(table(out, seeds), nl=False)
+    say(table(out, seeds), nl=False)
 
 
 def _draw(plan: Plan) -> None:

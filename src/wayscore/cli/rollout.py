@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.inputs import load
 from wayscore.cli.options import FILE
-from wayscore.cli.output import write
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import say
+from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
 
 
@@ -20,7 +18,7 @@ from wayscore.errors import OptionError
 @options.data
 @options.views
 @options.instruction_words
-@option("--max-episode-steps", type=int, help="Largest number of moves per episode; by default 30.")
+@option("--max-episode-steps", type=whole(1, 100_000), help="Largest number of moves per episode; by default 30.")
 @options.out("Result file to write.", required=True)
 def rollout(
     agent: Path,
@@ -56,5 +54,7 @@ def rollout(
         {"instr_id": name, "trajectory": [[node, 0.0, 0.0] for node in path]}
         for name, path in zip(tasks.names, paths, strict=True)
     ]
-    write(out, msgspec.json.encode(run))
-    click.echo(f"{out}: {len(run)} trajectories")
+    from wayscore.writing import write_whole
+
+    write_whole(out, msgspec.json.encode(run))
+    say(f"{out}: {len(run)} trajectories")

@@ -9,10 +9,10 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.output import show
+from wayscore.cli.output import say, show
 from wayscore.cli.study_serve import erase, export, relink, serve
 from wayscore.cli.study_simulated import kind_option, power, reproduce, sampler_option, seed_option, simulate
-from wayscore.cli.verb import Verbs, argument, option, verb
+from wayscore.cli.verb import Verbs, argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def study(context: click.Context) -> None:
     and test a study. A query is the trajectory of an agent, a reference is the ground-truth path.
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        say(context.get_help())
 
 
 @verb(
@@ -37,13 +37,18 @@ def study(context: click.Context) -> None:
 )
 @argument("more", nargs=-1, type=FILE, metavar="[RUN]...", help="More runs, after --from-runs.")
 @kind_option
-@option("--sets", type=int, default=60, help="Number of sets, each with one reference and five queries.")
-@option("--raters", type=int, default=9, help="Number of raters, who share the sets.")
-@option("--each", type=int, default=1, help="Number of raters who see each set.")
-@option("--repeats", type=int, default=0, help="Number of sets that each rater sees twice, to measure consistency.")
+@option("--sets", type=whole(1, 100_000), default=60, help="Number of sets, each with one reference and five queries.")
+@option("--raters", type=whole(1, 100_000), default=9, help="Number of raters, who share the sets.")
+@option("--each", type=whole(1, 10_000), default=1, help="Number of raters who see each set.")
+@option(
+    "--repeats",
+    type=whole(0, 100_000),
+    default=0,
+    help="Number of sets that each rater sees twice, to measure consistency.",
+)
 @option(
     "--checks",
-    type=int,
+    type=whole(0, 100_000),
     default=0,
     help="Number of sets with an obvious answer that every rater sees, to measure attention.",
 )
@@ -57,7 +62,7 @@ def study(context: click.Context) -> None:
 @seed_option
 @option("--name", default="", show_default=False, help="Name of the study on pages and in tables.")
 @option("--question", help="Question to the raters; that of the paper by default.")
-@option("--worlds", type=int, default=10, section="Generated paths", help="Number of generated worlds.")
+@option("--worlds", type=whole(1, 10_000), default=10, section="Generated paths", help="Number of generated worlds.")
 @sampler_option
 @option(
     "--from-runs",
@@ -114,7 +119,7 @@ def create(
             raise OptionError("--references, --graphs and --threshold can only be used with --from-runs")
         made = create_study(worlds=worlds, sampler=sampler, **settings)
     write_study(out, made)
-    click.echo(f"{out}: {_described(made)}")
+    say(f"{out}: {_described(made)}")
 
 
 @verb("wayscore study analyze uc.json uc.jsonl sc.json sc.jsonl --html analysis.html", "wayscore study analyze --paper")
@@ -221,9 +226,9 @@ def _show_paper(form: str) -> None:
             for found in table1.PAPER.values()
             for contest in found
         }
-        click.echo(json.dumps(rows))
+        say(json.dumps(rows))
     elif form == "latex":
-        click.echo(f"{table1.latex(table1.PAPER)}% {table1.SLIP}")
+        say(f"{table1.latex(table1.PAPER)}% {table1.SLIP}")
     else:
         from textwrap import fill
 

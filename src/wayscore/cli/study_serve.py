@@ -11,7 +11,8 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.options import FILE
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import say
+from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.study.store import Store
@@ -33,7 +34,7 @@ database_option = option(
 )
 @study_file
 @database_option
-@option("--port", type=int, default=8000, help="Port to listen on; 0 chooses a free one.")
+@option("--port", type=whole(0, 65_535), default=8000, help="Port to listen on; 0 chooses a free one.")
 @option("--host", default="127.0.0.1", help="Address to listen on; by default only this machine can reach it.")
 @option("--url", default="", show_default=False, help="Public https:// address, if a proxy is in front; used in links.")
 @option("--links", type=FILE, metavar="FILE", help="New CSV file for the raters' links; by default they are printed.")
@@ -52,7 +53,7 @@ def serve(file: Path, database: str, port: int, host: str, url: str, links: Path
     """
     from wayscore.study.serve import serve as serve_study
 
-    serve_study(file, database=database, host=host, port=port, url=url, links=links, consent=consent, say=click.echo)
+    serve_study(file, database=database, host=host, port=port, url=url, links=links, consent=consent, say=say)
 
 
 @verb("wayscore study export uc.json -o answers.jsonl")
@@ -68,13 +69,15 @@ def export(file: Path, database: str, history: bool, out: Path | None) -> None:
         rankings = store.rankings(history=history)
     out = out or beside(file, "-answers.jsonl")
     write_rankings(out, rankings)
-    click.echo(f"{out}: {len(rankings):,} answers")
+    say(f"{out}: {len(rankings):,} answers")
 
 
 @verb("wayscore study relink uc.json --rater 3 --url https://study.example.org --links new-links.csv")
 @study_file
 @database_option
-@option("--rater", type=int, multiple=True, show_default=False, help="Rater who needs a new link; can be repeated.")
+@option(
+    "--rater", type=whole(1), multiple=True, show_default=False, help="Rater who needs a new link; can be repeated."
+)
 @option("--all", "everyone", is_flag=True, help="Give all raters new links, without those whose data were erased.")
 @option("--url", default="http://127.0.0.1:8000", help="Public address of the server; used in links.")
 @option("--links", type=FILE, metavar="FILE", help="New CSV file for the links; by default they are printed.")
@@ -93,13 +96,13 @@ def relink(file: Path, database: str, rater: tuple[int, ...], everyone: bool, ur
         from wayscore.study.links import issue_links
 
         numbers = [one.rater for one in store.progress() if not one.erased] if everyone else sorted(set(rater))
-        issue_links(store, numbers, url.rstrip("/"), links, click.echo)
+        issue_links(store, numbers, url.rstrip("/"), links, say)
 
 
 @verb("wayscore study erase uc.json --rater 7 --by 'data protection office'", "wayscore study erase uc.json")
 @study_file
 @database_option
-@option("--rater", type=int, help="Rater whose data are erased; without it, all earlier erasures are listed.")
+@option("--rater", type=whole(1), help="Rater whose data are erased; without it, all earlier erasures are listed.")
 @option("--by", default="", show_default="your account's name", help="Who erases, for the record; no rater's name.")
 @option("--yes", is_flag=True, help="Erase without asking.")
 def erase(file: Path, database: str, rater: int | None, by: str, yes: bool) -> None:
@@ -114,12 +117,12 @@ def erase(file: Path, database: str, rater: int | None, by: str, yes: bool) -> N
         from wayscore.study.erasure import erase as erase_rater, erasure_records
 
         if rater is None:
-            click.echo("\n".join(erasure_records(store)) or "Nothing was erased.")
+            say("\n".join(erasure_records(store)) or "Nothing was erased.")
             return
         if not yes:
             click.confirm(f"Erase everything of rater {rater} in {store.where}? This cannot be undone", abort=True)
         erased = erase_rater(store, rater, by=by or getuser())
-        click.echo(f"Rater {rater}: {erased} answers, the consent and the link are erased; the erasure is recorded.")
+        say(f"Rater {rater}: {erased} answers, the consent and the link are erased; the erasure is recorded.")
 
 
 @contextmanager

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.output import progress, show
+from wayscore.cli.output import progress, say, show
 from wayscore.cli.study_serve import beside, study_file
-from wayscore.cli.verb import option, together, verb
+from wayscore.cli.verb import SEED, option, together, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.study.simulated import Temper
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 kind_option = option(
     "--kind", type=OneOf(["UC", "SC"]), default="UC", help="Unconstrained (UC) or success-constrained (SC)."
 )
-seed_option = option("--seed", type=int, default=0, help="Random seed.")
+seed_option = option("--seed", type=SEED, default=0, help="Random seed.")
 SAMPLER_HELP = (
     "How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "
     "paper's procedure from the reference's start; or independent of it, as the paper describes."
@@ -78,17 +76,17 @@ def simulate(file: Path, seed: int, through_web: bool, out: Path | None, **tempe
     rankings = ask(read_study(file), seed=seed, temper=_temper(**temper), through_web=through_web)
     out = out or beside(file, "-simulated.jsonl")
     write_rankings(out, rankings)
-    click.echo(f"{out}: {len(rankings):,} rankings by SIMULATED raters")
+    say(f"{out}: {len(rankings):,} rankings by SIMULATED raters")
 
 
 @verb("wayscore study power --kind SC --target 0.9", "wayscore study power --pilot pilot.json pilot.jsonl")
 @kind_option
-@option("--sets", type=int, multiple=True, help="Number of sets to try; may be repeated.")
-@option("--each", type=int, default=1, help="Number of raters who see each set.")
-@option("--per-rater", type=int, default=30, help="Number of sets that one rater ranks.")
+@option("--sets", type=whole(1, 100_000), multiple=True, help="Number of sets to try; may be repeated.")
+@option("--each", type=whole(1, 10_000), default=1, help="Number of raters who see each set.")
+@option("--per-rater", type=whole(1, 100_000), default=30, help="Number of sets that one rater ranks.")
 @option("--target", type=float, default=0.8, help="Power to reach: the share of studies that find a difference.")
 @option("--alpha", type=float, default=0.05, help="Significance level of the two-sided sign test.")
-@option("--simulations", type=int, default=1000, help="Number of simulated studies of each size.")
+@option("--simulations", type=whole(1, 1_000_000), default=1000, help="Number of simulated studies of each size.")
 @option(
     "--pilot",
     type=(FILE, FILE),
@@ -133,9 +131,9 @@ def power(
         import json
         from dataclasses import asdict
 
-        click.echo(json.dumps(asdict(found)))
+        say(json.dumps(asdict(found)))
     else:
-        click.echo(powers.text(found), nl=False)
+        say(powers.text(found), nl=False)
 
 
 @verb("wayscore study reproduce --seed 1 --through-web")
@@ -158,8 +156,8 @@ def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: A
     show(lambda width, _: made.text(width))
     if through_web:
         given = sum(one.rankings for one in made.analyses)
-        click.echo(f"All {given:,} answers were sent through the forms of the web pages and exported by the server.")
-    click.echo(f"All files are in {out}.")
+        say(f"All {given:,} answers were sent through the forms of the web pages and exported by the server.")
+    say(f"All files are in {out}.")
 
 
 def _temper(taste: str, noise: float, spread: float, lapse: float, careless: float = 0.0) -> Temper:

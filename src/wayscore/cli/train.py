@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import click
-
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.output import progress
-from wayscore.cli.verb import argument, option, verb
+from wayscore.cli.output import progress, say
+from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import MissingPackageError, OptionError
 
 
@@ -36,22 +35,44 @@ from wayscore.errors import MissingPackageError, OptionError
     section="Training",
     help="What the first stage imitates: the references (faithful) or shortest paths to their goals.",
 )
-@option("--imitation", type=int, default=2_000, section="Training", help="Updates of the first stage, imitation.")
 @option(
-    "--reinforcement", type=int, default=1_000, section="Training", help="Updates of the second stage, with the reward."
+    "--imitation",
+    type=whole(0, 1_000_000_000),
+    default=2_000,
+    section="Training",
+    help="Updates of the first stage, imitation.",
+)
+@option(
+    "--reinforcement",
+    type=whole(0, 1_000_000_000),
+    default=1_000,
+    section="Training",
+    help="Updates of the second stage, with the reward.",
 )
 @option("--start", type=FILE, metavar="DIR", section="Training", help="Folder of a trained agent to start from.")
-@option("--held-out", type=int, default=8, section="Training", help="Houses that are only used for evaluation.")
+@option(
+    "--held-out",
+    type=whole(0, 1_000_000),
+    default=8,
+    section="Training",
+    help="Houses that are only used for evaluation.",
+)
 @option(
     "--max-episode-steps",
-    type=int,
+    type=whole(1, 100_000),
     default=15,
     section="Training",
     help="Largest number of moves per episode in training; evaluations allow 30.",
 )
 @options.instruction_words
-@option("--every", type=int, default=250, section="Training", help="Updates between evaluations and checkpoints.")
-@option("--seed", type=int, default=0, section="Training", help="Random seed of the training.")
+@option(
+    "--every",
+    type=whole(1, 1_000_000_000),
+    default=250,
+    section="Training",
+    help="Updates between evaluations and checkpoints.",
+)
+@option("--seed", type=SEED, default=0, section="Training", help="Random seed of the training.")
 @option("--resume", is_flag=True, help="Continue from the checkpoint in OUT.")
 @option("--tensorboard", is_flag=True, help="Also write the learning curve for TensorBoard, to OUT/tensorboard.")
 def train(
@@ -81,6 +102,7 @@ def train(
     from wayscore.navigation.need import need_torch
 
     need_torch()
+    from wayscore.navigation.checkpoints import reading_checkpoint
     from wayscore.navigation.recipe import Recipe
     from wayscore.navigation.rollout import load_checkpoint
     from wayscore.navigation.tasks import WORLD_THRESHOLD
@@ -90,10 +112,14 @@ def train(
         raise OptionError("give either --references FILE (and --graphs) or --worlds")
     if not resume and (out / "checkpoint.pt").exists():
         raise OptionError(f"{out}: has a checkpoint already; continue with --resume, or choose another folder")
+    begun = {} if start is None else load_checkpoint(start)
+    known, weights = begun.get("vocabulary"), begun.get("word_weights")
     lessons = (
         lessons_from_worlds(seed=0)
         if references is None
-        else lessons_from_files(references, graphs, views=views, held_out=held_out, words=words)
+        else lessons_from_files(
+            references, graphs, views=views, held_out=held_out, words=words, known=known, weights=weights
+        )
     )
     recipe = Recipe(
         reward=reward,
@@ -105,10 +131,11 @@ def train(
         every=every,
         seed=seed,
     )
-    begun = None if start is None else load_checkpoint(start)["policy"]
-    trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=begun)
+    with nullcontext() if start is None else reading_checkpoint(start):
+        trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=begun.get("policy"))
     if resume:
-        trainer.resume(out)
+        with reading_checkpoint(out):
+            trainer.resume(out)
     log = _tensorboard(out) if tensorboard else None
     with progress(trainer.total - trainer.updates) as tell:
 
@@ -117,7 +144,7 @@ def train(
             if row is None:
                 return
             numbers = {name: value for name, value in row.items() if not isinstance(value, str)}
-            click.echo(f"{row['stage']}  " + "  ".join(f"{name} {value:.4g}" for name, value in numbers.items()))
+            say(f"{row['stage']}  " + "  ".join(f"{name} {value:.4g}" for name, value in numbers.items()))
             for name, value in numbers.items():
                 if log is not None:
                     log.add_scalar(name, value, update)
@@ -145,4 +172,4 @@ def _draw(out: Path) -> None:
     from wayscore.figures import save
     from wayscore.navigation.curves import figure_curves
 
-    click.echo(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")
+    say(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")

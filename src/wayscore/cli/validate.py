@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from wayscore.cli import options
+from wayscore.cli.output import say
 from wayscore.cli.verb import argument, option, verb
 
 SHOWN = 20
@@ -42,9 +43,9 @@ def validate(
     if form == "json":
         import json
 
-        click.echo(json.dumps(found.to_dict()))
+        say(json.dumps(found.to_dict()))
     else:
         for line in found.lines():
-            click.echo(line)
+            say(line)
     if found:
         context.exit(1)

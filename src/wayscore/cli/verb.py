@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from wayscore.errors import did_you_mean
+from wayscore.errors import did_you_mean, shortened
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -77,6 +77,53 @@ class Verbs(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class _Whole(click.IntRange):
+    """A whole number within bounds, whose error says what they are."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        try:
+            return int(super().convert(value, param, ctx))
+        except (click.BadParameter, ValueError):
+            bounds = f"{self.min} or more" if self.max is None else f"{self.min} to {self.max:,}"
+            raise _refused(param, f"a whole number, {bounds}", value, ctx) from None
+
+
+class _Finite(click.types.FloatParamType):
+    """A number that is neither NaN nor infinite."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        try:
+            number = float(super().convert(value, param, ctx))
+        except click.BadParameter:
+            number = float("nan")
+        if number - number != 0:  # of NaN and infinity only
+            raise _refused(param, "a number", value, ctx)
+        return number
+
+
+def _refused(
+    param: click.Parameter | None, what: str, value: object, context: click.Context | None
+) -> click.UsageError:
+    return click.UsageError(f"{option_name(param)} must be {what}, not {shortened(value, 40)}", context)
+
+
+def whole(least: int, most: int | None = None) -> click.IntRange:
+    """Return the type of an option that is a whole number; without `most`, the function behind the verb bounds it."""
+    return _Whole(least, most)
+
+
+SEED = whole(0, 2**63 - 1)
+
+
+def option_name(param: click.Parameter | None) -> str:
+    """Return how a user writes an option or an argument."""
+    if param is None:
+        return "it"
+    return max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
+
+
 def verb(*examples: str, name: str | None = None) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function a verb; its docstring is the help, with examples that a user can run."""
     return click.command(name, cls=Verb, examples=examples)
@@ -85,7 +132,9 @@ def verb(*examples: str, name: str | None = None) -> Callable[[Callable[..., Any
 def option(*names: str, **settings: Any) -> Callable[[Function], Function]:
     """Return `click.option` with a section, whose help shows the default."""
     number = settings.get("type")
-    if number in (int, float) or isinstance(number, click.IntRange):
+    if number is float:
+        settings["type"] = _Finite()
+    if number is float or isinstance(number, click.IntRange):
         settings.setdefault("metavar", "X" if number is float else "N")
     return click.option(*names, cls=Option, **{"show_default": True, **settings})
 

@@ -13,8 +13,12 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from wayscore import reading
 from wayscore.convention.choices import CHOICES, PAPER, Convention
-from wayscore.errors import FormatError, did_you_mean, first_line, shortened
+from wayscore.errors import FormatError, WayscoreError, did_you_mean, first_line, shortened
+
+SIZE_LIMIT = 2**20
+"""Bytes that a file may have; one with every choice has a thousand."""
 
 
 def read_convention(path: Path, find: Callable[[str], Convention]) -> Convention:
@@ -29,17 +33,17 @@ def read_convention(path: Path, find: Callable[[str], Convention]) -> Convention
     else:
         import tomli as tomllib
 
+    if not path.exists():
+        raise FormatError(f"{path}: no such file; a convention of your own is a .toml file")
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        given = tomllib.loads(reading.read_bytes(path, SIZE_LIMIT).decode())
         base = given.pop("base", "paper")
         if not isinstance(base, str):
             raise FormatError(f"{path}: base must be the name of a convention, got {shortened(base)}")
         start = find(base)
-    except FileNotFoundError:
-        raise FormatError(f"{path}: no such file; a convention of your own is a .toml file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path}: cannot be read: {first_line(error)}") from None
-    except tomllib.TOMLDecodeError as error:
+    except WayscoreError:
+        raise
+    except ValueError as error:  # also text that is not UTF-8, and numbers of thousands of digits
         raise FormatError(f"{path}: not TOML: {first_line(error)}") from None
     except RecursionError:
         raise FormatError(f"{path}: is nested too deeply, or its base leads back to it") from None

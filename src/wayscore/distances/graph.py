@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places
-from wayscore.distances.edges import checked_edge, checked_lengths
+from wayscore.distances.edges import checked_codes, checked_edge, checked_lengths
 from wayscore.distances.labels import encode_labels, unknown_node
 from wayscore.errors import DistanceError, PathError, shortened
 from wayscore.paths import PathBatch, Paths, Role
@@ -63,6 +63,7 @@ class Graph(Distance):
         self.unit = unit
         if not self.nodes:
             raise DistanceError(f"the {name} has no nodes; give it at least one edge or node")
+        sources, targets, weights = checked_codes(sources, targets, weights, len(self.nodes), name)
         if not directed:
             sources, targets = np.concatenate((sources, targets)), np.concatenate((targets, sources))
             weights = np.concatenate((weights, weights))

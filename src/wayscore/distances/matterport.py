@@ -1,27 +1,26 @@
 """Matterport3D connectivity files, read into plain arrays: one JSON file per scan, in a folder or a tar.
 
-Nothing is unpacked to disk, and a file that is larger than `SIZE_LIMIT` after decompression is refused.
+A tar is decompressed once; of its files, only those that are used are read.
 """
 
 from __future__ import annotations
 
-import io
-import tarfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.errors import DistanceError, FormatError, did_you_mean, shortened
+from wayscore import reading
+from wayscore.errors import DistanceError, FormatError, did_you_mean, first_line, shortened
 
 SUFFIXES = ("_connectivity.json", "_connectivity.json.gz")
-SIZE_LIMIT = 2**30
-"""Bytes that a file may have after decompression; the 90 scans of Matterport3D have 13 million together."""
+SCAN_LIMIT = 64 * 2**20
+"""Bytes that the file of one scan may have after decompression; the largest of Matterport3D has 0.9 million ..."""
+TAR_LIMIT = 2**30
+"""... and all 90 together 13 million."""
 
 
 class Viewpoint(msgspec.Struct):
@@ -72,8 +71,12 @@ class ScanFiles:
         """Read one scan."""
         file = self.files[scan]
         where = f"{self.source}: {scan}"
-        content = _unpacked(self.content[file], where) if isinstance(file, slice) else _read(file)
-        return parse(content, scan, where)
+        if not isinstance(file, slice):
+            return parse(reading.read_bytes(file, SCAN_LIMIT), scan, where)
+        most = reading.size_limit(SCAN_LIMIT)
+        if file.stop - file.start > most:
+            raise reading.too_large(where, most)
+        return parse(reading.unpack(self.content[file], where, SCAN_LIMIT), scan, where)
 
 
 def find_scans(path: str | Path) -> ScanFiles:
@@ -84,7 +87,7 @@ def find_scans(path: str | Path) -> ScanFiles:
     if source.is_dir():
         found = ((file.name, file) for file in sorted(source.iterdir()) if file.name.endswith(SUFFIXES))
     elif source.is_file():
-        content = _read(source)
+        content = reading.read_bytes(source, TAR_LIMIT)
         found = _members(source, content)
     else:
         raise FormatError(f"{source}: no such file or directory; expected a folder or a tar of connectivity files")
@@ -103,7 +106,7 @@ def read_scan(path: str | Path, scan: str | None = None) -> Connectivity:
     """Read one scan from its JSON file, or from a folder or tar that contains `scan`."""
     source = Path(path)
     if source.is_file() and source.name.endswith((".json", ".json.gz")):
-        return parse(_read(source), scan or _scan(source.name), str(source))
+        return parse(reading.read_bytes(source, SCAN_LIMIT), scan or _scan(source.name), str(source))
     scans = find_scans(source)
     if scan is None:
         first = next(iter(scans.files))
@@ -122,8 +125,8 @@ def parse(content: bytes, scan: str, where: str) -> Connectivity:
     """
     try:
         viewpoints = msgspec.json.decode(content, type=list[Viewpoint])
-    except msgspec.DecodeError as error:
-        raise FormatError(f"{where}: not a connectivity file: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"{where}: not a connectivity file: {first_line(error)}") from None
     count = len(viewpoints)
     for viewpoint in viewpoints:
         if len(viewpoint.pose) != 16 or len(viewpoint.unobstructed) != count:
@@ -147,65 +150,12 @@ def parse(content: bytes, scan: str, where: str) -> Connectivity:
 
 def _members(source: Path, content: bytes) -> Iterator[tuple[str, slice]]:
     """Find the scans in a tar; scans that are not used are never copied."""
-    try:
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
-            for member in archive:
-                name = PurePosixPath(member.name).name
-                if member.isfile() and name.endswith(SUFFIXES):
-                    yield name, slice(member.offset_data, member.offset_data + member.size)
-    except tarfile.TarError as error:
-        raise FormatError(f"{source}: not a readable tar of connectivity files: {error}") from None
+    import io
 
-
-def _read(file: Path) -> bytes:
-    try:
-        return _unpacked(file.read_bytes(), str(file))
-    except OSError as error:
-        raise FormatError(f"{file}: cannot be read: {error}") from None
-
-
-def _bz2() -> Any:
-    import bz2  # few files need it
-
-    return bz2.BZ2Decompressor()
-
-
-def _lzma() -> Any:
-    import lzma
-
-    return lzma.LZMADecompressor()
-
-
-UNPACKERS: Mapping[bytes, tuple[str, Callable[[], Any]]] = {
-    b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
-    b"BZh": ("bz2", _bz2),
-    b"\xfd7zXZ": ("lzma", _lzma),
-}
-"""The first bytes of a compressed file -> the name of its format, and a decompressor of one stream."""
-
-
-def _unpacked(content: bytes, where: str) -> bytes:
-    """Decompress the content if it is compressed, with one call per stream: a file object would be slower."""
-    kind, start = next((found for magic, found in UNPACKERS.items() if content.startswith(magic)), ("", None))
-    if start is None:
-        return content
-    parts: list[bytes] = []
-    room = SIZE_LIMIT + 1
-    try:
-        while content and room > 0:
-            unpacker = start()
-            parts.append(unpacker.decompress(content, room))
-            room -= len(parts[-1])
-            if not unpacker.eof and room > 0:
-                raise EOFError("it ends too early")  # noqa: TRY301
-            content = unpacker.unused_data.lstrip(b"\0")  # padding, as tape archives have it
-    except Exception as error:  # each library has its own
-        raise FormatError(f"{where}: is damaged {kind} ({error}); copy or download it again") from None
-    if room <= 0:
-        raise FormatError(
-            f"{where}: has more than {SIZE_LIMIT >> 20} MiB after decompression; no real connectivity file is so large"
-        )
-    return b"".join(parts)
+    for member, _ in reading.members(io.BytesIO(content), str(source)):
+        name = PurePosixPath(member.name).name
+        if name.endswith(SUFFIXES):
+            yield name, slice(member.offset_data, member.offset_data + member.size)
 
 
 def _scan(name: str) -> str:

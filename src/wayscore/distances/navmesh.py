@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places
 from wayscore.distances.navmesh_build import build
-from wayscore.distances.navmesh_file import parse, read_bytes
+from wayscore.distances.navmesh_file import SIZE_LIMIT, parse
 from wayscore.distances.navmesh_writer import write
 from wayscore.errors import OptionError, PathError, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
+from wayscore.reading import read_bytes
 
 HABITAT = "0.3.4"
 """The version of habitat-sim whose rules are followed where nothing else is said: the latest whose source was read."""
@@ -81,7 +82,7 @@ class NavMesh(Distance):
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, habitat: str = HABITAT) -> NavMesh:
         """Read a `.navmesh` file, gzipped or not."""
-        return cls(read_bytes(path), habitat=habitat, source=os.fspath(path))
+        return cls(read_bytes(path, SIZE_LIMIT), habitat=habitat, source=os.fspath(path))
 
     @classmethod
     def from_polygons(

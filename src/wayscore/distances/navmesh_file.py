@@ -5,18 +5,15 @@ No number of a file is used before it was checked: what is read here leads nowhe
 
 from __future__ import annotations
 
-import os
 import struct
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.errors import FormatError, first_line
+from wayscore.errors import FormatError
 
 MAGIC, VERSIONS = 0x4D534554, (1, 2)
 TILE_MAGIC, TILE_VERSION = 0x444E4156, 7
@@ -28,8 +25,6 @@ TILE_START = struct.Struct("<Ii")
 """The reference and the size of a tile."""
 SIZE_LIMIT = 2**28
 """Bytes that a file may have after decompression; a large house has a million."""
-PART = 2**20
-"""Bytes that are read at once."""
 LARGEST = 1e6
 """Metres: the largest coordinate. Products of three of them are far from overflowing."""
 OUTSIDE = 0x8000
@@ -118,30 +113,6 @@ class MeshFile:
     version: int
     frame: NDArray[np.float32]
     tiles: tuple[Tile, ...]
-
-
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a file, decompressed if it is gzipped."""
-    source = Path(path)
-    try:
-        with source.open("rb") as stream:
-            content = bytearray()
-            while len(content) <= SIZE_LIMIT and (part := stream.read(PART)):
-                content += part
-    except OSError as error:
-        raise FormatError(f"{source}: cannot be read: {error.strerror or error}") from None
-    unpacked = bytes(content)
-    if content.startswith(b"\x1f\x8b"):
-        unpacker = zlib.decompressobj(wbits=31)
-        try:
-            unpacked = unpacker.decompress(unpacked, SIZE_LIMIT + 1)
-        except zlib.error as error:
-            raise FormatError(f"{source}: is damaged gzip ({first_line(error)}); copy it again") from None
-        if not unpacker.eof and len(unpacked) <= SIZE_LIMIT:
-            raise FormatError(f"{source}: is damaged gzip (it ends too early); copy it again")
-    if len(unpacked) > SIZE_LIMIT:
-        raise FormatError(f"{source}: has more than {SIZE_LIMIT >> 20} MiB; no navigation mesh is so large")
-    return unpacked
 
 
 def parse(content: bytes, where: str) -> MeshFile:

@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from wayscore.convention.choices import Convention
 from wayscore.distances.graph import Graph
-from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.errors import LONGEST_GUESS, FormatError, OptionError, did_you_mean
+from wayscore.foreign import shown as visible
 
 POLICIES: dict[str, tuple[str, ...]] = {
     "missing": ("error", "skip", "zero"),
@@ -94,7 +95,7 @@ class Problems(Struct):
             shown: how many episodes to name; the first is described in detail.
         """
         count, found = self.counts.get(kind, 0), self.first.get(kind, [])
-        named = [printed(problem.episode) for problem in found[:shown]]
+        named = [visible(problem.episode) for problem in found[:shown]]
         if found and found[0].what:
             named[0] = f"{named[0]} ({found[0].what})"
         more = f" and {count - shown:,} more" if count > shown else ""
@@ -195,9 +196,9 @@ def alike(episode: str, known: Iterable[str]) -> list[str]:
         found = [name for name in names if start != "_" and name.startswith(start)]
         if found:
             return found
-    if len(names) >= HINTED or not any(letter.isalpha() for letter in episode):
+    if len(names) >= HINTED or len(episode) > LONGEST_GUESS or not any(letter.isalpha() for letter in episode):
         return []
-    spelled = {name.lower(): name for name in reversed(names)}
+    spelled = {name.lower(): name for name in reversed(names) if len(name) <= LONGEST_GUESS}
     return [spelled[name] for name in get_close_matches(episode.lower(), spelled, n=1)]
 
 
@@ -216,15 +217,6 @@ def describe_node(path: Sequence[Any], index: Mapping[Any, int]) -> str:
     """Say which node of a path its scene does not have, and which it has that is spelled alike."""
     step = next(step for step, node in enumerate(path) if node not in index)
     return f"step {step}, {_shown(path[step])}{did_you_mean(path[step], index)}"
-
-
-def printed(name: str) -> str:
-    r"""Return a name as it is, or quoted where it holds what would command a terminal.
-
-    >>> print(printed("4332_0"), printed("\x1b[2J"))
-    4332_0 '\x1b[2J'
-    """
-    return name if name.isprintable() else repr(name)
 
 
 def _shown(place: Any) -> str:

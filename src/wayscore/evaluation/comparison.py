@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention.presets import find_convention
-from wayscore.errors import OptionError, Sentence, did_you_mean
+from wayscore.errors import OptionError, Sentence, check_count, did_you_mean
 from wayscore.evaluation.agents import pool
 from wayscore.evaluation.contrasts import Contrast, contrast, finite
 from wayscore.evaluation.evaluator import evaluate
@@ -157,8 +157,7 @@ def compare(
     """
     if len(runs) < 2:
         raise OptionError(f"a comparison needs two runs or more, got {len(runs)}; one is scored by `wayscore score`")
-    if not isinstance(top, int) or top < 0:
-        raise OptionError(f"<<top>> must be a whole number, 0 or more, not {top!r}")
+    check_count("top", top, least=0)
     results = evaluate_runs(runs, names, references, graphs, metrics, reader, options)
     place = _baseline(baseline, [result.name for result in results], runs)
     if len(results) < 2:

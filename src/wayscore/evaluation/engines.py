@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from wayscore.distances.function import Function
 from wayscore.episodes.matching import Matcher
-from wayscore.errors import MissingPackageError, OptionError, WayscoreError
+from wayscore.errors import MissingPackageError, OptionError, WayscoreError, check_count
 from wayscore.evaluation.work import Task
 from wayscore.formats.pieces import Piece
 
@@ -27,6 +28,8 @@ Work: TypeAlias = Callable[[Piece, Any, Task], T]
 ENGINES = ("local", "dask")
 AHEAD = 2
 """Pieces that wait for every worker, so that none waits for a piece."""
+MOST_WORKERS = 1024
+"""More threads or processes than any machine has cores are a slip of the keyboard."""
 WAIT = 60.0
 """Seconds in which a cluster gets its first worker."""
 RETRIES = 3
@@ -45,8 +48,7 @@ class Engine:
     def __init__(self, name: str = "local", workers: int = 1, scheduler: str | None = None) -> None:
         if name not in ENGINES:
             raise OptionError(f"<<engine>> must be {' or '.join(ENGINES)}, not {name!r}")
-        if not isinstance(workers, int) or workers < 1:
-            raise OptionError(f"<<workers>> must be a whole number, 1 or more, not {workers!r}")
+        check_count("workers", workers, most=MOST_WORKERS)
         if scheduler is not None and name != "dask":
             raise OptionError("<<scheduler>> is the address of a Dask scheduler; it needs <<engine=dask>>")
         self.name = name
@@ -83,25 +85,17 @@ class Engine:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _in_processes(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
-        import multiprocessing  # what small runs do without is not loaded
-        import tempfile
-        from concurrent.futures import ProcessPoolExecutor
+        import tempfile  # what small runs do without is not loaded
         from concurrent.futures.process import BrokenProcessPool
 
         _check_metrics(task)
-        spawn = multiprocessing.get_context("spawn")
         with tempfile.TemporaryDirectory(prefix="wayscore-") as folder:
             mapped = str(Path(folder) / "targets")
             Path(mapped).write_bytes(matcher.targets.to_bytes())
 
             def attempt(left: Sequence[Piece]) -> Iterator[T]:
-                pool = ProcessPoolExecutor(min(self.workers, len(left)), mp_context=spawn, initializer=_end_with_parent)
-                try:
-                    yield from _in_order(
-                        left, lambda piece: pool.submit(work, piece, mapped, task), self.workers * AHEAD
-                    )
-                finally:
-                    pool.shutdown(wait=True, cancel_futures=True)
+                with processes(min(self.workers, len(left))) as submit:
+                    yield from _in_order(left, lambda piece: submit(work, piece, mapped, task), self.workers * AHEAD)
 
             yield from _until_done(pieces, attempt, (BrokenProcessPool,))
 
@@ -143,6 +137,37 @@ class Engine:
             client.close()
             if cluster is not None:
                 cluster.close()
+
+
+@contextmanager
+def processes(count: int) -> Iterator[Callable[..., Any]]:
+    """Start processes; what they are given to do by calling what this yields comes back as a future.
+
+    Ctrl-C reaches only the process that started them. It does not wait for what they do: they end when it does.
+    """
+    import signal
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent)
+
+    def submit(*call: Any) -> Any:
+        if not hasattr(signal, "pthread_sigmask"):
+            return pool.submit(*call)
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes that start now inherit it
+        try:
+            return pool.submit(*call)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    patient = True
+    try:
+        yield submit
+    except KeyboardInterrupt:
+        patient = False
+        raise
+    finally:
+        pool.shutdown(wait=patient, cancel_futures=True)
 
 
 def _is_python(pieces: Sequence[Piece], matcher: Matcher, task: Task) -> bool:

@@ -19,7 +19,7 @@ from wayscore.episodes.matching import Matcher
 from wayscore.episodes.pairing import finish
 from wayscore.episodes.references import References
 from wayscore.episodes.targets import Targets
-from wayscore.errors import FormatError, OptionError
+from wayscore.errors import FormatError, OptionError, check_count
 from wayscore.evaluation.engines import Engine
 from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, find_references, find_run
 from wayscore.evaluation.result import Result
@@ -142,8 +142,7 @@ def evaluate(
         seed=seed,
     )
     on = Engine(engine, 1 if workers is None else workers, scheduler)
-    if not isinstance(chunk, int) or chunk < 1:
-        raise OptionError(f"<<chunk>> must be a whole number of rows, 1 or more, not {chunk!r}")
+    check_count("chunk", chunk, most=10**9)
     if resume and episodes is None:
         raise OptionError("<<resume>> goes on with the file that <<episodes=FILE>> names; give that too")
     if isinstance(run, Result):

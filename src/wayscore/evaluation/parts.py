@@ -18,8 +18,10 @@ from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.evaluation.table import EpisodeTable
 from wayscore.evaluation.warnings import Seen
 from wayscore.evaluation.work import Partial, Task
+from wayscore.foreign import shown
 from wayscore.formats import storage
 from wayscore.formats.pieces import Piece
+from wayscore.reading import size_limit
 from wayscore.statistics.tally import Tally
 
 MADE_FROM = b"wayscore.made_from"
@@ -62,7 +64,7 @@ def finished(pieces: Sequence[Piece], task: Task, into: Partial) -> set[int]:
         if not storage.exists(path):
             continue
         try:
-            with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
+            with storage.damage(path), storage.parquet_at(path) as file:
                 notes = file.schema_arrow.metadata or {}
             if notes.get(MADE_FROM) != task.stamp(piece).encode():
                 continue
@@ -114,7 +116,7 @@ def write_rows(target: str, batches: Iterable[Any]) -> None:
         if target.endswith(".csv"):
             writer = None
             for batch in batches:
-                plain = _plain(batch)
+                plain = _without_formulas(_plain(batch))
                 writer = writer or csv.CSVWriter(stream, plain.schema)
                 writer.write(plain)
             if writer is not None:
@@ -123,6 +125,19 @@ def write_rows(target: str, batches: Iterable[Any]) -> None:
             for batch in batches:
                 rows = pa.Table.from_batches([_plain(batch)]).to_pylist()
                 stream.write("".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode())
+
+
+def _without_formulas(batch: Any) -> Any:
+    """Return a batch whose names spreadsheets take for text; `from_cell` reads them back."""
+    import pyarrow as pa
+
+    columns = {
+        shown(name, "csv"): column
+        if not pa.types.is_string(column.type)
+        else pa.array([None if cell is None else shown(cell, "csv") for cell in column.to_pylist()], pa.string())
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    return pa.record_batch(columns)
 
 
 def _plain(batch: Any) -> Any:
@@ -166,7 +181,7 @@ def _type(kind: Any) -> Any:
 
 
 def _batches(path: str) -> Iterable[Any]:
-    with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
+    with storage.damage(path), storage.parquet_at(path) as file:
         yield from file.iter_batches()
 
 
@@ -194,9 +209,12 @@ def _from_bytes(content: bytes) -> Partial:
     import zlib
 
     try:
-        unpacked = zlib.decompress(base64.b64decode(content))
+        unpacker = zlib.decompressobj()
+        unpacked = unpacker.decompress(base64.b64decode(content), size_limit())
     except zlib.error as error:
         raise ValueError(str(error)) from None
+    if not unpacker.eof:
+        raise ValueError("it is cut, or too large")
     tally, (found, first), answers, counts, rows, scenes, snap, seen = msgspec.msgpack.decode(unpacked)
     named = {kind: [Problem(*problem) for problem in some] for kind, some in first.items()}
     numbers = None if answers is None else np.frombuffer(answers, dtype=np.int64)

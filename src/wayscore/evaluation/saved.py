@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from wayscore.episodes.groups import CLUSTERS, check_choice
 from wayscore.episodes.problems import Problem, Problems
-from wayscore.errors import FormatError, OptionError, marked
+from wayscore.errors import FormatError, OptionError, check_count, first_line, marked
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.table import FACTS, EpisodeTable
 from wayscore.formats import storage
 from wayscore.formats.plan import name_of
 from wayscore.formats.scores import ScoreFile, is_score_file, read_scores
 from wayscore.metrics import METRICS, Metric, find_metrics
-from wayscore.statistics.bootstrap import Interval, join_clusters
+from wayscore.statistics.bootstrap import MOST_RESAMPLES, Interval, join_clusters
 from wayscore.statistics.tally import Tally
 
 RESULT = b"wayscore.result"
@@ -74,7 +75,7 @@ def is_saved_result(path: Any) -> bool:
     """Say whether a file is a saved result."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path).endswith(".parquet") or not os.path.isfile(path):
         return False
-    with storage.damage(os.fspath(path)), storage.parquet_file(storage.open_native(os.fspath(path))) as file:
+    with storage.damage(os.fspath(path)), storage.parquet_at(os.fspath(path)) as file:
         return RESULT in (file.schema_arrow.metadata or {})
 
 
@@ -102,8 +103,7 @@ def is_result(path: Any) -> bool:
 def _load(path: str, name: str | None) -> Result:
     import json
 
-    with storage.damage(path), storage.parquet_file(storage.open_native(path)) as file:
-        table = file.read()
+    table = storage.parquet_table(storage.open_native(path), path)
     try:
         facts: dict[str, Any] = json.loads(table.schema.metadata[RESULT])
         metrics = tuple(_metric(one) for one in facts["metrics"])
@@ -113,25 +113,31 @@ def _load(path: str, name: str | None) -> Result:
             counts={kind: count for kind, (count, _) in facts["problems"].items()},
             first={kind: [Problem(*one) for one in some] for kind, (_, some) in facts["problems"].items()},
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{path}: the description of this result is damaged ({error}); save it again") from None
-    named = {fact: table.column(fact) for fact in FACTS if fact in table.column_names}
-    listed = {
-        fact: column.to_numpy() if fact in ("reference_nodes", "run") else column.to_pylist()
-        for fact, column in named.items()
-    }
-    return Result(
-        name or facts["name"],
-        metrics,
-        facts["settings"],
-        facts["episodes"],
-        problems,
-        facts["bootstrap"],
-        tuple(facts["warnings"]),
-        table=EpisodeTable(listed, columns),
-        known=known,
-        runs=facts["runs"],
-    )
+        named = {fact: table.column(fact) for fact in FACTS if fact in table.column_names}
+        listed = {
+            fact: column.to_numpy() if fact in ("reference_nodes", "run") else column.to_pylist()
+            for fact, column in named.items()
+        }
+        result = Result(
+            str(name or facts["name"]),
+            metrics,
+            facts["settings"],
+            check_count("episodes", facts["episodes"], least=0),
+            problems,
+            facts["bootstrap"],
+            tuple(map(str, facts["warnings"])),
+            table=EpisodeTable(listed, columns),
+            known=known,
+            runs=check_count("runs", facts["runs"]),
+        )
+        for fact, most in (("resamples", MOST_RESAMPLES), ("seed", None), ("clusters", None)):
+            check_count(fact, result.bootstrap[fact], least=0, most=most)
+        check_choice("cluster", result.bootstrap["cluster"], CLUSTERS)
+        str(result.signature)  # which needs everything else that describes a result
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+        what = first_line(error)
+        raise FormatError(f"{path}: the description of this result is damaged ({what}); save it again") from None
+    return result
 
 
 def _from_scores(found: ScoreFile, name: str) -> Result:

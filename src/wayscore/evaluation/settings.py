@@ -13,9 +13,10 @@ from wayscore.convention.choices import CHOICES, Convention
 from wayscore.convention.presets import CONVENTIONS, find_convention, signed
 from wayscore.episodes.groups import CLUSTERS, check_choice
 from wayscore.episodes.problems import choose_policies
-from wayscore.errors import OptionError
+from wayscore.errors import check_count
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import with_columns
+from wayscore.statistics.bootstrap import MOST_RESAMPLES
 from wayscore.warping.alignment import check_threshold
 
 
@@ -64,9 +65,8 @@ class Settings(Struct, frozen=True):
         d_th = chosen.threshold if threshold is None else threshold
         check_threshold(d_th)
         check_choice("cluster", cluster, CLUSTERS)
-        for name, value, least in (("seed", seed, 0), ("resamples", resamples, 1)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise OptionError(f"<<{name}>> must be a whole number, {least} or more, not {value!r}")
+        check_count("seed", seed, least=0)
+        check_count("resamples", resamples, most=MOST_RESAMPLES)
         return cls(
             chosen,
             float(d_th),

@@ -175,16 +175,14 @@ class ParquetTable(EpisodeTable):
         self._rows: int | None = None
 
     def __len__(self) -> int:
-        import pyarrow.parquet as pq
-
         if self._rows is None:
-            self._rows = sum(pq.read_metadata(storage.open_native(file)).num_rows for file in self._files)
+            self._rows = sum(storage.parquet_at(file).metadata.num_rows for file in self._files)
         return self._rows
 
     def batches(self) -> Iterator[Any]:
         """Go through the rows as Arrow record batches."""
         for file in self._files:
-            with storage.damage(file), storage.parquet_file(storage.open_native(file)) as opened:
+            with storage.damage(file), storage.parquet_at(file) as opened:
                 yield from opened.iter_batches()
 
 
@@ -198,7 +196,7 @@ class _Columns(Mapping[str, Any]):
             raise KeyError(name)
         found = []
         for file in self._files:
-            with storage.damage(file), storage.parquet_file(storage.open_native(file)) as opened:
+            with storage.damage(file), storage.parquet_at(file) as opened:
                 found.append(opened.read(columns=[name]).column(name))
         if name in FACTS and name not in ("reference_nodes", "run"):
             return [value for column in found for value in column.to_pylist()]

@@ -21,6 +21,7 @@ from wayscore.episodes.targets import make_targets
 from wayscore.errors import Sentence, in_command
 from wayscore.evaluation.inputs import GivenRun, find_distances, find_references, find_run
 from wayscore.evaluation.warnings import WARPED, Seen, other_split
+from wayscore.foreign import shown
 from wayscore.formats import Fault
 
 SHOWN = 20
@@ -64,7 +65,10 @@ class Findings(Sequence[str]):
         }
 
     def lines(self) -> Iterator[str]:
-        """Say all of it in words."""
+        """Say all of it in words, of which none commands a terminal."""
+        return map(shown, self._lines())
+
+    def _lines(self) -> Iterator[str]:
         for kind, problems in self.problems.items():
             left = self.counts[kind] - len(problems)
             more = f" and {left:,} more; --all lists them" if left else ""
@@ -92,7 +96,7 @@ class Findings(Sequence[str]):
             if kind != "damaged":
                 said = _ONE[kind]
                 found += [f"episode {one['episode']}: {said}" + _detail(one["what"]) for one in problems]
-        return found
+        return [shown(sentence) for sentence in found]
 
     def __len__(self) -> int:
         return sum(map(len, self.problems.values()))

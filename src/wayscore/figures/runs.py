@@ -14,6 +14,7 @@ from wayscore.figures.matrix import draw_cost_matrix
 from wayscore.figures.paths import Up, coordinates, draw_pair, draw_scale, flatten, legend_handles
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, new_figure, style
+from wayscore.foreign import shown
 from wayscore.report.layout import counted
 
 if TYPE_CHECKING:
@@ -112,4 +113,4 @@ def draw_beside(
 
 
 def _short(name: str, room: int = 22) -> str:
-    return name if len(name) <= room else f"{name[: room - 1]}…"
+    return shown(name if len(name) <= room else f"{name[: room - 1]}…", "figure")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import MissingPackageError, OptionError, did_you_mean
 from wayscore.palette import RUNS, light
+from wayscore.writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,12 +113,8 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 300) -> Path:
     """
     path = Path(path)
     form = check_format(path.suffix.removeprefix("."))
-    with style():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, format=form, dpi=dpi, metadata=_metadata(form, str(figure.get_label())))
-        except OSError as error:
-            raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another file") from None
+    with style(), replacing(path, folders=True) as stream:
+        figure.savefig(stream, format=form, dpi=dpi, metadata=_metadata(form, str(figure.get_label())))
     return path
 
 

@@ -126,7 +126,7 @@ def _absent(column: Any, field: str) -> Iterable[tuple[int, Fault]]:
 
 def reference_columns(source: Source, names: Sequence[str]) -> Columns:
     """Read those of `names` that a Parquet file has: paths as lists of labels or arrays of points."""
-    table = parquet_table(source)
+    table = parquet_table(source.content, str(source))
     labels = labels_of(table.schema, source)
     columns = Columns({name: table.column(name).to_pylist() for name in names if name in table.column_names})
     for name in ("start_distance", "heading"):  # a missing number is NaN in many writers

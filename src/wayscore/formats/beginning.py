@@ -163,5 +163,5 @@ def _parquet_columns(content: bytes) -> frozenset[str]:
 
     try:
         return frozenset(pq.ParquetFile(pa.BufferReader(content)).schema_arrow.names)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, ValueError):  # the last of names that are not UTF-8
         return frozenset()  # its reader will say what is wrong

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from wayscore.errors import FormatError, first_line
+from wayscore.foreign import from_cell
 from wayscore.formats.beginning import PARQUET_MAGIC, header
 from wayscore.formats.faults import FAULTS, Fault
 from wayscore.formats.files import Source
@@ -63,12 +64,11 @@ def labels_of(schema: Any, file: object = "this table") -> dict[str, list[Any]] 
 
 def notes_of(source: Source) -> dict[bytes, str]:
     """Return what a Parquet file says in its metadata of where its rows came from."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from wayscore.formats.storage import parquet_file
 
     if not source.content.startswith(PARQUET_MAGIC):
         return {}
-    notes = pq.read_schema(pa.BufferReader(source.content)).metadata or {}
+    notes = parquet_file(source.content, str(source)).schema_arrow.metadata or {}
     return {name: notes[name].decode(errors="replace") for name in NOTES if name in notes}
 
 
@@ -96,7 +96,10 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
         raise FormatError(
             f"{source}: is not a table ({first_line(error)}); write a header and one row a line"
         ) from None
-    columns = Columns({name: [cell or None for cell in table.column(own[name]).to_pylist()] for name in own}, own)
+    columns = Columns(
+        {name: [from_cell(cell) or None for cell in table.column(own[name]).fill_null("").to_pylist()] for name in own},
+        own,
+    )
     if own.get("scene") == "scene_id":  # mp3d/17DRP5sb8fy/17DRP5sb8fy.glb
         columns["scene"] = [None if cell is None else PurePosixPath(cell).stem for cell in columns["scene"]]
     for name, reader in READERS.items():

@@ -125,7 +125,7 @@ def check(file: str | os.PathLike[str]) -> Converted:
     with storage.damage(address), storage.open_native(address) as stream:
         if stream.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
             raise FormatError(f"{address}: is not Parquet; `wayscore convert` makes it so")
-        opened = storage.parquet_file(stream)
+        opened = storage.parquet_file(stream, address)
         schema = opened.schema_arrow
         said = (schema.metadata or {}).get(CHECKSUM)
         if said is None:

@@ -148,7 +148,7 @@ def _name_not_finite(
     for step in steps:
         bad = bad[step]
     record = value
-    if not where and episode is None:
+    if not where and episode is None and steps:  # else the file is one number
         known, record, steps = steps[0], value[steps[0]], steps[1:]
         if isinstance(known, str) and names and steps:  # the field that lists the records
             known, record, steps = steps[0], record[steps[0]], steps[1:]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
+from wayscore import reading
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
@@ -17,13 +16,11 @@ from wayscore.formats.arrow import COLUMNS, from_arrow
 from wayscore.formats.base import choose, read_with
 from wayscore.formats.columns import labels_of
 from wayscore.formats.faults import Fault
-from wayscore.formats.files import GZIP_MAGIC, MARK, Source, read
+from wayscore.formats.files import MARK, Source, read
 from wayscore.formats.registry import FORMATS
 
 BLOCK = 8 * 2**20
 """Bytes of JSON lines that are decoded at once."""
-ROWS_AT_ONCE = 65_536
-"""Rows of Parquet in a batch."""
 
 
 class Piece(Struct, frozen=True):
@@ -57,7 +54,7 @@ class Piece(Struct, frozen=True):
 
 
 def read_piece(
-    piece: Piece, rows: int = ROWS_AT_ONCE, faults: list[Fault] | None = None, leave: Collection[str] = ()
+    piece: Piece, rows: int = storage.ROWS_AT_ONCE, faults: list[Fault] | None = None, leave: Collection[str] = ()
 ) -> Iterator[EpisodeBatch]:
     """Go through the rows of a piece, some at a time.
 
@@ -97,9 +94,8 @@ def _all_of(file: str) -> Source:
     if not storage.is_remote(file):
         return read(file)
     with storage.open_file(file) as stream:
-        packed = stream.read(2) == GZIP_MAGIC
-        stream.seek(0)
-        return Source(Path(file), b"".join(blocks(stream, packed, BLOCK, file)).removeprefix(MARK))
+        content = reading.BoundedFile(stream, file, reading.size_limit()).read()
+        return Source(Path(file), content.removeprefix(MARK))
 
 
 def open_parquet(file: str) -> Any:
@@ -110,7 +106,7 @@ def open_parquet(file: str) -> Any:
     with storage.damage(file):
         metadata = pq.read_metadata(stream)
         named = [name for name in ("episode", "scene") if name in metadata.schema.to_arrow_schema().names]
-        return storage.parquet_file(stream, metadata=metadata, read_dictionary=named)
+        return storage.parquet_file(stream, file, metadata=metadata, read_dictionary=named)
 
 
 def _read_parquet(
@@ -131,6 +127,8 @@ def _read_parquet(
             while True:
                 try:
                     batch = next(batches, None)
+                    if batch is not None:
+                        batch.validate(full=True)  # codes of names beyond their list, offsets beyond their values
                 except (pa.ArrowException, OSError) as error:
                     raise FormatError(
                         f"{piece.file}, row group {group}: is damaged ({first_line(error)}); copy or write it again"
@@ -144,10 +142,10 @@ def _read_parquet(
 def _lines(piece: Piece) -> Iterator[bytes]:
     """Go through the lines of a piece, whole lines at a time."""
     with storage.open_file(piece.file) as raw:
-        packed = raw.read(2) == GZIP_MAGIC
+        packed = reading.is_packed(raw)
         raw.seek(0 if packed else piece.start)
         rest, first = b"", piece.start == 0
-        for block in blocks(raw, packed, BLOCK, piece.file, None if packed else piece.stop - piece.start):
+        for block in blocks(raw, BLOCK, piece.file, None if packed else piece.stop - piece.start):
             cut = block.rfind(b"\n") + 1
             lines, rest = (rest + block[:cut], block[cut:]) if cut else (b"", rest + block)
             if lines:
@@ -157,15 +155,14 @@ def _lines(piece: Piece) -> Iterator[bytes]:
             yield rest.removeprefix(MARK) if first else rest
 
 
-def blocks(raw: Any, packed: bool, size: int, file: str, left: int | None = None) -> Iterator[bytes]:
-    """Read from where a file is, blocks of a size, as many bytes as are left, or up to its end."""
-    stream = gzip.GzipFile(fileobj=raw) if packed else raw
+def blocks(raw: Any, size: int, file: str, left: int | None = None) -> Iterator[bytes]:
+    """Read a file, decompressed, in blocks of a size; or so many bytes as are left, from where the file is."""
+    stream = reading.BoundedFile(raw, file, None) if left is None else raw
     while True:
         try:
             block = bytes(stream.read(size if left is None else min(size, left)))
-        except (EOFError, OSError, zlib.error) as error:
-            what = f"is damaged gzip ({first_line(error)})" if packed else f"cannot be read: {first_line(error)}"
-            raise FormatError(f"{file}: {what}; copy or write it again") from None
+        except OSError as error:
+            raise reading.unreadable(file, error) from None
         if not block:
             return
         left = None if left is None else left - len(block)

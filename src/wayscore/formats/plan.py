@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from wayscore import reading
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError
 from wayscore.formats import storage
@@ -21,7 +22,7 @@ from wayscore.formats.beginning import HEAD, PARQUET_MAGIC, look
 from wayscore.formats.columns import FORMAT
 from wayscore.formats.decoding import LINE_LIMIT
 from wayscore.formats.faults import Fault
-from wayscore.formats.files import GZIP_MAGIC, MARK, Source, read
+from wayscore.formats.files import MARK, Source, read
 from wayscore.formats.pieces import BLOCK, Piece, blocks, open_parquet, read_piece
 from wayscore.formats.registry import FORMATS
 
@@ -139,9 +140,7 @@ def head_of(file: str) -> Source:
 
 def _head(file: str) -> bytes:
     with storage.open_file(file) as raw:
-        packed = raw.read(2) == GZIP_MAGIC
-        raw.seek(0)
-        return next(blocks(raw, packed, HEAD + 1, file), b"").removeprefix(MARK)
+        return next(blocks(raw, HEAD + 1, file), b"").removeprefix(MARK)
 
 
 def _starts_with(file: str, magic: bytes) -> bool:
@@ -186,13 +185,12 @@ def _parquet_pieces(file: str, name: str | None) -> list[Piece]:
 
 
 def _stretches(file: str) -> Iterator[Cut]:
-    """Cut JSON lines at line ends; gzipped ones are one piece, since nothing can be read from their middle."""
+    """Cut JSON lines at line ends; compressed ones are one piece, since nothing can be read from their middle."""
     with storage.open_file(file) as raw:
-        packed = raw.read(2) == GZIP_MAGIC
-        raw.seek(0)
+        packed = reading.is_packed(raw)
         lines = at = start = 0
         rest = b""
-        for block in blocks(raw, packed, BLOCK, file):
+        for block in blocks(raw, BLOCK, file):
             cut = block.rfind(b"\n") + 1
             lines += block.count(b"\n")
             if cut and not packed:

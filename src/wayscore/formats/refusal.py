@@ -23,10 +23,8 @@ MAGIC: dict[bytes, str] = {
     b"pk\x03\x04": "a zip archive or a checkpoint of PyTorch; give a file of JSON, CSV or Parquet, unzipped",
     b"\x93numpy": "an array of NumPy; write one record per episode as JSON, CSV or Parquet",
     b"\x89hdf": "HDF5; write one record per episode as JSON, CSV or Parquet",
-    b"\xfd7zxz": "compressed by xz; decompress it, or compress it by gzip",
     b"\xff\xfe": "text in UTF-16; save it as UTF-8",
     b"\xfe\xff": "text in UTF-16; save it as UTF-8",
-    b"bzh": "compressed by bzip2; decompress it, or compress it by gzip",
     b"\x28\xb5\x2f\xfd": "compressed by zstd; decompress it, or compress it by gzip",
 }
 """How files begin that hold no records, in small letters; and what they are."""

@@ -16,7 +16,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from wayscore.errors import FormatError, OptionError
+from wayscore.errors import FormatError, OptionError, first_line
+from wayscore.foreign import from_cell
 from wayscore.formats.beginning import Beginning, look
 from wayscore.formats.files import Source, read
 from wayscore.metrics import Metric, find_metrics
@@ -144,8 +145,12 @@ def _records(source: Source) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
     text = source.content.decode(errors="replace")
     if text.lstrip()[:1] not in "[{":
-        rows: Iterable[Any] = csv.DictReader(io.StringIO(text))
-        yield from _named(source, rows)
+        try:
+            cells = [[*map(from_cell, row)] for row in csv.reader(io.StringIO(text, newline="")) if row]
+        except csv.Error as error:
+            raise FormatError(f"{source}: is not a table ({first_line(error)}); write one row per episode") from None
+        heads, *rows = cells or [[]]
+        yield from _named(source, (dict(zip(heads, row, strict=False)) for row in rows))
         return
     try:
         found = json.loads(text)

@@ -11,21 +11,19 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import IO, Any, cast
 
-from wayscore.errors import FormatError, MissingPackageError, OutputError, first_line
-
-if TYPE_CHECKING:
-    from wayscore.formats.files import Source
+from wayscore import reading, writing
+from wayscore.errors import FormatError, MissingPackageError, WayscoreError, first_line
 
 TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv", ".csv.gz")
 """Endings of the files in a folder that are answers of a run."""
+ROWS_AT_ONCE = 65_536
+"""Rows of Parquet that are read at once."""
 HIDDEN = ("_", ".")
 """Names that begin so are notes of the programs that wrote a folder."""
 PARTS = ".parts"
 """Added to the name of a result that is made in parts: the folder of these."""
-UNFINISHED = ".unfinished"
-"""Added to the name of a file while it is written."""
 
 
 def is_remote(address: str) -> bool:
@@ -57,7 +55,7 @@ def system_of(address: str) -> tuple[Any, str]:
     try:
         system, path = url_to_fs(address)
     except (ImportError, ValueError) as error:  # the scheme's own package is missing, or there is none
-        raise FormatError(f"{address}: {_words(error)}") from None
+        raise FormatError(f"{address}: {writing.in_few_words(error)}") from None
     return fs.PyFileSystem(fs.FSSpecHandler(system)), path
 
 
@@ -95,7 +93,7 @@ def _remote_files(address: str) -> list[str]:
             scheme = address.partition("://")[0] + "://"
             return [scheme + entry.path for entry in system.get_file_info(fs.FileSelector(path, recursive=True))]
     except OSError as error:
-        raise FormatError(f"{address}: cannot be read: {_words(error)}") from None
+        raise FormatError(f"{address}: cannot be read: {writing.in_few_words(error)}") from None
     if kind == fs.FileType.NotFound:
         raise FormatError(f"{address}: no such file")
     return [address]
@@ -124,7 +122,7 @@ def open_file(address: str) -> IO[bytes]:
     except FileNotFoundError:
         raise FormatError(f"{address}: no such file") from None
     except OSError as error:
-        raise FormatError(f"{address}: cannot be read: {_words(error)}") from None
+        raise FormatError(f"{address}: cannot be read: {writing.in_few_words(error)}") from None
 
 
 def open_native(address: str) -> Any:
@@ -135,28 +133,52 @@ def open_native(address: str) -> Any:
     except FileNotFoundError:
         raise FormatError(f"{address}: no such file") from None
     except OSError as error:
-        raise FormatError(f"{address}: cannot be read: {_words(error)}") from None
+        raise FormatError(f"{address}: cannot be read: {writing.in_few_words(error)}") from None
 
 
-def parquet_file(content: Any, **options: Any) -> Any:
-    """Open Parquet (a file that is open, or bytes), whose pages are checked while they are read."""
+def parquet_file(content: Any, where: str, **options: Any) -> Any:
+    """Open Parquet (a file that is open, or bytes), whose pages are checked while they are read.
+
+    A file with a row group that would fill the memory is refused; `where` names it.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return pq.ParquetFile(content, page_checksum_verification=True, **options)
+    with damage(where):
+        content = pa.BufferReader(content) if isinstance(content, bytes) else content
+        file = pq.ParquetFile(content, page_checksum_verification=True, **options)
+        file.schema_arrow.names  # noqa: B018 - names that are not UTF-8 are found here, and nowhere else
+        most = reading.size_limit()
+        if max(_group_sizes(file), default=0) > most:
+            raise reading.too_large(f"{where}, in one of its row groups", most, " when decompressed")
+        return file
 
 
-def parquet_table(source: Source) -> Any:
-    """Read a Parquet file's content, unless it would fill the memory."""
+def parquet_at(address: str, **options: Any) -> Any:
+    """Open the Parquet file of an address, as `parquet_file` does."""
+    return parquet_file(open_native(address), address, **options)
+
+
+def parquet_table(content: Any, where: str) -> Any:
+    """Read a Parquet file (that is open, or bytes), unless it would fill the memory."""
     import pyarrow as pa
 
-    from wayscore.formats import files
+    most, size, batches = reading.size_limit(), 0, []
+    with damage(where), parquet_file(content, where) as file:
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+            batch.validate(full=True)  # codes of names beyond their list, offsets beyond their values
+            size += batch.nbytes  # a value that is repeated takes no room in the file
+            if size > most:
+                raise reading.too_large(where, most, " when decompressed")
+            batches.append(batch)
+        return pa.Table.from_batches(batches, file.schema_arrow)
 
-    with damage(str(source)):
-        file = parquet_file(pa.BufferReader(source.content))
-        sizes = (file.metadata.row_group(number).total_byte_size for number in range(file.num_row_groups))
-        if sum(sizes) > files.SIZE_LIMIT:
-            raise FormatError(f"{source}: has more than {files.SIZE_LIMIT:,} bytes when decompressed; split it")
-        return file.read()
+
+def _group_sizes(file: Any) -> Iterator[int]:
+    """Go through the bytes that each row group has at least; asking Arrow for its columns can end the process."""
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        yield max(group.total_byte_size, group.num_rows)
 
 
 def parquet_bytes(table: Any) -> bytes:
@@ -176,7 +198,11 @@ def damage(address: str) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except MemoryError:  # also Arrow's
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError, IndexError) as error:
+        if isinstance(error, WayscoreError):
+            raise
         raise FormatError(f"{address}: is damaged Parquet ({first_line(error)}); copy or write it again") from None
 
 
@@ -209,21 +235,23 @@ def stamp(address: str) -> str:
 @contextmanager
 def replacing(address: str) -> Iterator[IO[bytes]]:
     """Open a file to be written; it gets its name when it is complete, and leaves nothing behind when it fails."""
+    if not is_remote(address):
+        with writing.replacing(address, folders=True) as file:
+            yield file
+        return
     system, path = system_of(address)
-    unfinished = path + UNFINISHED
+    unfinished = path + writing.UNFINISHED
     try:
         if parent := os.path.dirname(path):
             system.create_dir(parent, recursive=True)
         with system.open_output_stream(unfinished) as stream:
             yield cast("IO[bytes]", stream)
         system.move(unfinished, path)
-    except OSError as error:
-        _discard(system, unfinished)
-        if isinstance(error, OutputError):
-            raise
-        raise OutputError(f"{address}: cannot be written: {_words(error)}; choose another place") from None
-    except BaseException:
-        _discard(system, unfinished)
+    except BaseException as error:
+        with suppress(OSError):  # it was never made, or its disk is gone
+            system.delete_file(unfinished)
+        if isinstance(error, OSError):
+            raise writing.unwritable(address, error) from None
         raise
 
 
@@ -234,7 +262,7 @@ def move(source: str, target: str) -> None:
     try:
         system.move(path, system_of(target)[1])
     except OSError as error:
-        raise OutputError(f"{target}: cannot be written: {_words(error)}; choose another place") from None
+        raise writing.unwritable(target, error) from None
 
 
 def remove(address: str) -> None:
@@ -256,20 +284,6 @@ def names_in(address: str) -> list[str]:
     system, path = system_of(address)
     inside = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
     return [PurePosixPath(entry.path).name for entry in inside]
-
-
-def _discard(system: Any, path: str) -> None:
-    with suppress(OSError):  # it was never made, or its disk is gone
-        system.delete_file(path)
-
-
-def _words(error: BaseException) -> str:
-    """Return what the system says in a few words: Arrow puts the path and the number of the error around it."""
-    if isinstance(error, FileExistsError):  # the only thing that is made and not replaced is a folder
-        return "not a directory"
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno).lower()
-    return first_line(error)
 
 
 class ParquetOut:
@@ -305,4 +319,4 @@ def writing_parquet(address: str, schema: Any) -> Iterator[ParquetOut]:
         with replacing(address) as stream, pq.ParquetWriter(stream, schema, compression="lz4", **options) as writer:
             yield ParquetOut(writer, schema)
     except pa.ArrowException as error:
-        raise OutputError(f"{address}: cannot be written: {first_line(error)}; choose another place") from None
+        raise writing.unwritable(address, error) from None

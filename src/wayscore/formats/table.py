@@ -125,7 +125,7 @@ class Table:
         """Read the answers of a run."""
         beginning = look(source.content)
         if beginning.layout == "parquet":
-            return from_arrow(parquet_table(source), source)
+            return from_arrow(parquet_table(source.content, str(source)), source)
         if _is_mapping(beginning):
             return make_batch(source, _mapped(source))
         if _is_listed(beginning):

@@ -10,6 +10,7 @@ from typing import Any
 
 from wayscore.navigation.nodes import LOOK_AHEAD
 from wayscore.report.terminal import TextTable
+from wayscore.writing import write_whole
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "everything": {},
@@ -60,8 +61,7 @@ def ablate(
 
     trainer.run(folder, report)
     scores = evaluate(trainer.policy, lessons.dev, recipe, lessons.sight)
-    (folder / "scores.tmp").write_text(json.dumps(scores))
-    (folder / "scores.tmp").replace(folder / "scores.json")
+    write_whole(folder / "scores.json", json.dumps(scores).encode())
 
 
 def table(out: Path, seeds: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,6 +21,7 @@ from wayscore.paths import PathBatch
 from wayscore.scoring.score import score
 from wayscore.scoring.table import ScoreTable
 from wayscore.statistics import Interval
+from wayscore.writing import write_whole
 
 Codes = NDArray[np.int32]
 TABLE_2 = {
@@ -150,4 +150,4 @@ def write_random_run(
         start = np.array([graph.index[reference.path[0]]], dtype=np.int32)
         walk = random_walks(graph, start, rng.choice(lengths, size=1), rng)[0]
         run.append({"instr_id": name, "trajectory": [[graph.nodes[code], 0.0, 0.0] for code in walk]})
-    Path(path).write_bytes(msgspec.json.encode(run))
+    write_whole(path, msgspec.json.encode(run))

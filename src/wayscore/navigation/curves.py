@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from wayscore.errors import FormatError
+from wayscore.errors import FormatError, WayscoreError, first_line
+from wayscore.reading import read_bytes
 
+SIZE_LIMIT = 2**28
+"""Bytes that a curve may have; one of a day of training has a million."""
 SHOWN = ("SR", "nDTW", "SDTW")
 
 
@@ -18,14 +22,17 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
     Raises:
         FormatError: the file is missing, or has no rows yet.
     """
+    path = folder / "curve.csv"
     try:
-        with (folder / "curve.csv").open(newline="") as stream:
-            rows = list(csv.DictReader(stream))
-    except OSError as error:
-        raise FormatError(f"{folder / 'curve.csv'}: cannot be read: {error.strerror}") from None
+        rows = list(csv.DictReader(io.StringIO(read_bytes(path, SIZE_LIMIT).decode())))
+        columns = {name: [float(row[name] or "nan") for row in rows] for name in (rows or [{}])[0] if name != "stage"}
+    except WayscoreError:
+        raise
+    except (ValueError, TypeError, KeyError, csv.Error) as error:
+        raise FormatError(f"{path}: is not a learning curve ({first_line(error)}); train the agent again") from None
     if not rows:
-        raise FormatError(f"{folder / 'curve.csv'}: has no rows yet; wait for the first evaluation")
-    return {name: [float(row[name] or "nan") for row in rows] for name in rows[0] if name != "stage"}
+        raise FormatError(f"{path}: has no rows yet; wait for the first evaluation")
+    return columns
 
 
 def figure_curves(agents: Mapping[str, Sequence[Path]]) -> Any:

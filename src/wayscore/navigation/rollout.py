@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from wayscore.errors import FormatError
+from wayscore.navigation.checkpoints import reading_checkpoint
 from wayscore.navigation.policy import Look, Policy, Reading, Shape, State
 from wayscore.navigation.recipe import Recipe
 from wayscore.navigation.sight import Sight, WordWeights
@@ -163,9 +164,9 @@ def load_checkpoint(folder: Path) -> dict[str, Any]:
 
 def load_policy(folder: Path) -> tuple[Policy, Recipe, Vocabulary, WordWeights | None]:
     """Return the policy of a checkpoint, the recipe of its training, its vocabulary and the weights of seen words."""
-    state = load_checkpoint(folder)
-    policy = Policy(Shape(**state["shape"]))
-    policy.load_state_dict(state["policy"])
-    policy.eval()
-    weights = state["word_weights"]
-    return policy, replace(Recipe(), **state["recipe"]), Vocabulary(state["vocabulary"]), weights
+    with reading_checkpoint(folder):
+        state = load_checkpoint(folder)
+        policy = Policy(Shape(**state["shape"]))
+        policy.load_state_dict(state["policy"])
+        policy.eval()
+        return policy, replace(Recipe(), **state["recipe"]), Vocabulary(state["vocabulary"]), state["word_weights"]

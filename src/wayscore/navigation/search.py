@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wayscore.navigation.table2 import FOLLOWING, Job, Plan, recipe_of, trainer_of, write
+from wayscore.navigation.table2 import FOLLOWING, Job, Plan, recipe_of, trainer_of
 from wayscore.report.terminal import TextTable
+from wayscore.writing import write_whole
 
 REWARDS = tuple(agent for agent in FOLLOWING if agent != "continued")
 UPDATES = 200
@@ -52,7 +53,7 @@ def run_search_job(job: Job, plan: Plan, progress: Callable[[str], None] | None 
     trainer = trainer_of(job, plan, recipe)
     trainer.run(folder)
     scores = {name: trainer.curve[-1][name] for name in ("SR", "nDTW", "SDTW", "PL")}
-    write(folder / "scores.json", json.dumps({"setting": setting, **scores}).encode())
+    write_whole(folder / "scores.json", json.dumps({"setting": setting, **scores}).encode())
     if progress is not None:
         progress(f"{job.name}: {CHOSEN_BY} {scores[CHOSEN_BY]:.3f} in held-out houses")
 

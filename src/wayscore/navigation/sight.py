@@ -6,7 +6,6 @@ Views are numbered by elevation (12 each: down, level, up) and by heading, 30 de
 from __future__ import annotations
 
 import json
-import tarfile
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore import reading
 from wayscore.errors import FormatError
 from wayscore.navigation.nodes import Codes, Nodes
 from wayscore.navigation.words import Vocabulary, words
@@ -84,14 +84,18 @@ def read_views(
     stems = sorted({_stem(word) for word in vocabulary.known if word.isalpha() and len(word) > 2})
     columns = {stem: number for number, stem in enumerate(stems, start=1)}
     seen = np.zeros((len(nodes), nodes.neighbors.shape[1] + 1, len(stems) + 1), dtype=np.uint8)
-    with tarfile.open(path) as archive:
-        names = {Path(member.name).stem: member for member in archive.getmembers() if member.isfile()}
-        for number, scene in enumerate(nodes.scenes):
-            if scene not in names:
-                raise FormatError(f"{path}: has no views of scene {scene!r}; one file per scan is expected")
-            stream = archive.extractfile(names[scene])
-            assert stream is not None  # it is a file
-            _enter(seen, json.load(stream), nodes, np.flatnonzero(nodes.scene == number), columns)
+    number_of = {scene: number for number, scene in enumerate(nodes.scenes)}
+    missing = set(nodes.scenes)
+    with reading.opened(Path(path)) as file:
+        for member, archive in reading.members(file, str(path), stream=True):
+            scene = Path(member.name).stem
+            stream = archive.extractfile(member) if scene in missing else None
+            if stream is not None:
+                missing.discard(scene)
+                rows = np.flatnonzero(nodes.scene == number_of[scene])
+                _enter(seen, json.load(stream), nodes, rows, columns)
+    if missing:
+        raise FormatError(f"{path}: has no views of scene {min(missing)!r}; one file per scan is expected")
     if weights is None:
         learned = [scene for scene in nodes.scenes if learn_in is None or scene in learn_in]
         weights = dict(zip(stems, _weights(seen, nodes, learned, common).tolist(), strict=True))

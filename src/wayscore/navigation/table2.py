@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wayscore.errors import FormatError, OptionError
+from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
     from wayscore.episodes import References
@@ -135,9 +136,8 @@ def prepare(plan: Plan) -> None:
     for split in ("train", "val_unseen"):
         target = data_file(plan, "r4r", split)
         if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
             made = build(read_annotations(data_file(plan, "r2r", split)), load_graphs(plan.graphs))
-            write(target, msgspec.json.encode(made.paths))
+            write_whole(target, msgspec.json.encode(made.paths), folders=True)
 
 
 def data_file(plan: Plan, dataset: str, split: str) -> Path:
@@ -208,7 +208,7 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
 
     trainer.run(folder, report)
     scores = _test(job, plan, trainer)
-    write(folder / "scores.json", json.dumps(scores, indent=1).encode())
+    write_whole(folder / "scores.json", json.dumps(scores, indent=1).encode())
 
 
 def _test(job: Job, plan: Plan, trainer: Any) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def _test(job: Job, plan: Plan, trainer: Any) -> dict[str, Any]:
     run = msgspec.json.encode(
         [{"instr_id": name, "trajectory": [[str(p), 0, 0] for p in path]} for name, path in walks.items()]
     )
-    write(plan.out / job.name / "run.json", run)
+    write_whole(plan.out / job.name / "run.json", run)
     caps = {}
     for cap in (*(cap for cap in CAPS if cap < recipe.max_test_steps), recipe.max_test_steps):
         # What an agent does does not depend on the cap, so a smaller one only cuts its trajectory.
@@ -251,13 +251,6 @@ def _test(job: Job, plan: Plan, trainer: Any) -> dict[str, Any]:
         "updates": trainer.total,
         "recipe": {name: getattr(recipe, name) for name in ("reinforcement_rate", "entropy", "guidance")},
     }
-
-
-def write(file: Path, content: bytes) -> None:
-    """Write a file; it appears under its name when it is complete."""
-    temporary = file.with_suffix(".tmp")
-    temporary.write_bytes(content)
-    temporary.replace(file)
 
 
 def validation_data(plan: Plan, dataset: str) -> tuple[References, Any]:
@@ -289,15 +282,16 @@ def work_off(work: Sequence[Job], run: Callable[[Job], None], workers: int) -> N
         for job in work:
             run(job)
         return
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-    from multiprocessing import get_context
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    from wayscore.evaluation.engines import processes
 
     waiting, names, done = list(work), {job.name for job in work}, set[str]()
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as submit:
         running: dict[Any, Job] = {}
         while waiting or running:
             for job in [job for job in waiting if job.after not in names - done]:
-                running[pool.submit(run, job)] = job
+                running[submit(run, job)] = job
                 waiting.remove(job)
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from wayscore.foreign import shown
 from wayscore.report.layout import UNDEFINED, counted, head, interval, metrics_of, number
 from wayscore.report.notes import clusters
 
@@ -136,4 +137,9 @@ def differing(
 
 def _cells(metric: Metric, example: Example) -> list[str]:
     values = (number(metric, example.baseline), number(metric, example.run))
-    return [example.episode, example.scene, *values, number(metric, example.run - example.baseline, signed=True)]
+    return [
+        shown(example.episode),
+        shown(example.scene),
+        *values,
+        number(metric, example.run - example.baseline, signed=True),
+    ]

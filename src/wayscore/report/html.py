@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
+from wayscore.foreign import shown
 from wayscore.report import contrasts, notes
 from wayscore.report.layout import Mean, group_rows, head, means_of, metrics_of, split
 
@@ -25,7 +25,7 @@ def render(results: Sequence[Result], *, split_by: str | None = None) -> str:
     metrics = metrics_of(results)
     parts = [_means(results, metrics)]
     for part in split(results, split_by):
-        rows = [[escape(cell) for cell in row] for row in group_rows(part, metrics)]
+        rows = [[escaped(cell) for cell in row] for row in group_rows(part, metrics)]
         parts.append(html_table([part.head, "n", *map(head, metrics)], rows, f"{part.result.name} by {part.title}"))
     return _fragment(parts, results, notes.warnings_of(results))
 
@@ -33,26 +33,26 @@ def render(results: Sequence[Result], *, split_by: str | None = None) -> str:
 def render_comparison(comparison: Comparison) -> str:
     """Return a table of the means, and for each run a table of its differences from the baseline."""
     means = _means(comparison.results, metrics_of(comparison.results))
-    parts = [_note(escape(f"{contrasts.scope(comparison)}.")), means]
+    parts = [_note(escaped(f"{contrasts.scope(comparison)}.")), means]
     for run in comparison.others:
         tests, rows = contrasts.tests_of(comparison, run), []
         for cells, bold in zip(tests.rows, tests.bold, strict=True):
-            name, mean, *others = map(escape, cells)
+            name, mean, *others = map(escaped, cells)
             rows.append([name, f"<b>{mean}</b>" if bold else mean, *others])
         heads = [name.replace("\n", " ") for name in tests.heads]
         parts.append(html_table(heads, rows, f"{run} minus {comparison.baseline}"))
-    parts.append(_note(escape(f"{contrasts.method(comparison)} {contrasts.explained(comparison)}")))
+    parts.append(_note(escaped(f"{contrasts.method(comparison)} {contrasts.explained(comparison)}")))
     return _fragment(parts, comparison.results, notes.warnings_of(comparison.results, comparison.warnings))
 
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str, side: str = "top") -> str:
     """Return a table with a caption above or below; heads and caption are text, the cells of rows HTML already."""
-    top = "".join(_cell("th", escape(name), number) for number, name in enumerate(heads))
+    top = "".join(_cell("th", escaped(name), number) for number, name in enumerate(heads))
     lines = [f'<tr style="{LINE}">{top}</tr>']
     for name, *cells in rows:
         first = _cell("th", name, 0)
         lines.append(f"<tr>{first}{''.join(_cell('td', cell, 1) for cell in cells)}</tr>")
-    said = f'<caption style="caption-side:{side};text-align:left;color:inherit">{escape(caption)}</caption>'
+    said = f'<caption style="caption-side:{side};text-align:left;color:inherit">{escaped(caption)}</caption>'
     return f'<table style="border-collapse:collapse;color:inherit;margin:.5em 0">{said}{"".join(lines)}</table>'
 
 
@@ -63,7 +63,7 @@ def _cell(tag: str, content: str, column: int) -> str:
 
 def _means(results: Sequence[Result], metrics: Sequence[Metric]) -> str:
     found = zip(results, means_of(results, metrics), strict=True)
-    rows = [[escape(result.name), *map(_mean, means)] for result, means in found]
+    rows = [[escaped(result.name), *map(_mean, means)] for result, means in found]
     return html_table(["run", *map(head, metrics)], rows, f"{notes.caption(results)}.", side="bottom")
 
 
@@ -78,6 +78,11 @@ def _note(content: str) -> str:
 
 
 def _fragment(parts: Iterable[str], results: Sequence[Result], warnings: Iterable[str]) -> str:
-    signed = (f'<code style="overflow-wrap:anywhere">{escape(text)}</code>' for text in notes.signatures(results))
-    said = (f"<b>warning:</b> {escape(warning)}" for warning in dict.fromkeys(warnings))
+    signed = (f'<code style="overflow-wrap:anywhere">{escaped(text)}</code>' for text in notes.signatures(results))
+    said = (f"<b>warning:</b> {escaped(warning)}" for warning in dict.fromkeys(warnings))
     return '<div style="overflow-x:auto">' + "\n".join([*parts, *map(_note, signed), *map(_note, said)]) + "</div>\n"
+
+
+def escaped(text: str) -> str:
+    """Return text that means nothing to a browser."""
+    return shown(text, "html")

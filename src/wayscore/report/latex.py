@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from wayscore.foreign import shown
 from wayscore.report import contrasts, notes
-from wayscore.report.layout import UNDEFINED, Mean, group_rows, head, means_of, metrics_of, split
+from wayscore.report.layout import Mean, group_rows, head, means_of, metrics_of, split
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
     from wayscore.evaluation.result import Result
     from wayscore.metrics import Metric
 
-SPECIAL = str.maketrans(
-    {char: "\\" + char for char in "_%&#${}"}
-    | {char: f"{{{char}}}" for char in "[*"}  # after the end of a line these would be its options
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-    | {"↑": r"$\uparrow$", "↓": r"$\downarrow$", "±": r"$\pm$", UNDEFINED: "--", "\n": " "}
-)
 NEEDED = r"needs \usepackage{booktabs}"
 
 
@@ -61,7 +55,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("a_1 ± 50%"))
     a\_1 $\pm$ 50\%
     """
-    return text.translate(SPECIAL)
+    return shown(text, "latex")
 
 
 def _heads(metrics: Sequence[Metric]) -> list[str]:
@@ -86,7 +80,7 @@ def _mean(one: Mean, mark: str) -> str:
 
 
 def _comment(text: str) -> str:
-    return "% " + text.replace("\n", " ")
+    return "% " + shown(text.replace("\n", " "))
 
 
 def _with_comments(lines: Sequence[str], comments: Iterable[str]) -> str:

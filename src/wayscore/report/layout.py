@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wayscore.episodes.groups import check_choice
 from wayscore.errors import OptionError
+from wayscore.foreign import shown
 
 if TYPE_CHECKING:
     from wayscore.evaluation.result import Group, Result
@@ -43,7 +44,7 @@ def head(metric: Metric) -> str:
     ('nDTW % ↑', 'PL m')
     """
     unit = "%" if is_share(metric) else metric.unit
-    return " ".join(part for part in (metric.symbol, unit, ARROWS[metric.direction]) if part)
+    return " ".join(shown(part) for part in (metric.symbol, unit, ARROWS[metric.direction]) if part)
 
 
 def number(metric: Metric, value: float | None, *, signed: bool = False, more: int = 0) -> str:
@@ -193,7 +194,7 @@ def group_rows(split: Split, metrics: Sequence[Metric]) -> list[list[str]]:
         gone = (left_out(split.result, metric, group.undefined.get(metric.symbol, 0)) for metric in metrics)
         means = (number(metric, group.means.get(metric.symbol)) for metric in metrics)
         cells = (" ".join(filter(None, cell)) for cell in zip(means, gone, strict=True))
-        rows.append([group.name, f"{group.episodes:,}", *cells])
+        rows.append([shown(group.name), f"{group.episodes:,}", *cells])
     return rows
 
 
@@ -214,6 +215,7 @@ def short_names(names: Sequence[str], room: int) -> list[str]:
     >>> short_names(["a_very_long_name_of_an_agent", "b"], 13)
     ['a_ve…an_agent', 'b']
     """
+    names = [shown(name) for name in names]
     short = list(names)
     if len(names) > 1 and max(map(len, names)) > room:
         same = takewhile(lambda chars: len({*chars}) == 1, zip(*names, strict=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from wayscore.foreign import shown
 from wayscore.report import contrasts, notes
 from wayscore.report.layout import Mean, group_rows, head, means_of, metrics_of, split
 
@@ -55,14 +56,8 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: in
 
 
 def escaped(text: str) -> str:
-    r"""Return text that neither ends a cell nor becomes bold or a tag.
-
-    >>> escaped("b | c *** <x>")
-    'b \\| c \\*\\*\\* \\<x>'
-    """
-    for char in "|*<":
-        text = text.replace(char, f"\\{char}")
-    return text
+    """Return text that means nothing to Markdown."""
+    return shown(text, "markdown")
 
 
 def _all_escaped(rows: Iterable[Sequence[str]]) -> list[list[str]]:
@@ -83,12 +78,12 @@ def _means(results: Sequence[Result], metrics: Sequence[Metric], comparison: Com
 
 
 def _mean(one: Mean, mark: str) -> str:
-    shown = f"**{one.mean}**" if one.best else one.mean
-    return f"{shown}{escaped(mark)}{one.rest} {one.interval}".rstrip()
+    mean = f"**{one.mean}**" if one.best else one.mean
+    return f"{mean}{escaped(mark)}{one.rest} {one.interval}".rstrip()
 
 
 def _with_notes(lines: Sequence[str], results: Sequence[Result], warnings: Iterable[str]) -> str:
     """Add every signature as a paragraph and every warning as a quotation of its own."""
-    signed = [f"`{signature}`" for signature in notes.signatures(results)]
+    signed = [f"`{shown(signature).replace('`', chr(39))}`" for signature in notes.signatures(results)]
     said = [*signed, *(f"> {escaped(line)}" for line in notes.warning_lines(warnings))]
     return "\n".join([*lines, "\n\n".join(said)]) + "\n"

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from wayscore.foreign import shown
 from wayscore.report.contrasts import contrasts_of
 from wayscore.report.layout import metrics_of, split
 from wayscore.report.notes import warnings_of
@@ -102,7 +103,9 @@ def _tests(comparison: Comparison) -> list[Contrast]:
 def csv_table(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
     """Return rows as CSV with a line of heads; None is empty."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(out, lineterminator="\n")
+    for cells in (columns, *([row.get(column) for column in columns] for row in rows)):
+        writer.writerow(
+            [cell if cell is None or isinstance(cell, int | float) else shown(str(cell), "csv") for cell in cells]
+        )
     return out.getvalue()

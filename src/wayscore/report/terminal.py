@@ -11,6 +11,8 @@ from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
+from wayscore.foreign import shown
+
 Item = TypeVar("Item")
 Cell: TypeAlias = str | Sequence[tuple[str, str]]
 """Text, or pieces of it each with its style: "bold", "dim" or ""."""
@@ -125,7 +127,7 @@ class TextPage(Struct, frozen=True):
                 self.lines.extend(_styled(line, style, self.color) for line in self._broken(part))
 
     def _broken(self, text: str) -> list[str]:
-        lines = text.split("\n")
+        lines = shown(text, "text").split("\n")
         if all(len(line) <= self.width for line in lines):
             return lines
         from textwrap import wrap
@@ -150,14 +152,14 @@ def breadth(text: str) -> int:
 
 
 def _text(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else "".join(text for text, _ in cell)
+    return shown(cell if isinstance(cell, str) else "".join(text for text, _ in cell), "text")
 
 
 def _split(cell: Cell) -> list[list[tuple[str, str]]]:
     """Return the pieces of each line of a cell."""
     lines: list[list[tuple[str, str]]] = [[]]
     for text, style in [(cell, "")] if isinstance(cell, str) else cell:
-        first, *others = text.split("\n")
+        first, *others = shown(text, "text").split("\n")
         lines[-1].append((first, style))
         lines += [[(line, style)] for line in others]
     return lines

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from wayscore.foreign import shown
 from wayscore.report import notes
 from wayscore.report.layout import (
     HEADLINE,
@@ -130,4 +131,4 @@ def _add_tests(page: TextPage, tests: Tests) -> None:
 def _with_notes(page: TextPage, names: Sequence[str], results: Sequence[Result], warnings: Sequence[str]) -> str:
     """Return the page, and what must not be broken into lines: what short names mean, signatures and warnings."""
     said = [*legend(names, [result.name for result in results]), *notes.signatures(results)]
-    return f"{page}\n" + "\n".join([*said, *notes.warning_lines(warnings)]) + "\n"
+    return f"{page}\n" + "\n".join(map(shown, [*said, *notes.warning_lines(warnings)])) + "\n"

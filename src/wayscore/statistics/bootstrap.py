@@ -15,17 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.errors import OptionError
-from wayscore.statistics.values import (
-    ROUNDING,
-    Columns,
-    Floats,
-    Integers,
-    Values,
-    as_columns,
-    differences,
-    whole_number,
-)
+from wayscore.errors import OptionError, check_count
+from wayscore.statistics.values import ROUNDING, Columns, Floats, Integers, Values, as_columns, differences
 
 Rng: TypeAlias = "np.random.Generator"  # in quotes: `numpy.random` is loaded only by who uses it
 Labels: TypeAlias = Iterable[Hashable] | NDArray[Any] | None
@@ -33,6 +24,8 @@ Labels: TypeAlias = Iterable[Hashable] | NDArray[Any] | None
 MOST_CLUSTERS = 10_000
 """More are joined into this many (`join_clusters`), which moves an interval less than 10,000 resamples leave to chance.
 """
+MOST_RESAMPLES = 1_000_000
+"""More would take gigabytes, and change an interval by less than it means."""
 SINGLE_THREAD = 10**6
 """Draws that are finished before a second thread has started."""
 
@@ -151,7 +144,7 @@ def check_resampling(rng: object, resamples: object, level: object = 0.95) -> No
     """Refuse settings with which nothing can be resampled."""
     if not isinstance(rng, np.random.Generator):
         raise OptionError(f"rng is a numpy.random.Generator, such as numpy.random.default_rng(0), not {rng!r}")
-    whole_number("resamples", resamples, 1)
+    check_count("resamples", resamples, most=MOST_RESAMPLES)
     if not (isinstance(level, int | float | np.floating) and 0 < level < 1):
         raise OptionError(f"level lies between 0 and 1, such as 0.95, not {level!r}")
 

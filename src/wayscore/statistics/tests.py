@@ -9,19 +9,9 @@ from typing import Literal, TypeAlias, TypeVar, overload
 import numpy as np
 
 from wayscore import kernels
-from wayscore.errors import OptionError
+from wayscore.errors import OptionError, check_count
 from wayscore.statistics.bootstrap import Labels, Rng, check_resampling, number_clusters, sum_by_cluster
-from wayscore.statistics.values import (
-    ROUNDING,
-    Floats,
-    Integers,
-    Values,
-    as_column,
-    as_pair,
-    differences,
-    equal,
-    whole_number,
-)
+from wayscore.statistics.values import ROUNDING, Floats, Integers, Values, as_column, as_pair, differences, equal
 
 Direction: TypeAlias = Literal["up", "down"]
 Key = TypeVar("Key", bound=Hashable)
@@ -87,7 +77,7 @@ def sign_test(positive: int, negative: int) -> float:
     >>> f"{sign_test(242, 17):.1e}"
     '4.1e-52'
     """
-    counts = whole_number("positive", positive, 0), whole_number("negative", negative, 0)
+    counts = check_count("positive", positive, least=0), check_count("negative", negative, least=0)
     return float(sign_tests(*(np.array([count]) for count in counts))[0])
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,14 +62,3 @@ def differences(a: Values, b: Values) -> Floats:
 def equal(a: Floats, b: Floats) -> NDArray[np.bool_]:
     """Return where values are equal but for rounding (see `EQUAL`); infinite ones where both are."""
     return np.isclose(a, b, rtol=EQUAL, atol=EQUAL)
-
-
-def whole_number(name: str, value: Any, least: int) -> int:
-    """Return a whole number that is not too small."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise OptionError(f"{name} is a whole number, {least} or more, not {value!r}")
-    return number

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import msgspec
 
-from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.errors import FormatError, did_you_mean
 from wayscore.formats.files import read
 from wayscore.study.model import FORMAT, QUERIES, ComparisonSet, SceneMap, Study
+from wayscore.writing import write_whole
 
 
 def study_bytes(study: Study) -> bytes:
@@ -49,14 +50,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file completely or not at all; a name that ends in .gz is gzipped."""
-    packed = gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(packed)
-        beside.replace(path)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another file") from None
+    write_whole(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content, folders=True)
 
 
 def _fields(study: Study) -> list[tuple[str, object]]:

@@ -21,6 +21,7 @@ from wayscore.worlds.instructions import instruct
 from wayscore.worlds.legs import bearing
 from wayscore.worlds.walkers import WALKERS
 from wayscore.worlds.world import THRESHOLD_IN_EDGES, Node, World, check_whole
+from wayscore.writing import unwritable, write_whole
 
 MARK = ".made-by-wayscore-demo"
 """A file in a folder of a demo that lists which files of the folder may be overwritten."""
@@ -135,26 +136,23 @@ def write_files(folder: FilePath, files: Mapping[str, bytes], *, others: Sequenc
         others: names of files that the caller will write.
 
     Raises:
-        OptionError: a file of this name exists and was not written here, or the folder cannot be written; then nothing
-            is overwritten.
+        OptionError: a file of this name exists and was not written here; then nothing is overwritten.
+        OutputError: the folder cannot be written.
     """
     mark = folder / MARK
     names = [*files, *others]
     try:
         ours = mark.read_text(encoding="utf-8", errors="replace").splitlines() if mark.exists() else []
-        if taken := [name for name in names if name not in ours and (folder / name).exists()]:
-            raise OptionError(
-                f"{folder / taken[0]} exists already and was not made by a demo, so it is not overwritten; choose "
-                "another folder with --out"
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        mark.write_text("".join(f"{name}\n" for name in dict.fromkeys([*ours, *names])), encoding="utf-8", newline="\n")
-        for name, content in files.items():
-            (folder / name).parent.mkdir(exist_ok=True)
-            (folder / name).write_bytes(content)
     except OSError as error:
-        reason = str(error.strerror or error).lower()
-        raise OptionError(f"cannot write into {folder}: {reason}; choose another folder with --out") from None
+        raise unwritable(folder, error) from None
+    if taken := [name for name in names if name not in ours and (folder / name).exists()]:
+        raise OptionError(
+            f"{folder / taken[0]} exists already and was not made by a demo, so it is not overwritten; choose "
+            "another folder with --out"
+        )
+    listed = "".join(f"{name}\n" for name in dict.fromkeys([*ours, *names]))
+    for name, content in {MARK: listed.encode(), **files}.items():
+        write_whole(folder / name, content, folders=True)
 
 
 def node_name(node: Node) -> str:

@@ -88,7 +88,8 @@ static int32_t pop(Heap *heap) {
 }
 
 /* dijkstra(indptr, indices, weights, source, target, out): distances from one node of a sparse graph; with a
- * target >= 0 the search stops there and what was not settled by then stays infinite. */
+ * target >= 0 the search stops there and what was not settled by then stays infinite. Offsets, nodes and weights are
+ * checked where they are used: wrong offsets or nodes would read past the arrays, negative weights never end. */
 KERNEL(kernel_dijkstra) {
     (void)self;
     Array arrays[4] = {{.held = 0}};
@@ -100,10 +101,10 @@ KERNEL(kernel_dijkstra) {
         !take_count(args[3], &source) || !take_count(args[4], &target) ||
         !take_array(args[5], &arrays[3], 'd', 1, 1, 0))
         goto end;
-    int64_t n = LENGTH(arrays[3], 0);
+    int64_t n = LENGTH(arrays[3], 0), edges = LENGTH(arrays[1], 0);
     const int64_t *indptr = INTS64(arrays[0]);
-    if (LENGTH(arrays[0], 0) != n + 1 || source < 0 || source >= n || target >= n ||
-        LENGTH(arrays[1], 0) < indptr[n] || LENGTH(arrays[2], 0) < indptr[n]) {
+    if (LENGTH(arrays[0], 0) != n + 1 || source < 0 || source >= n || target >= n || n > INT32_MAX ||
+        LENGTH(arrays[2], 0) != edges) {
         PyErr_SetString(PyExc_ValueError, "dijkstra: shapes do not fit");
         goto end;
     }
@@ -117,6 +118,7 @@ KERNEL(kernel_dijkstra) {
     }
     const int32_t *indices = INTS32(arrays[1]);
     const double *weights = DOUBLES(arrays[2]);
+    int sound = 1;
     PyThreadState *state = PyEval_SaveThread();
     for (int64_t v = 0; v < n; v++) {
         distance[v] = INFINITY;
@@ -125,11 +127,16 @@ KERNEL(kernel_dijkstra) {
     distance[source] = 0.0;
     heap.nodes[heap.count++] = (int32_t)source;
     heap.place[source] = 0;
-    while (heap.count) {
+    while (heap.count && sound) {
         int32_t u = pop(&heap);
         if (u == target) break;
-        for (int64_t e = indptr[u]; e < indptr[u + 1]; e++) {
+        if (indptr[u] < 0 || indptr[u + 1] > edges) sound = 0;
+        for (int64_t e = indptr[u]; sound && e < indptr[u + 1]; e++) {
             int32_t v = indices[e];
+            if (v < 0 || v >= n || !(weights[e] >= 0.0)) {
+                sound = 0;
+                break;
+            }
             double candidate = distance[u] + weights[e];
             if (candidate < distance[v]) {
                 if (heap.place[v] < 0) heap.nodes[heap.place[v] = (int32_t)heap.count++] = v;
@@ -140,6 +147,10 @@ KERNEL(kernel_dijkstra) {
     }
     for (int64_t at = 0; at < heap.count; at++) distance[heap.nodes[at]] = INFINITY;
     PyEval_RestoreThread(state);
+    if (!sound) {
+        PyErr_SetString(PyExc_ValueError, "dijkstra: an offset or node is outside the graph, or a weight is negative");
+        goto end;
+    }
     Py_INCREF(Py_None);
     result = Py_None;
 end:

@@ -9,17 +9,18 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cache
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from wayscore.errors import OptionError, OutputError
+from wayscore.errors import OptionError
+from wayscore.foreign import shown, shown_json
 from wayscore.palette import css
 from wayscore.report.forms import render, render_comparison
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import references_name, results_of
+from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
@@ -67,20 +68,7 @@ def write_page(
         split_by: what the page's table of groups shows first: "scan", "length" or "path".
     """
     page = page_of(results, comparison, title, split_by).encode("utf-8", "xmlcharrefreplace")
-    target = Path(path)
-    try:
-        if target.exists() and not target.is_file():  # /dev/stdout
-            target.write_bytes(page)
-            return
-        target = target.resolve()
-        part = target.with_name(f".{target.name}.part")
-        try:
-            part.write_bytes(page)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write the page {path}: {error.strerror or error}; choose another file") from None
+    write_whole(path, page)
 
 
 def page_of(
@@ -96,7 +84,7 @@ def page_of(
     if comparison is not None and not {comparison.baseline, *comparison.others} <= {*names}:
         raise OptionError("the comparison must be of the runs that the page shows; give comparison.results")
     title = title or _title(names, references_name(results))
-    shown = {"title": title, "split_by": split_by, **results_of(results, comparison)}
+    data = {"title": title, "split_by": split_by, **results_of(results, comparison)}
     episodes = _json(episodes_of(results, split_by)).encode()
     style = "\n".join((css(), *(_file(f"{part}.css") for part in STYLES)))
     script = "\n".join(_file(f"{part}.js") for part in SCRIPTS)
@@ -105,12 +93,12 @@ def page_of(
     else:
         plain = render_comparison(comparison, "text", width=PRINT_WIDTH)
     return Template(_file("page.html")).substitute(
-        title=escape(title),
+        title=shown(title, "html"),
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; "
         "form-action 'none'",
         style=style,
-        plain=escape(plain),
-        results=_json(shown).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
+        plain=shown(plain, "html"),
+        results=_json(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         episodes=base64.b64encode(gzip.compress(episodes, COMPRESSION, mtime=0)).decode(),
         script=script,
     )
@@ -123,7 +111,7 @@ def _title(names: Sequence[str], references: str) -> str:
 
 def _json(value: Any) -> str:
     """Return JSON in ASCII, so that nothing in it can end a line or a script; what is not finite is a mistake."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return shown_json(json.dumps(value, allow_nan=False, separators=(",", ":")))
 
 
 def _hash(text: str) -> str:

@@ -1,0 +1,33 @@
+"""What once crashed a reader is read in one of two ways now: without complaint, or with a sentence."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.targets import TARGETS, known_crashes
+from wayscore.errors import WayscoreError
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [pytest.param(*found, id="/".join(found[1].parts[-2:])) for found in known_crashes()]
+)
+def test_known_crashes(name: str, path: Path) -> None:
+    with suppress(WayscoreError):
+        TARGETS[name].read(path.read_bytes())
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_seeds_are_read(name: str) -> None:
+    """A target whose seeds are refused would fuzz nothing."""
+    read, seeds = TARGETS[name]
+    accepted = 0
+    for seed in seeds():
+        try:
+            read(seed)
+        except WayscoreError:
+            continue
+        accepted += 1
+    assert accepted
