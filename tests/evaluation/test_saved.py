@@ -34,6 +34,22 @@ def assert_equal(one: ws.Result, other: ws.Result) -> None:
     assert one.groups("scan") == other.groups("scan")
 
 
+@pytest.mark.parametrize("cluster", ["scan", "path", "none"])
+def test_saved_results_resample_what_is_asked_for(town: Town, tmp_path: Path, cluster: str) -> None:
+    answers = {row["episode"]: row["path"] for row in town.answers.to_pylist()[:100]}
+    scored = {
+        one: evaluated(answers, town, missing="skip", start="keep", cluster=one) for one in (cluster, "scan", "none")
+    }
+    other = scored["none" if cluster != "none" else "scan"]
+    other.save(tmp_path / "saved.parquet")
+    for given in (other, tmp_path / "saved.parquet"):
+        again = ws.evaluate(given, cluster=cluster)
+        assert again.intervals() == scored[cluster].intervals()
+        assert again.bootstrap == scored[cluster].bootstrap
+        assert str(again.signature) == str(scored[cluster].signature)
+        assert ws.evaluate(given).bootstrap == other.bootstrap  # as it was saved
+
+
 @pytest.mark.parametrize(
     "options",
     [{}, {"metrics": "NE,nDTW", "threshold": 1.5}, {"convention": "duet"}, {"cluster": "scan", "seed": 4}],

@@ -672,7 +672,7 @@ def test_what_a_run_misses_is_left_out_with_a_warning(files: Path) -> None:
         (["run.json"], "to draw a run, give its references with --references FILE"),
         (["run.json", "--which", "warping"], "--which of a run must be gallery or metrics, not 'warping'"),
         (["--which", "metrics", "--x", "SRR"], "there is no metric 'SRR'; did you mean 'SR'?"),
-        (["--seed", "-1"], "Invalid value for '--seed'"),
+        (["--seed", "-1"], "--seed must be a whole number, 0 to"),
     ],
 )
 def test_mistakes_of_figures(tmp_path: Path, words: list[str], message: str) -> None:

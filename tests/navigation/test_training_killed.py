@@ -110,7 +110,7 @@ def test_killed_again_and_again(course: Path, whole: Path, tmp_path: Path) -> No
     assert (tmp_path / "curve.csv").read_bytes() == (whole / "curve.csv").read_bytes()
     mine, theirs = load_checkpoint(tmp_path), load_checkpoint(whole)
     assert mine.keys() == theirs.keys()
-    for name in mine:
+    for name in mine.keys() - {"seconds"}:  # of the processor
         assert same(mine[name], theirs[name]), name
     assert walks(course, tmp_path) == walks(course, whole)
     assert not list(tmp_path.glob("*.tmp"))

@@ -76,7 +76,11 @@ def export(file: Path, database: str, history: bool, out: Path | None) -> None:
 @study_file
 @database_option
 @option(
-    "--rater", type=whole(1), multiple=True, show_default=False, help="Rater who needs a new link; can be repeated."
+    "--rater",
+    type=whole(1, 100_000),
+    multiple=True,
+    show_default=False,
+    help="Rater who needs a new link; can be repeated.",
 )
 @option("--all", "everyone", is_flag=True, help="Give all raters new links, without those whose data were erased.")
 @option("--url", default="http://127.0.0.1:8000", help="Public address of the server; used in links.")
@@ -99,10 +103,12 @@ def relink(file: Path, database: str, rater: tuple[int, ...], everyone: bool, ur
         issue_links(store, numbers, url.rstrip("/"), links, say)
 
 
-@verb("wayscore study erase uc.json --rater 7 --by 'data protection office'", "wayscore study erase uc.json")
+@verb("wayscore study erase uc.json --rater 7 --by privacy-office", "wayscore study erase uc.json")
 @study_file
 @database_option
-@option("--rater", type=whole(1), help="Rater whose data are erased; without it, all earlier erasures are listed.")
+@option(
+    "--rater", type=whole(1, 100_000), help="Rater whose data are erased; without it, all earlier erasures are listed."
+)
 @option("--by", default="", show_default="your account's name", help="Who erases, for the record; no rater's name.")
 @option("--yes", is_flag=True, help="Erase without asking.")
 def erase(file: Path, database: str, rater: int | None, by: str, yes: bool) -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from wayscore.episodes.groups import few_clusters
 from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError
 from wayscore.evaluation.result import Result, signature_differences
 from wayscore.evaluation.table import EpisodeTable, Floats
-from wayscore.statistics.bootstrap import MOST_CLUSTERS, Sums, interval, join_clusters, resampled_means
+from wayscore.statistics.bootstrap import MOST_CLUSTERS, Sums, interval, join_clusters, number_clusters, resampled_means
+from wayscore.statistics.tally import Tally
 
 LEVEL = 0.95
 
@@ -54,6 +56,33 @@ def pool(results: Sequence[Result], name: str) -> Result:
         runs=len(results),
     )
     return summarize(pooled)
+
+
+def clustered(result: Result, cluster: str) -> Result:
+    """Return a result whose intervals resample other clusters; the rest stays as it is."""
+    if cluster in ("auto", result.bootstrap["cluster"]):
+        return result
+    table = result._rows()
+    if missing := {"scan": {"scene"}, "path": {"scene", "path_id"}}.get(cluster, set()) - set(table.facts):
+        raise OptionError(
+            f"{result.name}: its rows have no {min(missing)}, so <<cluster={cluster}>> has nothing to draw"
+        )
+    changed = replace(result, bootstrap={**result.bootstrap, "cluster": cluster})
+    codes = number_clusters(changed.cluster_labels(), len(table))
+    count = len(set(codes.tolist()))
+    kept = [warning for warning in result.warnings if not warning.startswith("intervals resample only ")]
+    changed = replace(
+        changed,
+        bootstrap={**changed.bootstrap, "clusters": count},
+        warnings=(*kept, *few_clusters(cluster, count)),
+        known=None,
+    )
+    if result.runs > 1:
+        return summarize(changed)
+    columns = {symbol: table[symbol] for symbol in result.symbols}
+    tally = Tally(columns)
+    tally.add(np.array(list(columns.values())), codes)
+    return replace(changed, tally=tally)
 
 
 def summarize(pooled: Result) -> Result:

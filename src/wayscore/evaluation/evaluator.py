@@ -20,6 +20,7 @@ from wayscore.episodes.pairing import finish
 from wayscore.episodes.references import References
 from wayscore.episodes.targets import Targets
 from wayscore.errors import FormatError, OptionError, check_count
+from wayscore.evaluation.agents import clustered
 from wayscore.evaluation.engines import Engine
 from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, find_references, find_run
 from wayscore.evaluation.result import Result
@@ -146,9 +147,9 @@ def evaluate(
     if resume and episodes is None:
         raise OptionError("<<resume>> goes on with the file that <<episodes=FILE>> names; give that too")
     if isinstance(run, Result):
-        return run
+        return clustered(run, cluster)
     if is_saved_result(run) or (references is None and is_score_file(run)):
-        return _loaded(run, name, metrics)
+        return clustered(_loaded(run, name, metrics), cluster)
     try:
         given = find_run(run, run_format, lambda what: tell(what, 0, 0))
     except FormatError:

@@ -518,7 +518,7 @@ def test_words_of_a_study_are_only_words(tmp_path: Path) -> None:
     def spoilt(node: str) -> str:
         return node + evil
 
-    content["name"] = content["question"] = evil
+    content["name"] = content["question"] = content["how"]["options"]["name"] = evil
     content["scenes"] = {
         spoilt(name): {**scene, "positions": {spoilt(node): place for node, place in scene["positions"].items()}}
         for name, scene in content["scenes"].items()
