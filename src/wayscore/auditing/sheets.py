@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -41,22 +42,22 @@ class Sheet:
     notes: Sequence[str] = ()
 
 
-class Shown:
+class Shown(ABC):
     """A value that shows itself as sheets, with a first line and warnings; what Battery and Systems have in common."""
 
     __slots__ = ()
 
+    @abstractmethod
     def scope(self) -> str:
         """Say what was audited, in one line."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sheets(self) -> list[Sheet]:
         """Return the tables."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
-        raise NotImplementedError
 
     def said(self) -> Sequence[str]:
         """Return what a reader must know before believing the numbers."""
