@@ -20,7 +20,6 @@ from wayscore import writing
 SOURCE = Path(ws.__file__).parent
 OWN_WAY = {
     "evaluation/engines.py",  # in a folder that goes with the process
-    "navigation/training.py",  # whose tests hold it at the names of its unfinished files
     "study/database.py",  # the database's own
     "study/links.py",  # links of raters, in a file that must be new
     "writing.py",

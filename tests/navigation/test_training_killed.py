@@ -1,7 +1,7 @@
 """Training that is killed, by the signal that no process can catch, and resumed: as if it had never stopped.
 
 Nothing here depends on who is quicker: a training prints a row after each checkpoint, to a pipe that is full, and
-waits; a named pipe in the place of a file that it is about to write makes it wait there.
+waits; the system kills it in the middle of a file that grows beyond a limit.
 """
 
 from __future__ import annotations
@@ -21,17 +21,29 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
-pty = pytest.importorskip("pty", reason="terminals and named pipes to look through are POSIX's")
+pty = pytest.importorskip("pty", reason="terminals to look through are POSIX's")
+resource = pytest.importorskip("resource", reason="limits of processes are POSIX's")
+if not hasattr(resource, "prlimit"):
+    pytest.skip("limits of other processes are Linux's", allow_module_level=True)
 
-from wayscore.navigation.rollout import load_checkpoint  # noqa: E402
+from wayscore.navigation.checkpoints import load_checkpoint  # noqa: E402
 
 EVERY, TOTAL = 4, 12
 PATIENCE = 300.0
 """Seconds until what is waited for is given up."""
+PROGRAM = """
+import signal
+from wayscore.cli.app import main
+
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # which Python ignores
+main()
+"""
+"""The command, which ends where a file grows too large."""
 ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name not in ("TTY_COMPATIBLE", "TTY_INTERACTIVE")},
     "TERM": "xterm",
     "COLUMNS": "120",
+    "PYTHONDONTWRITEBYTECODE": "1",  # the only files are those of the training
 }
 
 
@@ -54,28 +66,17 @@ def whole(course: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_killed_again_and_again(course: Path, whole: Path, tmp_path: Path) -> None:
-    next_one = tmp_path / "checkpoint.tmp"
+    half = (whole / "checkpoint.pt").stat().st_size // 2
 
-    # While its second checkpoint is being written: a pipe holds a fraction of one, so it waits to write the rest.
+    # While its second checkpoint is being written.
     with Training(command(course, tmp_path)) as process:
         process.wait_for(lambda: updates(tmp_path) == EVERY)
-        os.mkfifo(next_one)
-        pipe = os.open(next_one, os.O_RDONLY | os.O_NONBLOCK)
+        process.kill_in_a_file_of(half)
         process.release()
-        torn = b""
-
-        def begun() -> bool:
-            nonlocal torn
-            torn = available(pipe)
-            return bool(torn)
-
-        process.wait_for(begun)
-        process.kill()
-    os.close(pipe)
-    assert len(torn) < (tmp_path / "checkpoint.pt").stat().st_size / 2
+        process.wait_for_its_end()
+    (torn,) = unfinished(tmp_path)
+    assert torn.stat().st_size == half
     assert updates(tmp_path) == EVERY
-    next_one.unlink()
-    next_one.write_bytes(torn)  # what is left where it is a file that was being written
 
     # As soon as that checkpoint is there.
     with Training(command(course, tmp_path, "--resume")) as process:
@@ -86,47 +87,48 @@ def test_killed_again_and_again(course: Path, whole: Path, tmp_path: Path) -> No
     # next checkpoint is being written.
     screen, terminal = pty.openpty()
     os.set_blocking(screen, False)
-    os.mkfifo(next_one)  # no other checkpoint can follow
-    pipe = os.open(next_one, os.O_RDONLY | os.O_NONBLOCK)
     with Training(command(course, tmp_path, "--resume"), stderr=terminal) as process:
+        process.kill_in_a_file_of(half)  # no other checkpoint can follow
         shown = b""
 
         def beyond() -> bool:
             nonlocal shown
             shown += available(screen)
             numbers = re.findall(rb"update (\d+)\b", shown)
-            return any(int(number) > 2 * EVERY for number in numbers) or bool(available(pipe))
+            return any(int(number) > 2 * EVERY for number in numbers) or process.ended
 
         process.wait_for(beyond)
         process.kill()
-    os.close(pipe)
     os.close(screen)
     os.close(terminal)
-    next_one.unlink()
-    (tmp_path / "curve.tmp").write_text("update,sta")  # what a kill while the curve is written leaves
     assert updates(tmp_path) == 2 * EVERY
 
-    assert trained(course, tmp_path, "--resume").count("nDTW") == 1  # it did not begin anew
+    assert trained(course, tmp_path, "--resume").count("nDTW") == 1  # it did not begin again
     assert (tmp_path / "curve.csv").read_bytes() == (whole / "curve.csv").read_bytes()
     mine, theirs = load_checkpoint(tmp_path), load_checkpoint(whole)
     assert mine.keys() == theirs.keys()
     for name in mine.keys() - {"seconds"}:  # of the processor
         assert same(mine[name], theirs[name]), name
     assert walks(course, tmp_path) == walks(course, whole)
-    assert not list(tmp_path.glob("*.tmp"))
+    assert not unfinished(tmp_path)
 
 
-def test_killed_when_the_last_checkpoint_is_there(course: Path, whole: Path, tmp_path: Path) -> None:
+def test_the_curve_is_there_before_the_last_checkpoint(course: Path, whole: Path, tmp_path: Path) -> None:
     # Nothing is left to do after the last checkpoint: a curve that is written after it would be lost for good.
     once = ["--every", str(TOTAL)]
-    os.mkfifo(tmp_path / "curve.csv")  # where a curve that is written in place gets no further
     with Training(command(course, tmp_path, *once)) as process:
-        process.wait_for(lambda: updates(tmp_path) == TOTAL)
-        process.kill()
-    assert (tmp_path / "curve.csv").is_file(), "the curve was still to be written"
+        process.kill_in_a_file_of((whole / "checkpoint.pt").stat().st_size // 2)
+        process.wait_for_its_end()
+    assert updates(tmp_path) == 0
+    assert rows(tmp_path) == rows(whole)[-1:]
+    assert "nDTW" in trained(course, tmp_path, *once)
     assert "nDTW" not in trained(course, tmp_path, "--resume", *once)
     assert rows(tmp_path) == rows(whole)[-1:]
     assert same(load_checkpoint(tmp_path)["policy"], load_checkpoint(whole)["policy"])
+
+
+def unfinished(folder: Path) -> list[Path]:
+    return list(folder.glob(".*.unfinished"))
 
 
 def same(a: Any, b: Any) -> bool:
@@ -152,7 +154,7 @@ def files(course: Path) -> list[str]:
 
 
 def command(course: Path, out: Path, *words: str) -> list[str]:
-    program = [sys.executable, "-c", "from wayscore.cli.app import main; main()", "train", str(out), *files(course)]
+    program = [sys.executable, "-c", PROGRAM, "train", str(out), *files(course)]
     lengths = ["--imitation", "6", "--reinforcement", str(TOTAL - 6), "--every", str(EVERY), "--max-episode-steps", "8"]
     return [*program, "--held-out", "1", "--seed", "5", *lengths, *words]
 
@@ -192,17 +194,29 @@ class Training:
     def wait_for(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE
         while not condition():
-            assert self._process.poll() is None, f"the training ended by itself, with {self._process.returncode}"
+            assert not self.ended, f"the training ended by itself, with {self._process.returncode}"
             assert time.monotonic() < deadline, "what was waited for never came"
             time.sleep(0.01)
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def kill_in_a_file_of(self, size: int) -> None:
+        """Have the system end the process when a file that it writes grows beyond a size."""
+        resource.prlimit(self._process.pid, resource.RLIMIT_CORE, (0, 0))
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (size, size))
+
+    def wait_for_its_end(self) -> None:
+        assert self._process.wait(PATIENCE) == -signal.SIGXFSZ
 
     def release(self) -> None:
         while available(self._printed):
             pass
 
     def kill(self) -> None:
-        os.kill(self._process.pid, signal.SIGKILL)
-        assert self._process.wait(PATIENCE) == -signal.SIGKILL
+        self._process.kill()
+        assert self._process.wait(PATIENCE) in (-signal.SIGKILL, -signal.SIGXFSZ)
 
 
 def fill(pipe: int) -> None:

@@ -102,15 +102,14 @@ def train(
     from wayscore.navigation.need import need_torch
 
     need_torch()
-    from wayscore.navigation.checkpoints import reading_checkpoint
+    from wayscore.navigation.checkpoints import CHECKPOINT, load_checkpoint, reading_checkpoint
     from wayscore.navigation.recipe import Recipe
-    from wayscore.navigation.rollout import load_checkpoint
     from wayscore.navigation.tasks import WORLD_THRESHOLD
     from wayscore.navigation.training import Trainer
 
     if worlds == (references is not None):
         raise OptionError("give either --references FILE (and --graphs) or --worlds")
-    if not resume and (out / "checkpoint.pt").exists():
+    if not resume and (out / CHECKPOINT).exists():
         raise OptionError(f"{out}: has a checkpoint already; continue with --resume, or choose another folder")
     begun = {} if start is None else load_checkpoint(start)
     known, weights = begun.get("vocabulary"), begun.get("word_weights")

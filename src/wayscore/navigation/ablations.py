@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from wayscore.navigation.checkpoints import CHECKPOINT
 from wayscore.navigation.nodes import LOOK_AHEAD
 from wayscore.report.terminal import TextTable
 from wayscore.writing import write_whole
@@ -52,7 +53,7 @@ def ablate(
         **VARIANTS[name],
     )
     trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight)
-    if (folder / "checkpoint.pt").exists():
+    if (folder / CHECKPOINT).exists():
         trainer.resume(folder)
 
     def report(update: int, row: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,15 +11,42 @@ from typing import Any
 
 from wayscore.errors import FormatError, WayscoreError, first_line
 from wayscore.reading import check_file, size_limit, too_large
-from wayscore.writing import replacing
+from wayscore.writing import UNFINISHED, write_whole
+
+CHECKPOINT, CURVE = "checkpoint.pt", "curve.csv"
+"""The files of a training in its folder."""
 
 
 def write_checkpoint(path: Path, state: Any) -> None:
     """Write a checkpoint, completely or not at all: one that is there stays until the new one is on the disk."""
     import torch
 
-    with replacing(path) as stream:
-        torch.save(state, stream)
+    content = io.BytesIO()
+    torch.save(state, content)
+    write_whole(path, content.getvalue())
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Remove what a training left behind that was killed while it wrote."""
+    for name in (CHECKPOINT, CURVE):
+        for file in folder.glob(f".{name}.*{UNFINISHED}"):
+            file.unlink(missing_ok=True)
+
+
+def load_checkpoint(folder: Path) -> dict[str, Any]:
+    """Read a checkpoint, or that of an agent's folder."""
+    import torch
+
+    file = folder / CHECKPOINT if folder.is_dir() else folder
+    try:
+        state: dict[str, Any] = torch.load(file, weights_only=True)
+    except FileNotFoundError:
+        raise FormatError(f"{file}: there is no checkpoint; train an agent first (wayscore train)") from None
+    except Exception as error:
+        raise FormatError(f"{file}: is not a checkpoint of wayscore ({error})") from None
+    if not isinstance(state, dict) or not {"recipe", "shape", "vocabulary", "word_weights", "policy"} <= set(state):
+        raise FormatError(f"{file}: is not a checkpoint of this version of wayscore; train the agent again")
+    return state
 
 
 @contextmanager
@@ -28,7 +56,7 @@ def reading_checkpoint(path: Path) -> Iterator[None]:
     Args:
         path: the file, or the folder of the agent.
     """
-    file = path / "checkpoint.pt" if path.is_dir() else path
+    file = path / CHECKPOINT if path.is_dir() else path
     if file.exists():
         _check_size(file)
     try:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.errors import FormatError, WayscoreError, first_line
+from wayscore.navigation.checkpoints import CURVE
 from wayscore.reading import read_bytes
 
 SIZE_LIMIT = 2**28
@@ -22,7 +23,7 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
     Raises:
         FormatError: the file is missing, or has no rows yet.
     """
-    path = folder / "curve.csv"
+    path = folder / CURVE
     try:
         rows = list(csv.DictReader(io.StringIO(read_bytes(path, SIZE_LIMIT).decode())))
         columns = {name: [float(row[name] or "nan") for row in rows] for name in (rows or [{}])[0] if name != "stage"}

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wayscore.errors import FormatError
-from wayscore.navigation.checkpoints import reading_checkpoint
+from wayscore.navigation.checkpoints import load_checkpoint, reading_checkpoint
 from wayscore.navigation.policy import Look, Policy, Reading, Shape, State
 from wayscore.navigation.recipe import Recipe
 from wayscore.navigation.sight import Sight, WordWeights
@@ -59,19 +58,10 @@ def roll(
     """
     tokens = walkers.tasks.tokens[walkers.episode][:, : reading.words.shape[1]]
     agents = np.arange(len(walkers))
-    hidden_features = [FEATURES.index(name) for name in recipe.without if name != WORDS]
     number = 0
     while len(agents):
-        possible = walkers.mask()[agents]
-        width = int(possible.sum(axis=1).max())  # possible candidates come first; few nodes have many neighbours
-        features = walkers.features()[agents, :width]
-        features[..., hidden_features] = 0.0
-        if mirror:
-            features[..., SINES] *= -1
-            features[..., [LEFT, RIGHT]] = features[..., [RIGHT, LEFT]]
-        mask, row = torch.from_numpy(possible[:, :width]), torch.from_numpy(agents)
-        seen = None if sight is None else torch.from_numpy(sight.matches(walkers.here[agents], tokens[agents], width))
-        state, candidates = policy.advance(reading.keep[row], state, torch.from_numpy(features), mask)
+        row, features, mask, seen = observe(walkers, agents, tokens, recipe, mirror=mirror, sight=sight)
+        state, candidates = policy.advance(reading.keep[row], state, features, mask)
         look = Look(row, torch.full_like(row, number), state.hidden, candidates, mask, seen)
         teacher = None
         if choice != "best":
@@ -87,6 +77,50 @@ def roll(
         state = State(state.hidden, state.cell, candidates[torch.arange(len(actions)), actions]).of(still)
         agents = agents[walking]
         number += 1
+
+
+class Observation(NamedTuple):
+    """What the agents that are still walking observe, one row per agent."""
+
+    row: Tensor
+    """The environment of each agent."""
+    features: Tensor
+    """(agents, candidates, features)."""
+    mask: Tensor
+    """(agents, candidates): which candidates are possible."""
+    seen: Tensor | None
+    """(agents, candidates, words): see `Look`."""
+
+
+def observe(
+    walkers: Walkers,
+    agents: NDArray[np.int64],
+    tokens: NDArray[np.int32],
+    recipe: Recipe,
+    *,
+    mirror: bool = False,
+    sight: Sight | None = None,
+) -> Observation:
+    """Return what some agents observe where they are.
+
+    Args:
+        walkers: all agents.
+        agents: the rows of those that are still walking.
+        tokens: the instructions of all agents.
+        recipe: names the features that are hidden.
+        mirror: whether left and right are exchanged.
+        sight: the words that are seen in the scenes.
+    """
+    possible = walkers.mask()[agents]
+    width = int(possible.sum(axis=1).max())  # possible candidates come first; few nodes have many neighbours
+    features = walkers.features()[agents, :width]
+    features[..., [FEATURES.index(name) for name in recipe.without if name != WORDS]] = 0.0
+    if mirror:
+        features[..., SINES] *= -1
+        features[..., [LEFT, RIGHT]] = features[..., [RIGHT, LEFT]]
+    seen = None if sight is None else torch.from_numpy(sight.matches(walkers.here[agents], tokens[agents], width))
+    row, mask = torch.from_numpy(agents), torch.from_numpy(possible[:, :width])
+    return Observation(row, torch.from_numpy(features), mask, seen)
 
 
 @torch.no_grad()
@@ -146,20 +180,6 @@ def _greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None) -
             pass
         yield walkers
     policy.train(was_training)
-
-
-def load_checkpoint(folder: Path) -> dict[str, Any]:
-    """Read a checkpoint."""
-    file = folder / "checkpoint.pt" if folder.is_dir() else folder
-    try:
-        state: dict[str, Any] = torch.load(file, weights_only=True)
-    except FileNotFoundError:
-        raise FormatError(f"{file}: there is no checkpoint; train an agent first (wayscore train)") from None
-    except Exception as error:
-        raise FormatError(f"{file}: is not a checkpoint of wayscore ({error})") from None
-    if not isinstance(state, dict) or not {"recipe", "shape", "vocabulary", "word_weights", "policy"} <= set(state):
-        raise FormatError(f"{file}: is not a checkpoint of this version of wayscore; train the agent again")
-    return state
 
 
 def load_policy(folder: Path) -> tuple[Policy, Recipe, Vocabulary, WordWeights | None]:

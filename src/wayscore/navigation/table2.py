@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wayscore.errors import FormatError, OptionError
+from wayscore.navigation.checkpoints import CHECKPOINT
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
@@ -156,8 +157,8 @@ def data_file(plan: Plan, dataset: str, split: str) -> Path:
 
 def trainer_of(job: Job, plan: Plan, recipe: Recipe) -> Any:
     """Return the trainer of a job, with the data that it learns from and the agent that it starts from."""
+    from wayscore.navigation.checkpoints import load_checkpoint
     from wayscore.navigation.houses import lessons_from_worlds
-    from wayscore.navigation.rollout import load_checkpoint
     from wayscore.navigation.training import Trainer
 
     start = {} if job.after is None else load_checkpoint(plan.out / job.after)
@@ -197,7 +198,7 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
     if (folder / "scores.json").exists():
         return
     trainer = trainer_of(job, plan, recipe_of(job, plan))
-    if (folder / "checkpoint.pt").exists():
+    if (folder / CHECKPOINT).exists():
         trainer.resume(folder)
 
     def report(update: int, row: Any) -> None:

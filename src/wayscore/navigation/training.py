@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wayscore.errors import OptionError
+from wayscore.navigation.checkpoints import CHECKPOINT, CURVE, clear_unfinished, load_checkpoint, write_checkpoint
 from wayscore.navigation.policy import Look, Policy, Shape
 from wayscore.navigation.recipe import Recipe
-from wayscore.navigation.rollout import WORDS, Choice, Row, Step, evaluate, heard, load_checkpoint, mirrored_words, roll
+from wayscore.navigation.rollout import WORDS, Choice, Row, Step, evaluate, heard, mirrored_words, roll
 from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.terrain import FEATURES
 from wayscore.navigation.walking import Walkers
 from wayscore.navigation.words import PADDING, UNKNOWN
+from wayscore.writing import write_whole
 
 
 class Trainer:
@@ -88,6 +90,8 @@ class Trainer:
             progress: called after every update, with its number and the new row of the curve, or None.
         """
         torch.set_num_threads(1)
+        if folder is not None:
+            clear_unfinished(folder)
         while self.updates < self.total:
             started = time.process_time()
             losses = self.update()
@@ -131,8 +135,7 @@ class Trainer:
         return losses
 
     def save(self, folder: Path) -> None:
-        """Write the checkpoint and the curve; a process that is killed never leaves incomplete files."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Write the checkpoint and the curve, each completely or not at all."""
         state = {
             "recipe": asdict(self.recipe),
             "shape": self.policy.shape.to_dict(),
@@ -150,14 +153,13 @@ class Trainer:
             "torch": torch.get_rng_state(),
         }
         names = list(dict.fromkeys(name for row in self.curve for name in row))
-        with (folder / "curve.tmp").open("w", newline="") as stream:
-            writer = csv.DictWriter(stream, names, restval="")
-            writer.writeheader()
-            writer.writerows(self.curve)
+        table = io.StringIO(newline="")
+        writer = csv.DictWriter(table, names, restval="")
+        writer.writeheader()
+        writer.writerows(self.curve)
         # The curve first: a training that has written its last checkpoint never writes a curve again.
-        os.replace(folder / "curve.tmp", folder / "curve.csv")
-        torch.save(state, folder / "checkpoint.tmp")
-        os.replace(folder / "checkpoint.tmp", folder / "checkpoint.pt")
+        write_whole(folder / CURVE, table.getvalue().encode(), folders=True)
+        write_checkpoint(folder / CHECKPOINT, state)
 
     def resume(self, folder: Path) -> None:
         """Continue from a checkpoint that has the same recipe."""
