@@ -65,6 +65,16 @@ def replacing(path: str | os.PathLike[str], *, folders: bool = False) -> Iterato
         raise unwritable(path, error) from None
 
 
+def clear_unfinished(path: str | os.PathLike[str]) -> None:
+    """Remove what writers of a file left behind that were killed; nobody may be writing it."""
+    folder, name = os.path.split(os.path.realpath(path))
+    if os.path.isdir(folder):
+        for found in os.listdir(folder):
+            if found.startswith(f".{name[:100]}.") and found.endswith(UNFINISHED):
+                with suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, found))
+
+
 def unwritable(path: str | os.PathLike[str], error: BaseException) -> OutputError:
     """Return the error of a file that cannot be written, in one sentence."""
     if isinstance(error, OutputError):

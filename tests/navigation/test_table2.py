@@ -53,6 +53,10 @@ def test_worlds(small: None, tmp_path: Path) -> None:
     assert set(scores["means"]) == set(METRICS)
     assert list(scores["caps"]) == ["10", "15", "20", "30"]
     assert {name: value for name, value in scores["caps"]["30"].items() if name in METRICS} == scores["means"]
+    ours = json.loads((tmp_path / "worlds-goal-together" / "scores.json").read_text())
+    one, other = ours["held_out"].values()
+    assert set(one) == set(other) == {"SR", "nDTW", "SDTW", "PL"}
+    assert "goal-oriented, seeds together" in made.stdout
     shares = [scores["caps"][cap]["never stopped"] for cap in scores["caps"]]
     assert shares == sorted(shares, reverse=True)
     saved = json.loads((tmp_path / "table2.json").read_text())

@@ -23,10 +23,22 @@ from wayscore.navigation.words import Vocabulary
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
+from wayscore.navigation.checkpoints import load_checkpoint, write_checkpoint  # noqa: E402
+from wayscore.navigation.ensemble import greedy_together  # noqa: E402
 from wayscore.navigation.policy import Look, Policy, Shape  # noqa: E402
 from wayscore.navigation.recipe import Recipe  # noqa: E402
 from wayscore.navigation.reward_functions import RewardFunction, find_reward  # noqa: E402
-from wayscore.navigation.rollout import MIRRORED, evaluate, load_policy, mirrored_words, roll, walk_all  # noqa: E402
+from wayscore.navigation.rollout import (  # noqa: E402
+    MIRRORED,
+    evaluate,
+    load_policy,
+    mirrored_words,
+    observe,
+    roll,
+    started,
+    walk_all,
+)
+from wayscore.navigation.terrain import FEATURES  # noqa: E402
 from wayscore.navigation.training import Running, Trainer  # noqa: E402
 from wayscore.navigation.walking import Walkers  # noqa: E402
 
@@ -131,6 +143,67 @@ def random_scores(tasks: Tasks, rng: np.random.Generator) -> list[float]:
         )
         scores += table["nDTW"].tolist()
     return scores
+
+
+def test_agents_that_decide_together(tasks: Tasks) -> None:
+    some = tasks.some(range(120))
+    alone, other = (made(len(tasks.vocabulary), seed) for seed in (0, 1))
+    paths = walk_all(alone, some, SMALL)
+    assert together([alone], some) == paths
+    assert together([alone, alone, alone], some) == paths
+    assert together([alone, other], some) == together([other, alone], some) != paths
+    assert together([alone], some, mirror=True) != paths
+    # The sum of two voters' logarithms, step by step, is what one takes who knows both.
+    first = [path[1] if len(path) > 1 else path[0] for path in together([alone, other], some)]
+    assert first == [
+        where(some, row, int(np.argmax(first_votes(alone, some, row) + first_votes(other, some, row))))
+        for row in range(len(some))
+    ]
+
+
+def test_a_mirror_image_is_voted_on_as_if_the_world_were_one(tasks: Tasks) -> None:
+    """An agent that reads and sees the mirror image decides as one does that is in a mirrored world."""
+    some, policy = tasks.some(range(40)), made(len(tasks.vocabulary), 3)
+    walkers = next(started(some, SMALL))
+    agents = np.arange(40)
+    plain, turned = (observe(walkers, agents, some.tokens, SMALL, mirror=mirror) for mirror in (False, True))
+    sines = [FEATURES.index(f"sin {times}h") for times in (1, 2, 3)]
+    assert torch.equal(turned.features[..., sines], -plain.features[..., sines])
+    assert torch.equal(turned.features[..., FEATURES.index("left")], plain.features[..., FEATURES.index("right")])
+    kept = [number for number, name in enumerate(FEATURES) if number not in sines and name not in ("left", "right")]
+    assert torch.equal(turned.features[..., kept], plain.features[..., kept])
+    votes = decided(policy, torch.from_numpy(mirrored_words(tasks.vocabulary)[some.tokens]), *turned[1:3])
+    usual = decided(policy, torch.from_numpy(some.tokens), *plain[1:3])
+    best = (votes.log_softmax(1) + usual.log_softmax(1)).argmax(dim=1).tolist()
+    paths = together([policy], some, mirror=True)
+    assert [where(some, row, action) for row, action in enumerate(best)] == [(path[1:2] or path)[0] for path in paths]
+
+
+def made(words: int, seed: int) -> Policy:
+    torch.manual_seed(seed)
+    policy = Policy(Shape(words=words, embedding=8, hidden=16)).eval()
+    for parameter in policy.parameters():
+        parameter.data *= 4.0  # decisions that differ
+    return policy
+
+
+def together(policies: list[Policy], tasks: Tasks, *, mirror: bool = False) -> list[list[str]]:
+    walked = greedy_together(policies, tasks, SMALL, mirror=mirror)
+    return [path for walkers in walked for path in walkers.paths()]
+
+
+def first_votes(policy: Policy, tasks: Tasks, row: int) -> Any:
+    """Return the logarithms of the probabilities of one agent's first step."""
+    one = tasks.some([row])
+    walkers = next(started(one, SMALL))
+    observed = observe(walkers, np.arange(1), one.tokens, SMALL)
+    return decided(policy, torch.from_numpy(one.tokens), *observed[1:3]).log_softmax(1)[0].detach().numpy()
+
+
+def where(tasks: Tasks, row: int, action: int) -> str:
+    """Return the node after an action at the start of a task."""
+    here = tasks.paths[row, 0]
+    return str(tasks.nodes.names[here if action == 0 else tasks.nodes.neighbors[here, action - 1]])
 
 
 def test_the_mirror_image_of_words(tasks: Tasks) -> None:
@@ -259,6 +332,15 @@ def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> No
     assert scored.exit_code == 0, scored.stderr
     refused = invoke("rollout", str(agent), *files, "-o", str(tmp_path / "run.json"), "--views", "views.tar")
     assert "was trained without views" in refused.stderr
+    alone = (tmp_path / "run.json").read_bytes()
+    invoke("rollout", str(agent), str(agent), *files, "-o", str(tmp_path / "run.json"))  # which agree
+    assert (tmp_path / "run.json").read_bytes() == alone
+    state = load_checkpoint(agent)
+    state["vocabulary"][0] = "xyzzy"
+    write_checkpoint(tmp_path / "other.pt", state)
+    refused = invoke("rollout", str(agent), str(tmp_path / "other.pt"), *files, "-o", str(tmp_path / "x.json"))
+    assert refused.exit_code == 2
+    assert "other.pt: knows other words than" in refused.stderr
 
 
 def test_training_in_worlds_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

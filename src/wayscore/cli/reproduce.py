@@ -99,10 +99,14 @@ def _table2(plan: Plan, workers: int, form: str) -> None:
     from wayscore.navigation.search import searched
     from wayscore.navigation.table2 import jobs, run_job, work_off
     from wayscore.navigation.table2_results import gather
+    from wayscore.navigation.table2_testing import TOGETHER, score_together
     from wayscore.navigation.table2_text import latex, text
     from wayscore.writing import write_whole
 
     work_off(jobs(plan), partial(run_job, plan=plan, progress=note), workers)
+    for dataset in plan.datasets:
+        for agent in TOGETHER:
+            score_together(plan, dataset, agent)
     table = gather(plan)
     saved = {**table.to_dict(), "search": searched(plan.out)}
     write_whole(plan.out / "table2.tex", latex(table).encode())

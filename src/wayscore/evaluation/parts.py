@@ -97,6 +97,7 @@ def assemble(target: str, count: int, metadata: Mapping[bytes, bytes]) -> list[s
     if not target.endswith(ENDINGS):
         storage.move(folder_of(target), target.rstrip("/"))
         return [f"{target.rstrip('/')}/{path.rpartition('/')[2]}" for path in parts]
+    storage.clear_unfinished(target)
     if target.endswith(".parquet"):
         _as_parquet(target, parts, metadata)
     else:

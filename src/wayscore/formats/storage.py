@@ -255,6 +255,12 @@ def replacing(address: str) -> Iterator[IO[bytes]]:
         raise
 
 
+def clear_unfinished(address: str) -> None:
+    """Remove what writers of a file left behind that were killed; elsewhere the next writer replaces it."""
+    if not is_remote(address):
+        writing.clear_unfinished(address)
+
+
 def move(source: str, target: str) -> None:
     """Give a file or folder another name, in place of what had it."""
     system, path = system_of(source)

@@ -11,7 +11,7 @@ from typing import Any
 
 from wayscore.errors import FormatError, WayscoreError, first_line
 from wayscore.reading import check_file, size_limit, too_large
-from wayscore.writing import UNFINISHED, write_whole
+from wayscore.writing import write_whole
 
 CHECKPOINT, CURVE = "checkpoint.pt", "curve.csv"
 """The files of a training in its folder."""
@@ -24,13 +24,6 @@ def write_checkpoint(path: Path, state: Any) -> None:
     content = io.BytesIO()
     torch.save(state, content)
     write_whole(path, content.getvalue())
-
-
-def clear_unfinished(folder: Path) -> None:
-    """Remove what a training left behind that was killed while it wrote."""
-    for name in (CHECKPOINT, CURVE):
-        for file in folder.glob(f".{name}.*{UNFINISHED}"):
-            file.unlink(missing_ok=True)
 
 
 def load_checkpoint(folder: Path) -> dict[str, Any]:

@@ -6,14 +6,14 @@ images too, and err differently there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
 
 from wayscore.navigation.policy import Look, Policy, State
 from wayscore.navigation.recipe import Recipe
-from wayscore.navigation.rollout import EVALUATED_AT_ONCE, heard, mirrored_words, observe
+from wayscore.navigation.rollout import heard, mirrored_words, observe, started
 from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.terrain import STOP
@@ -21,10 +21,10 @@ from wayscore.navigation.walking import Walkers
 
 
 @torch.no_grad()
-def walk_together(
+def greedy_together(
     policies: Sequence[Policy], tasks: Tasks, recipe: Recipe, sight: Sight | None = None, *, mirror: bool = False
-) -> list[list[str]]:
-    """Roll several policies out as one, greedily, on every task; return the paths.
+) -> Iterator[Walkers]:
+    """Roll several policies out as one, greedily; yield the agents when they have walked, some at a time.
 
     Args:
         policies: trained with the vocabulary of the tasks.
@@ -34,14 +34,9 @@ def walk_together(
         mirror: whether each policy also votes on the mirror image.
     """
     voters = [(policy.eval(), mirrored) for policy in policies for mirrored in ((False, True) if mirror else (False,))]
-    paths = []
-    for start in range(0, len(tasks), EVALUATED_AT_ONCE):
-        episodes = np.arange(start, min(start + EVALUATED_AT_ONCE, len(tasks)))
-        walkers = Walkers(tasks, len(episodes), threshold=recipe.threshold, max_episode_steps=recipe.max_test_steps)
-        walkers.begin(episodes)
+    for walkers in started(tasks, recipe):
         _walk(voters, walkers, recipe, sight)
-        paths += walkers.paths()
-    return paths
+        yield walkers
 
 
 def _walk(voters: list[tuple[Policy, bool]], walkers: Walkers, recipe: Recipe, sight: Sight | None) -> None:

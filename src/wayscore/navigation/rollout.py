@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -144,38 +144,49 @@ def mirrored_words(vocabulary: Vocabulary) -> NDArray[np.int64]:
     return numbers
 
 
-@torch.no_grad()
 def walk_all(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> list[list[str]]:
     """Roll the policy out greedily on every task and return the paths."""
-    return [path for walkers in _greedy(policy, tasks, recipe, sight) for path in walkers.paths()]
+    return [path for walkers in greedy(policy, tasks, recipe, sight) for path in walkers.paths()]
 
 
-@torch.no_grad()
 def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Row:
-    """Roll the policy out greedily on every task and return SR, nDTW, SDTW and the mean path length."""
-    success, ndtw, walked = [], [], []
-    for walkers in _greedy(policy, tasks, recipe, sight):
+    """Roll the policy out greedily on every task and return its means (see `means_of`)."""
+    return means_of(greedy(policy, tasks, recipe, sight), recipe.threshold)
+
+
+def means_of(walked: Iterable[Walkers], threshold: float) -> Row:
+    """Return SR, nDTW, SDTW and the mean path length of agents that have walked."""
+    success, ndtw, lengths = [], [], []
+    for walkers in walked:
         progress = walkers.progress()
-        success.append(progress.to_goal <= recipe.threshold)
+        success.append(progress.to_goal <= threshold)
         ndtw.append(progress.ndtw)
-        walked.append(progress.walked)
+        lengths.append(progress.walked)
     met, faithful = np.concatenate(success), np.concatenate(ndtw)
     return {
         "SR": float(met.mean()),
         "nDTW": float(faithful.mean()),
         "SDTW": float((met * faithful).mean()),
-        "PL": float(np.concatenate(walked).mean()),
+        "PL": float(np.concatenate(lengths).mean()),
     }
 
 
-def _greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None) -> Iterator[Walkers]:
-    was_training = policy.training
-    policy.eval()
+def started(tasks: Tasks, recipe: Recipe) -> Iterator[Walkers]:
+    """Yield agents at the start of every task, some at a time."""
     for start in range(0, len(tasks), EVALUATED_AT_ONCE):
         episodes = np.arange(start, min(start + EVALUATED_AT_ONCE, len(tasks)))
         walkers = Walkers(tasks, len(episodes), threshold=recipe.threshold, max_episode_steps=recipe.max_test_steps)
         walkers.begin(episodes)
-        reading, state = policy.read(heard(tasks.tokens[episodes], recipe))
+        yield walkers
+
+
+@torch.no_grad()
+def greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Iterator[Walkers]:
+    """Roll the policy out greedily; yield the agents when they have walked, some at a time."""
+    was_training = policy.training
+    policy.eval()
+    for walkers in started(tasks, recipe):
+        reading, state = policy.read(heard(tasks.tokens[walkers.episode], recipe))
         for _ in roll(policy, walkers, reading, state, "best", recipe, sight=sight):
             pass
         yield walkers

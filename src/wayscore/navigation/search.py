@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.navigation.table2 import FOLLOWING, Job, Plan, recipe_of, trainer_of
+from wayscore.navigation.table2_testing import CHOSEN_BY
 from wayscore.report.terminal import TextTable
 from wayscore.writing import write_whole
 
 REWARDS = tuple(agent for agent in FOLLOWING if agent != "continued")
 UPDATES = 200
-CHOSEN_BY = "SDTW"
 USUAL = {"reinforcement_rate": 1e-3, "entropy": 0.01, "guidance": 0.3}
 TRIED: tuple[Mapping[str, float], ...] = (
     USUAL,
@@ -27,6 +27,7 @@ TRIED: tuple[Mapping[str, float], ...] = (
     {**USUAL, "entropy": 0.03},
     {**USUAL, "guidance": 0.1},
     {**USUAL, "guidance": 1.0},
+    {**USUAL, "guidance": 3.0},
 )
 """The settings that are tried: the usual ones, changed one at a time."""
 

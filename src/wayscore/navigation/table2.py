@@ -6,9 +6,7 @@ interrupted one continues from its checkpoint.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,17 +20,15 @@ from wayscore.navigation.checkpoints import CHECKPOINT
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
-    from wayscore.episodes import References
     from wayscore.navigation.houses import Lessons
     from wayscore.navigation.recipe import Recipe
+    from wayscore.navigation.sight import WordWeights
 
 METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
 TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 80}
 """Dataset -> words of an instruction that are read."""
 FOLLOWING = ("continued", "goal", "goal-per-threshold", "fidelity")
 """What follows imitation: as many further updates of imitation, as a control, or a reward."""
-CAPS = (10, 15, 20, 30)
-"""Largest numbers of moves per episode; scores are by the last."""
 R4R_EPISODES = 60_000
 """The number of instructions drawn from R4R's training split: more than a training uses."""
 
@@ -158,23 +154,29 @@ def data_file(plan: Plan, dataset: str, split: str) -> Path:
 def trainer_of(job: Job, plan: Plan, recipe: Recipe) -> Any:
     """Return the trainer of a job, with the data that it learns from and the agent that it starts from."""
     from wayscore.navigation.checkpoints import load_checkpoint
-    from wayscore.navigation.houses import lessons_from_worlds
     from wayscore.navigation.training import Trainer
 
     start = {} if job.after is None else load_checkpoint(plan.out / job.after)
-    if job.dataset == "worlds":
-        lessons = lessons_from_worlds(seed=0)
-    else:
-        known, weights = start.get("vocabulary"), start.get("word_weights")
-        lessons = _lessons(
-            data_file(plan, job.dataset, "train"),
-            plan.graphs,
-            plan.views,
-            TRAINED_ON[job.dataset],
-            None if known is None else tuple(known),
-            None if weights is None else tuple(weights.items()),
-        )
+    lessons = lessons_for(plan, job.dataset, start.get("vocabulary"), start.get("word_weights"))
     return Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=start.get("policy"))
+
+
+def lessons_for(
+    plan: Plan, dataset: str, known: Sequence[str] | None = None, weights: WordWeights | None = None
+) -> Lessons:
+    """Return what agents learn from, and the held-out houses; with the words and weights of an agent, if it has any."""
+    from wayscore.navigation.houses import lessons_from_worlds
+
+    if dataset == "worlds":
+        return lessons_from_worlds(seed=0)
+    return _lessons(
+        data_file(plan, dataset, "train"),
+        plan.graphs,
+        plan.views,
+        TRAINED_ON[dataset],
+        None if known is None else tuple(known),
+        None if weights is None else tuple(weights.items()),
+    )
 
 
 @lru_cache(maxsize=1)  # the next job of a process mostly learns from the same data
@@ -194,6 +196,9 @@ def _lessons(
 
 def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
     """Train one agent, run it on the validation split and score it, unless its scores are already saved."""
+    from wayscore.navigation.rollout import walk_all
+    from wayscore.navigation.table2_testing import score_agent
+
     folder = plan.out / job.name
     if (folder / "scores.json").exists():
         return
@@ -207,74 +212,23 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
                 f"{job.name}: update {update} of {trainer.total}, nDTW {row.get('nDTW', 0.0):.3f} on held-out houses"
             )
 
-    trainer.run(folder, report)
-    scores = _test(job, plan, trainer)
-    write_whole(folder / "scores.json", json.dumps(scores, indent=1).encode())
-
-
-def _test(job: Job, plan: Plan, trainer: Any) -> dict[str, Any]:
-    """Run an agent once on the validation split, save its trajectories as a result file, and score them by cap."""
-    from wayscore.evaluation import evaluate
-    from wayscore.navigation.houses import tasks_for
-    from wayscore.navigation.rollout import walk_all
-
-    recipe, started = trainer.recipe, time.process_time()
-    references, graphs = validation_data(plan, job.dataset)
-    tasks, sight = tasks_for(
-        references,
-        graphs,
+    policy = trainer.run(folder, report)
+    weights = None if trainer.sight is None else trainer.sight.weights
+    scores = score_agent(
+        plan,
+        job.dataset,
+        job.name,
+        trainer.recipe,
         trainer.tasks.vocabulary,
-        words=TRAINED_ON[job.dataset],
-        views=plan.views,
-        weights=None if trainer.sight is None else trainer.sight.weights,
+        weights,
+        lambda tasks, sight: walk_all(policy, tasks, trainer.recipe, sight),
     )
-    paths = walk_all(trainer.policy, tasks, recipe, sight)
-    labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if job.dataset == "worlds" else {}
-    walks = {name: [labels.get(p, p) for p in path] for name, path in zip(tasks.names, paths, strict=True)}
-    run = msgspec.json.encode(
-        [{"instr_id": name, "trajectory": [[str(p), 0, 0] for p in path]} for name, path in walks.items()]
-    )
-    write_whole(plan.out / job.name / "run.json", run)
-    caps = {}
-    for cap in (*(cap for cap in CAPS if cap < recipe.max_test_steps), recipe.max_test_steps):
-        # What an agent does does not depend on the cap, so a smaller one only cuts its trajectory.
-        cut = {name: path[: cap + 1] for name, path in walks.items()}
-        result = evaluate(cut, references, graphs, threshold=recipe.threshold, metrics=METRICS, name=job.name)
-        never = sum(len(path) > cap for path in walks.values()) / len(walks)
-        caps[str(cap)] = {**result.means(), "never stopped": never}
-    result.save(plan.out / job.name / "episodes.parquet")
-    return {
-        "means": result.means(),
-        "caps": caps,
-        "run_sha256": hashlib.sha256(run).hexdigest(),
+    scores |= {
         "training_cpu_seconds": round(trainer.seconds, 1),
-        "test_cpu_seconds": round(time.process_time() - started, 1),
         "updates": trainer.total,
-        "recipe": {name: getattr(recipe, name) for name in ("reinforcement_rate", "entropy", "guidance")},
+        "recipe": {name: getattr(trainer.recipe, name) for name in ("reinforcement_rate", "entropy", "guidance")},
     }
-
-
-def validation_data(plan: Plan, dataset: str) -> tuple[References, Any]:
-    """Return the episodes that agents are tested on, and their graphs."""
-    from wayscore.formats import load_references
-    from wayscore.formats.graphs import distances_for
-    from wayscore.navigation.houses import world_test
-
-    if dataset == "worlds":
-        return world_test()
-    references = load_references(data_file(plan, dataset, "val_unseen"))
-    return references, distances_for(references, plan.graphs)
-
-
-def random_row(plan: Plan, dataset: str, walks: int = 1_000_000) -> dict[str, float]:
-    """Return the means of the random agent on a validation split."""
-    from wayscore.navigation.baselines import score_random
-    from wayscore.navigation.tasks import WORLD_THRESHOLD
-
-    made = dataset == "worlds"
-    threshold, count = (WORLD_THRESHOLD, walks // 10) if made else (3.0, walks)
-    table = score_random(*validation_data(plan, dataset), walks=count, threshold=threshold, metrics=list(METRICS))
-    return {metric: mean for metric, mean in table.means().items() if mean is not None}
+    write_whole(folder / "scores.json", json.dumps(scores, indent=1).encode())
 
 
 def work_off(work: Sequence[Job], run: Callable[[Job], None], workers: int) -> None:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wayscore.navigation.table2 import FOLLOWING, METRICS, Plan, random_row, validation_data
+from wayscore.navigation.table2 import FOLLOWING, METRICS, Plan
+from wayscore.navigation.table2_testing import TOGETHER, random_row, validation_data
 
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {
     ("r2r", "random"): (5.1, 3.3, 5.8, 29.0, 27.9, 3.6),
@@ -135,8 +136,10 @@ def gather(plan: Plan) -> Table2:
     gaps, windings = {}, {}
     for dataset in plan.datasets:
         rows[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}
-        for agent in ("imitation", *FOLLOWING):
-            folders = [folder for folder in plan.folders(dataset, agent) if (folder / "scores.json").exists()]
+        tested = {agent: plan.folders(dataset, agent) for agent in ("imitation", *FOLLOWING)}
+        tested |= {f"{agent}-together": [plan.out / f"{dataset}-{agent}-together"] for agent in TOGETHER}
+        for agent, every in tested.items():
+            folders = [folder for folder in every if (folder / "scores.json").exists()]
             saved = [json.loads((folder / "scores.json").read_text()) for folder in folders]
             if not saved:
                 continue

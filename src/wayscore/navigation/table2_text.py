@@ -17,6 +17,8 @@ AGENTS = {
     "goal": "goal-oriented",
     "goal-per-threshold": "goal-oriented, d / d_th",
     "fidelity": "fidelity-oriented",
+    "goal-together": "goal-oriented, seeds together",
+    "fidelity-together": "fidelity-oriented, seeds together",
 }
 
 

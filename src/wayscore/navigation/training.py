@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wayscore.errors import OptionError
-from wayscore.navigation.checkpoints import CHECKPOINT, CURVE, clear_unfinished, load_checkpoint, write_checkpoint
+from wayscore.navigation.checkpoints import CHECKPOINT, CURVE, load_checkpoint, write_checkpoint
 from wayscore.navigation.policy import Look, Policy, Shape
 from wayscore.navigation.recipe import Recipe
 from wayscore.navigation.rollout import WORDS, Choice, Row, Step, evaluate, heard, mirrored_words, roll
@@ -26,7 +26,7 @@ from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.terrain import FEATURES
 from wayscore.navigation.walking import Walkers
 from wayscore.navigation.words import PADDING, UNKNOWN
-from wayscore.writing import write_whole
+from wayscore.writing import clear_unfinished, write_whole
 
 
 class Trainer:
@@ -91,7 +91,8 @@ class Trainer:
         """
         torch.set_num_threads(1)
         if folder is not None:
-            clear_unfinished(folder)
+            for name in (CHECKPOINT, CURVE):
+                clear_unfinished(folder / name)
         while self.updates < self.total:
             started = time.process_time()
             losses = self.update()
