@@ -73,6 +73,10 @@ def test_sessions_on_a_server(
         stored = str(everything(server)["sessions"])
         assert len(everything(server)["sessions"]) == 2
         assert admin.cookies["wayscore_admin"] not in stored  # only a hash
+        earlier = copy_of(other, server)
+        page = other.get("/admin/login").text
+        assert other.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET}).status == 303
+        assert (other.get("/admin").status, earlier.get("/admin").status) == (200, 303)  # a new one ends that before
         server.kill()
         server.start()
         assert admin.get("/admin").status == 200  # sessions survive a restart

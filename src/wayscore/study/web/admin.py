@@ -34,6 +34,7 @@ def login(site: Site, request: Request, fields: Mapping[str, str] | None) -> Res
             if not site.logins.allows(stranger, count=False):
                 raise RefusalError(429, "Too many wrong secrets were entered from your address. Please wait a minute.")
             if site.is_secret(fields.get("secret", "")):
+                site.sessions.end(request.cookies.get(cookie_name(site, SESSION), ""))  # an earlier one, if there is
                 response = see("/admin")
                 _set_cookie(site, response, SESSION, site.sessions.begin(HOURS * 3600))
                 return response
