@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from docs.building.tables import table
-from wayscore.navigation.table2 import METRICS
+from wayscore.navigation.curves import figure_of
+from wayscore.navigation.table2 import FOLLOWING, METRICS
 from wayscore.navigation.table2_results import PAPER, STOPPING
 from wayscore.navigation.table2_text import AGENTS
 
@@ -34,6 +35,16 @@ def agents(_: Path, what: str, dataset: str = "r2r") -> str:
         "search": _search,
     }
     return tables[what](dataset)
+
+
+def curves_picture(dataset: str) -> Any:
+    """Draw the learning curves of what follows imitation."""
+    curves: dict[str, list[Any]] = {}
+    for name, one in results()["trainings"].items():
+        of, agent = name.split("-", 1)[0], name.split("-", 1)[1].rsplit("-", 1)[0]
+        if of == dataset and agent in FOLLOWING and "curve" in one:
+            curves.setdefault(AGENTS[agent], []).append(one["curve"])
+    return figure_of(curves)
 
 
 def _of(dataset: str, part: str) -> list[dict[str, Any]]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 import wayscore as ws
+from docs.building.agents import curves_picture
 from docs.building.audits import responses_picture, systems_picture
 from docs.building.speed import ratios
 from wayscore.convention.path_step import apply_path_step
@@ -316,5 +318,7 @@ PICTURES: dict[str, Drawing] = {
     "speed": ratios,
     "responses": responses_picture,
     "systems": systems_picture,
+    "curves-r2r": partial(curves_picture, "r2r"),
+    "curves-r4r": partial(curves_picture, "r4r"),
 }
 """Name -> what draws it; pages show them as pictures/<name>.svg."""

@@ -74,6 +74,19 @@ def test_worlds(small: None, tmp_path: Path) -> None:
     assert set(gaps["nDTW"]) == {"mean", "margin", "seeds_ahead", "path", "scan"}
 
 
+def test_one_training(small: None, tmp_path: Path) -> None:
+    words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1", "--only"]
+    made = invoke(*words, "worlds-goal-3")
+    assert made.exit_code == 0, made.stderr
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["worlds-goal-3", "worlds-imitation-3"]
+    assert "goal-oriented" in made.stdout
+    curve = json.loads((tmp_path / "table2.json").read_text())["trainings"]["worlds-goal-3"]["curve"]
+    assert set(curve) == {"update", "SR", "nDTW", "SDTW"}
+    refused = invoke(*words, "worlds-gaol-3")
+    assert refused.exit_code == 2
+    assert "--only: there is no training 'worlds-gaol-3'; did you mean 'worlds-goal-3'?" in refused.stderr
+
+
 def test_the_same_search_for_every_reward(small: None, tmp_path: Path) -> None:
     words = ["reproduce", "search", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1"]
     made = invoke(*words)

@@ -43,6 +43,12 @@ note = partial(say, err=True)
     "--workers", type=whole(1, 1_024), default=2, section="Training", help="Trainings that run at once, one core each."
 )
 @option(
+    "--only",
+    metavar="NAME",
+    section="Training",
+    help="Only this training of table2, such as r2r-goal-0, and those that it starts from.",
+)
+@option(
     "--scale",
     type=float,
     default=1.0,
@@ -59,6 +65,7 @@ def reproduce(
     worlds: bool,
     seeds: int | None,
     workers: int,
+    only: str | None,
     scale: float,
     form: str,
     out: Path | None,
@@ -90,21 +97,22 @@ def reproduce(
     if what == "search":
         _search(plan, workers)
     else:
-        _table2(plan, workers, form)
+        _table2(plan, workers, only, form)
 
 
-def _table2(plan: Plan, workers: int, form: str) -> None:
+def _table2(plan: Plan, workers: int, only: str | None, form: str) -> None:
     import json
 
     from wayscore.navigation.search import searched
-    from wayscore.navigation.table2 import jobs, run_job, work_off
+    from wayscore.navigation.table2 import jobs, needed_for, run_job, work_off
     from wayscore.navigation.table2_results import gather
     from wayscore.navigation.table2_testing import TOGETHER, score_together
     from wayscore.navigation.table2_text import latex, text
     from wayscore.writing import write_whole
 
-    work_off(jobs(plan), partial(run_job, plan=plan, progress=note), workers)
-    for dataset in plan.datasets:
+    work = jobs(plan)
+    work_off(needed_for(only, work) if only else work, partial(run_job, plan=plan, progress=note), workers)
+    for dataset in plan.datasets if only is None else ():
         for agent in TOGETHER:
             score_together(plan, dataset, agent)
     table = gather(plan)
@@ -156,8 +164,14 @@ def _draw(plan: Plan) -> None:
     except ImportError:
         return
     from wayscore.figures import save
+    from wayscore.navigation.checkpoints import CURVE
     from wayscore.navigation.curves import figure_curves
 
     for dataset in plan.datasets:
-        agents = {agent: plan.folders(dataset, agent) for agent in ("goal", "fidelity")}
-        save(figure_curves(agents), plan.out / f"curves-{dataset}.pdf")
+        trained = {
+            agent: [folder for folder in plan.folders(dataset, agent) if (folder / CURVE).exists()]
+            for agent in ("goal", "fidelity")
+        }
+        if any(trained.values()):
+            agents = {agent: folders for agent, folders in trained.items() if folders}
+            save(figure_curves(agents), plan.out / f"curves-{dataset}.pdf")

@@ -37,14 +37,22 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
 
 
 def figure_curves(agents: Mapping[str, Sequence[Path]]) -> Any:
-    """Draw SR, nDTW and SDTW in held-out houses against updates, one line per agent with a band over its seeds.
+    """Draw the learning curves of trainings; see `figure_of`.
 
     Args:
         agents: name -> the folders of its trainings, one per seed.
     """
+    return figure_of({name: [read_curve(folder) for folder in folders] for name, folders in agents.items()})
+
+
+def figure_of(curves: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> Any:
+    """Draw SR, nDTW and SDTW in held-out houses against updates, one line per agent with a band over its seeds.
+
+    Args:
+        curves: agent -> the columns of its curves, one per seed.
+    """
     from wayscore.figures import PAGE, draw_learning_curves, new_figure, style
 
-    curves = {name: [read_curve(folder) for folder in folders] for name, folders in agents.items()}
     with style():
         figure = new_figure(PAGE, 2.2)
         axes = figure.subplots(1, len(SHOWN))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from wayscore.errors import FormatError, OptionError
+from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.navigation.checkpoints import CHECKPOINT
 from wayscore.writing import write_whole
 
@@ -99,6 +99,19 @@ def jobs(plan: Plan) -> list[Job]:
             found += [Job(f"{dataset}-{agent}-{seed}", dataset, agent, seed, imitation.name) for agent in FOLLOWING]
             before = imitation.name
     return found
+
+
+def needed_for(name: str, work: Sequence[Job]) -> list[Job]:
+    """Return one training by its name, after those that it starts from.
+
+    >>> [job.name for job in needed_for("r4r-goal-1", jobs(Plan(Path("out"), Path("r2r"))))]
+    ['r2r-imitation-1', 'r4r-imitation-1', 'r4r-goal-1']
+    """
+    by_name = {job.name: job for job in work}
+    if name not in by_name:
+        raise OptionError(f"<<only>>: there is no training {name!r}{did_you_mean(name, by_name)}")
+    job = by_name[name]
+    return [*(needed_for(job.after, work) if job.after else ()), job]
 
 
 def recipe_of(job: Job, plan: Plan) -> Recipe:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from wayscore.navigation.checkpoints import CURVE
+from wayscore.navigation.curves import SHOWN, read_curve
 from wayscore.navigation.table2 import FOLLOWING, METRICS, Plan
 from wayscore.navigation.table2_testing import TOGETHER, random_row, validation_data
 
@@ -143,7 +145,7 @@ def gather(plan: Plan) -> Table2:
             saved = [json.loads((folder / "scores.json").read_text()) for folder in folders]
             if not saved:
                 continue
-            trainings |= {folder.name: one for folder, one in zip(folders, saved, strict=True)}
+            trainings |= {folder.name: one | _curve(folder) for folder, one in zip(folders, saved, strict=True)}
             rows[dataset, agent] = {metric: Cell.of([one["means"][metric] for one in saved]) for metric in METRICS}
             caps[dataset, agent] = {
                 cap: {name: Cell.of([one["caps"][cap][name] for one in saved]) for name in (*METRICS, STOPPING)}
@@ -156,6 +158,13 @@ def gather(plan: Plan) -> Table2:
         if (dataset, *PAIRS[0]) in gaps:
             windings[dataset] = _by_winding(plan, dataset, *PAIRS[0])
     return Table2(rows, gaps, caps, windings, trainings)
+
+
+def _curve(folder: Path) -> dict[str, Any]:
+    """Return how an agent learned, in held-out houses; agents that decide together learned apart."""
+    if not (folder / CURVE).exists():
+        return {}
+    return {"curve": {name: column for name, column in read_curve(folder).items() if name in ("update", *SHOWN)}}
 
 
 def _finished(plan: Plan, dataset: str, one: str, other: str) -> list[tuple[Path, Path]]:
