@@ -13,9 +13,9 @@ from typing import Any
 import wayscore as ws
 from docs.building.tables import table, words
 from wayscore.auditing.battery import Battery
-from wayscore.auditing.claims import alike
-from wayscore.auditing.experiments import EXPERIMENTS
-from wayscore.auditing.responses import Response
+from wayscore.auditing.battery.claims import alike
+from wayscore.auditing.battery.experiments import EXPERIMENTS
+from wayscore.auditing.battery.responses import Response
 from wayscore.auditing.systems import Systems
 from wayscore.report.layout import is_share, number
 

@@ -11,10 +11,10 @@ import pytest
 
 import wayscore as ws
 from wayscore.auditing.battery import Battery
-from wayscore.auditing.cases import from_references, from_worlds
-from wayscore.auditing.claims import CLAIMS, Claim, findings
-from wayscore.auditing.experiments import EXPERIMENTS, find_experiments
-from wayscore.auditing.responses import changed_cases, respond, scores_of
+from wayscore.auditing.battery.cases import from_references, from_worlds
+from wayscore.auditing.battery.claims import CLAIMS, Claim, findings
+from wayscore.auditing.battery.experiments import EXPERIMENTS, find_experiments
+from wayscore.auditing.battery.responses import changed_cases, respond, scores_of
 
 FEW: dict[str, Any] = {"worlds": 8, "paths": 3, "resamples": 200}
 

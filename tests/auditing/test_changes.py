@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from wayscore import Euclidean, Graph
-from wayscore.auditing import changes
-from wayscore.auditing.cases import Case
-from wayscore.auditing.experiments import EXPERIMENTS
+from wayscore.auditing.battery import changes
+from wayscore.auditing.battery.cases import Case
+from wayscore.auditing.battery.experiments import EXPERIMENTS
 
 HOUSE = Graph.from_edges(
     [("a", "b"), ("b", "c"), ("c", "d"), ("a", "p"), ("b", "x"), ("x", "y"), ("d", "z"), ("z", "w")],

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import wayscore as ws
 from wayscore.auditing.people import audit_people
-from wayscore.auditing.people_figure import figure_people
+from wayscore.auditing.people.figure import figure_people
 from wayscore.cli.audit_people import audit_people as verb
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats.hear import WORDS

@@ -9,9 +9,9 @@ import pytest
 
 import wayscore as ws
 from docs.building.audits import systems
-from wayscore.auditing.rankings import agreement, stability
-from wayscore.auditing.redundancy import correlations
-from wayscore.auditing.scoreboard import Scoreboard, ranks
+from wayscore.auditing.systems.rankings import agreement, stability
+from wayscore.auditing.systems.redundancy import correlations
+from wayscore.auditing.systems.scoreboard import Scoreboard, ranks
 
 
 @pytest.mark.parametrize("repeats", ["drop", "keep"])

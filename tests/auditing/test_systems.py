@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 
 import wayscore as ws
-from wayscore.auditing.power import episodes_needed, power
-from wayscore.auditing.rankings import agreement, stability
-from wayscore.auditing.redundancy import correlations, groups
-from wayscore.auditing.scoreboard import Scoreboard, ranks
 from wayscore.auditing.systems import Systems
+from wayscore.auditing.systems.power import episodes_needed, power
+from wayscore.auditing.systems.rankings import agreement, stability
+from wayscore.auditing.systems.redundancy import correlations, groups
+from wayscore.auditing.systems.scoreboard import Scoreboard, ranks
 from wayscore.worlds.files import Course, course_files
 
 WALKERS = ("perfect", "noisy", "detour", "overshoot", "early_stop", "shortest", "random_walk")

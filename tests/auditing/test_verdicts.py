@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
-from wayscore.auditing.experiments import EXPERIMENTS
-from wayscore.auditing.verdicts import WORDS, Verdict, judge, scale_of
+from wayscore.auditing.battery.experiments import EXPERIMENTS
+from wayscore.auditing.battery.verdicts import WORDS, Verdict, judge, scale_of
 from wayscore.statistics import Interval
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from wayscore.auditing.battery import Battery, run_battery
-from wayscore.auditing.cases import Cases, from_references, from_worlds
-from wayscore.auditing.experiments import find_experiments
-from wayscore.auditing.systems import Systems, audit_systems
+from wayscore.auditing.battery.battery import Battery, run_battery
+from wayscore.auditing.battery.cases import Cases, from_references, from_worlds
+from wayscore.auditing.battery.experiments import find_experiments
+from wayscore.auditing.systems.systems import Systems, audit_systems
 from wayscore.convention.choices import Convention
 from wayscore.episodes.references import References
 from wayscore.errors import OptionError, listed
@@ -65,7 +65,7 @@ def audit(
         names: what to call each run; entries of one name are several runs of one system.
         references: ground-truth paths: of the runs, or for experiments on real paths.
         graphs: connectivity files, or scene -> distance.
-        experiments: names of experiments (see `wayscore.auditing.experiments`); all by default.
+        experiments: names of experiments (see `wayscore.auditing.battery.experiments`); all by default.
         worlds: the number of generated worlds, 40 by default.
         paths: the number of paths: in each world (5 by default), or of the references (200, drawn at random).
         difference: with runs, the difference for which needed episodes are computed, as a share of the metric's scale

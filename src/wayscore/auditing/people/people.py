@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from wayscore.auditing.people_correlating import Correlated, correlate_sample
-from wayscore.auditing.people_sample import RANKING, File, GraphSource, Sample, sample_study, sample_walks
+from wayscore.auditing.people.correlating import Correlated, correlate_sample
+from wayscore.auditing.people.sample import RANKING, File, GraphSource, Sample, sample_study, sample_walks
 from wayscore.convention.presets import find_convention
 from wayscore.errors import OptionError
 from wayscore.formats.rated import RatedWalks, read_rated
@@ -147,7 +147,7 @@ class PeopleAudit(Struct, frozen=True):
         return {"correlations": rows, "gaps": gaps}
 
     def __str__(self) -> str:
-        from wayscore.auditing.people_text import text
+        from wayscore.auditing.people.text import text
 
         return text(self)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from wayscore.auditing.scoreboard import Scoreboard
+from wayscore.auditing.systems.scoreboard import Scoreboard
 from wayscore.convention.choices import Convention
 from wayscore.convention.presets import dialogs, graphs, objects, rooms, streets
 from wayscore.errors import WayscoreError, listed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wayscore.auditing.people import ALPHA, PeopleAudit
+from wayscore.auditing.people.people import ALPHA, PeopleAudit
 from wayscore.report.layout import counted
 from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
 from wayscore.study.analysis import FEW

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from wayscore.auditing.people_sample import Sample, number_labels
+from wayscore.auditing.people.sample import Sample, number_labels
 from wayscore.errors import OptionError
 from wayscore.statistics.bootstrap import Interval, Rng, interval, tail
 from wayscore.statistics.clustered import RankMethod, draw_counts, weighted_correlations

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.auditing.cases import Case, Cases
-from wayscore.auditing.experiments import Experiment
-from wayscore.auditing.verdicts import Verdict, judge, scale_of
+from wayscore.auditing.battery.cases import Case, Cases
+from wayscore.auditing.battery.experiments import Experiment
+from wayscore.auditing.battery.verdicts import Verdict, judge, scale_of
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.distances.base import Floats
 from wayscore.metrics import Metric

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from wayscore.auditing.verdicts import Word
+from wayscore.auditing.battery.verdicts import Word
 
 if TYPE_CHECKING:
-    from wayscore.auditing.responses import Response
+    from wayscore.auditing.battery.responses import Response
 
 SAME: tuple[Word, ...] = ("invariant", "indifferent")
 FALLS: tuple[Word, ...] = ("falls", "jumps down")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wayscore.auditing.battery import Battery
-from wayscore.auditing.claims import SAME
-from wayscore.auditing.responses import Response
+from wayscore.auditing.battery.battery import Battery
+from wayscore.auditing.battery.claims import SAME
+from wayscore.auditing.battery.responses import Response
 from wayscore.figures.style import FAINT, FRAME, INK, PAGE, QUERY, new_figure, style
 from wayscore.metrics import Metric
 from wayscore.palette import light

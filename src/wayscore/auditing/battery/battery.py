@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wayscore.auditing.cases import Cases
-from wayscore.auditing.claims import CLAIMS, Finding, alike, findings
-from wayscore.auditing.experiments import Experiment
-from wayscore.auditing.responses import Response, respond
+from wayscore.auditing.battery.cases import Cases
+from wayscore.auditing.battery.claims import CLAIMS, Finding, alike, findings
+from wayscore.auditing.battery.experiments import Experiment
+from wayscore.auditing.battery.responses import Response, respond
+from wayscore.auditing.battery.verdicts import JUMP, TOLERANCE
 from wayscore.auditing.sheets import Sheet, Shown
-from wayscore.auditing.verdicts import JUMP, TOLERANCE
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.presets import signed
 from wayscore.episodes.groups import few_clusters
@@ -177,7 +177,7 @@ class Battery(Shown):
 
     def figure(self) -> Any:
         """Return the response curves as small multiples (matplotlib must be installed)."""
-        from wayscore.auditing.figures import figure_battery
+        from wayscore.auditing.battery.figures import figure_battery
 
         return figure_battery(self)
 

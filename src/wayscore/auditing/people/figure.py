@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wayscore.auditing.people_text import NAMES, differences, scope
+from wayscore.auditing.people.text import NAMES, differences, scope
 from wayscore.errors import OptionError
 from wayscore.figures.style import FAINT, INK, PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.report.layout import counted
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from wayscore.auditing.people import PeopleAudit
+    from wayscore.auditing.people.people import PeopleAudit
 
 ROW = 0.17
 """Inches for each metric."""

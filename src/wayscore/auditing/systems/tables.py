@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wayscore.auditing.rankings import Matrix
-from wayscore.auditing.redundancy import ALIKE
 from wayscore.auditing.sheets import Sheet
+from wayscore.auditing.systems.rankings import Matrix
+from wayscore.auditing.systems.redundancy import ALIKE
 from wayscore.report.layout import UNDEFINED, head, legend, number, short_names
 
 if TYPE_CHECKING:
-    from wayscore.auditing.alternatives import Alternative
-    from wayscore.auditing.systems import Systems
+    from wayscore.auditing.systems.alternatives import Alternative
+    from wayscore.auditing.systems.systems import Systems
     from wayscore.metrics import Metric
 
 NAME_ROOM = 26

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wayscore.auditing.rankings import Matrix
-from wayscore.auditing.systems import Systems
+from wayscore.auditing.systems.rankings import Matrix
+from wayscore.auditing.systems.systems import Systems
 from wayscore.figures.style import FAINT, FRAME, INK, PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.palette import COSTS
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from wayscore.auditing import changes
-from wayscore.auditing.changes import Change
+from wayscore.auditing.battery import changes
+from wayscore.auditing.battery.changes import Change
 from wayscore.errors import OptionError, did_you_mean
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wayscore.auditing.cases import Case
+from wayscore.auditing.battery.cases import Case
 from wayscore.distances import Graph
 from wayscore.distances.base import Floats
 from wayscore.worlds.world import Rng

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.auditing.scoreboard import Scoreboard
-from wayscore.auditing.verdicts import scale_of
+from wayscore.auditing.battery.verdicts import scale_of
+from wayscore.auditing.systems.scoreboard import Scoreboard
 from wayscore.statistics.bootstrap import Rng
 from wayscore.statistics.tests import randomization_tests
 from wayscore.statistics.values import Floats

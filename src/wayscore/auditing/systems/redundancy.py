@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wayscore.auditing.rankings import Matrix
-from wayscore.auditing.scoreboard import Scoreboard
+from wayscore.auditing.systems.rankings import Matrix
+from wayscore.auditing.systems.scoreboard import Scoreboard
 from wayscore.statistics.correlations import row_correlations
 from wayscore.statistics.values import Floats
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from wayscore.auditing import alternatives, redundancy
-from wayscore.auditing.alternatives import Alternative
-from wayscore.auditing.power import Power, power
-from wayscore.auditing.rankings import Matrix, Stability, agreement, stability
-from wayscore.auditing.scoreboard import Scoreboard, ranks
 from wayscore.auditing.sheets import Sheet, Shown
-from wayscore.auditing.systems_sheets import sheets_of
+from wayscore.auditing.systems import alternatives, redundancy
+from wayscore.auditing.systems.alternatives import Alternative
+from wayscore.auditing.systems.power import Power, power
+from wayscore.auditing.systems.rankings import Matrix, Stability, agreement, stability
+from wayscore.auditing.systems.scoreboard import Scoreboard, ranks
+from wayscore.auditing.systems.tables import sheets_of
 from wayscore.convention.presets import find_convention
 from wayscore.episodes.groups import few_clusters
 from wayscore.errors import OptionError, Sentence
@@ -142,7 +142,7 @@ class Systems(Shown):
 
     def figure(self) -> Any:
         """Return rankings, power and redundancy as a figure (matplotlib must be installed)."""
-        from wayscore.auditing.systems_figures import figure_systems
+        from wayscore.auditing.systems.figures import figure_systems
 
         return figure_systems(self)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.auditing.scoreboard import Scoreboard
+from wayscore.auditing.systems.scoreboard import Scoreboard
 from wayscore.statistics import kendall
 from wayscore.statistics.bootstrap import resampled_means, sums_of
 from wayscore.statistics.correlations import row_correlations
