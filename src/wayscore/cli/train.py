@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,10 @@ from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import progress, say
 from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import MissingPackageError, OptionError
+
+MOST_UPDATES = 1_000_000_000
+UPDATES = whole(0, MOST_UPDATES)
+training = partial(option, section="Training")
 
 
 @verb(
@@ -22,57 +27,26 @@ from wayscore.errors import MissingPackageError, OptionError
 @options.graphs
 @options.views
 @options.worlds
-@option(
-    "--reward",
-    default="fidelity",
-    section="Training",
-    help="Reward of the second stage: goal, fidelity or the name of another.",
-)
-@option(
+@training("--reward", default="fidelity", help="Reward of the second stage: goal, fidelity or the name of another.")
+@training(
     "--teacher",
     type=OneOf(["faithful", "shortest"]),
     default="shortest",
-    section="Training",
     help="What the first stage imitates: the references (faithful) or shortest paths to their goals.",
 )
-@option(
-    "--imitation",
-    type=whole(0, 1_000_000_000),
-    default=2_000,
-    section="Training",
-    help="Updates of the first stage, imitation.",
-)
-@option(
-    "--reinforcement",
-    type=whole(0, 1_000_000_000),
-    default=1_000,
-    section="Training",
-    help="Updates of the second stage, with the reward.",
-)
-@option("--start", type=FILE, metavar="DIR", section="Training", help="Folder of a trained agent to start from.")
-@option(
-    "--held-out",
-    type=whole(0, 1_000_000),
-    default=8,
-    section="Training",
-    help="Houses that are only used for evaluation.",
-)
-@option(
+@training("--imitation", type=UPDATES, default=2_000, help="Updates of the first stage, imitation.")
+@training("--reinforcement", type=UPDATES, default=1_000, help="Updates of the second stage, with the reward.")
+@training("--start", type=FILE, metavar="DIR", help="Folder of a trained agent to start from.")
+@training("--held-out", type=whole(0, 1_000_000), default=8, help="Houses that are only used for evaluation.")
+@training(
     "--max-episode-steps",
     type=whole(1, 100_000),
     default=15,
-    section="Training",
     help="Largest number of moves per episode in training; evaluations allow 30.",
 )
 @options.instruction_words
-@option(
-    "--every",
-    type=whole(1, 1_000_000_000),
-    default=250,
-    section="Training",
-    help="Updates between evaluations and checkpoints.",
-)
-@option("--seed", type=SEED, default=0, section="Training", help="Random seed of the training.")
+@training("--every", type=whole(1, MOST_UPDATES), default=250, help="Updates between evaluations and checkpoints.")
+@training("--seed", type=SEED, default=0, help="Random seed of the training.")
 @option("--resume", is_flag=True, help="Continue from the checkpoint in OUT.")
 @option("--tensorboard", is_flag=True, help="Also write the learning curve for TensorBoard, to OUT/tensorboard.")
 def train(

@@ -78,7 +78,10 @@ class Verbs(click.Group):
 
 
 class _Whole(click.IntRange):
-    """A whole number within bounds, whose error says what they are."""
+    """A whole number within bounds, whose error says what they are; in a help text they would only be in the way."""
+
+    def _describe_range(self) -> str:
+        return ""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
