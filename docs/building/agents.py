@@ -41,10 +41,21 @@ def curves_picture(dataset: str) -> Any:
     """Draw the learning curves of what follows imitation."""
     curves: dict[str, list[Any]] = {}
     for name, one in results()["trainings"].items():
-        of, agent = name.split("-", 1)[0], name.split("-", 1)[1].rsplit("-", 1)[0]
+        of, agent, _ = _parts(name)
         if of == dataset and agent in FOLLOWING and "curve" in one:
             curves.setdefault(AGENTS[agent], []).append(one["curve"])
     return figure_of(curves)
+
+
+def _parts(name: str) -> tuple[str, str, str]:
+    """Return the dataset, the agent and the seed of a training.
+
+    >>> _parts("r2r-goal-per-threshold-3")
+    ('r2r', 'goal-per-threshold', '3')
+    """
+    dataset, _, rest = name.partition("-")
+    agent, _, seed = rest.rpartition("-")
+    return dataset, agent, seed
 
 
 def _of(dataset: str, part: str) -> list[dict[str, Any]]:
@@ -96,7 +107,7 @@ def _caps(dataset: str) -> str:
 def _seeds(dataset: str) -> str:
     rows = []
     for name, one in results()["trainings"].items():
-        of, agent, seed = name.split("-", 1)[0], *name.split("-", 1)[1].rsplit("-", 1)
+        of, agent, seed = _parts(name)
         if of == dataset:
             means = (f"{100 * one['means'][metric]:.2f}" for metric in METRICS)
             rows.append([AGENTS[agent], seed, *means, f"{one['training_cpu_seconds']:,.0f} s", one["run_sha256"][:12]])

@@ -119,10 +119,6 @@ class Tally:
         totals = (Fraction(total, 2**FRACTION_BITS) for total in self._totals())
         return dict(zip(self.symbols, totals, strict=True))
 
-    def cluster_sums(self) -> dict[str, Floats]:
-        """Return the sum of each metric over each cluster that holds an episode."""
-        return dict(zip(self.symbols, self._sums_above(np.zeros(len(self.symbols))).T, strict=True))
-
     def undefined(self) -> dict[str, int]:
         """Return how many episodes are left out of the mean of each metric, for metrics where any are."""
         left = self.undefined_counts.sum(axis=0).tolist()
