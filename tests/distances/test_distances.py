@@ -413,3 +413,12 @@ def test_a_scan_that_is_there_twice(tmp_path: Path) -> None:
     (tmp_path / "S_connectivity.json.gz").write_bytes(gzip.compress(content))
     with pytest.raises(ws.FormatError, match="has two files of scan 'S'"):
         ws.load_graphs(tmp_path)
+
+
+def test_a_distance_that_does_not_define_its_methods() -> None:
+    class Lift(ws.Distance):
+        fingerprint = "lift"
+
+    for method, given in (("encode", ([],)), ("between", (None, None)), ("pairs", (None, None))):
+        with pytest.raises(ws.OptionError, match=rf"the Lift does not define {method}\(\); see wayscore\.Distance"):
+            getattr(Lift(), method)(*given)

@@ -44,7 +44,7 @@ class Distance:
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
         """Check the paths and return them as a batch of codes or points; `role` names them in errors."""
-        raise NotImplementedError
+        raise self._undefined("encode")
 
     def decode(self, places: Places) -> Any:
         """Return encoded nodes as a list of labels, or points as an (n, k) array."""
@@ -52,11 +52,14 @@ class Distance:
 
     def between(self, a: Places, b: Places) -> Floats:
         """Return the (len(a), len(b)) distances from each node or point of `a` to each of `b`."""
-        raise NotImplementedError
+        raise self._undefined("between")
 
     def pairs(self, a: Places, b: Places) -> Floats:
         """Return the (len(a),) distances from each node or point of `a` to its partner in `b`."""
-        raise NotImplementedError
+        raise self._undefined("pairs")
+
+    def _undefined(self, method: str) -> OptionError:
+        return OptionError(f"distance: the {type(self).__name__} does not define {method}(); see wayscore.Distance")
 
 
 class _Adapted(Distance):
