@@ -419,6 +419,6 @@ def test_a_distance_that_does_not_define_its_methods() -> None:
     class Lift(ws.Distance):
         fingerprint = "lift"
 
-    for method, given in (("encode", ([],)), ("between", (None, None)), ("pairs", (None, None))):
+    for method, words in (("encode", ([],)), ("between", (None, None)), ("pairs", (None, None))):
         with pytest.raises(ws.OptionError, match=rf"the Lift does not define {method}\(\); see wayscore\.Distance"):
-            getattr(Lift(), method)(*given)
+            getattr(Lift(), method)(*words)

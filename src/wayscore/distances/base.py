@@ -42,7 +42,7 @@ class Distance:
     index: dict[Any, int] | None = None
     is_straight: bool = False
 
-    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
+    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:  # noqa: ARG002
         """Check the paths and return them as a batch of codes or points; `role` names them in errors."""
         raise self._undefined("encode")
 
@@ -50,11 +50,11 @@ class Distance:
         """Return encoded nodes as a list of labels, or points as an (n, k) array."""
         return places if places.ndim == 2 else places.tolist()
 
-    def between(self, a: Places, b: Places) -> Floats:
+    def between(self, a: Places, b: Places) -> Floats:  # noqa: ARG002
         """Return the (len(a), len(b)) distances from each node or point of `a` to each of `b`."""
         raise self._undefined("between")
 
-    def pairs(self, a: Places, b: Places) -> Floats:
+    def pairs(self, a: Places, b: Places) -> Floats:  # noqa: ARG002
         """Return the (len(a),) distances from each node or point of `a` to its partner in `b`."""
         raise self._undefined("pairs")
 
