@@ -119,6 +119,16 @@ def test_interrupted(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
+def test_what_killed_writers_left(tmp_path: Path) -> None:
+    left = [tmp_path / f".x.{number:08x}{writing.UNFINISHED}" for number in range(2)]
+    kept = [tmp_path / name for name in (".xy.00000000.unfinished", ".x.parquet", "x.unfinished", "x")]
+    for path in (*left, *kept):
+        path.write_text("half")
+    writing.clear_unfinished(tmp_path / "x")
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
+    writing.clear_unfinished(tmp_path / "nowhere" / "x")
+
+
 def test_two_writers(tmp_path: Path) -> None:
     path = tmp_path / "x"
     with writing.replacing(path) as first, writing.replacing(path) as second:
