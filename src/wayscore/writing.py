@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -68,9 +69,10 @@ def replacing(path: str | os.PathLike[str], *, folders: bool = False) -> Iterato
 def clear_unfinished(path: str | os.PathLike[str]) -> None:
     """Remove what writers of a file left behind that were killed; nobody may be writing it."""
     folder, name = os.path.split(os.path.realpath(path))
+    ours = re.compile(rf"\.{re.escape(name[:100])}\.[0-9a-f]{{8}}{re.escape(UNFINISHED)}")
     if os.path.isdir(folder):
         for found in os.listdir(folder):
-            if found.startswith(f".{name[:100]}.") and found.endswith(UNFINISHED):
+            if ours.fullmatch(found):
                 with suppress(FileNotFoundError):
                     os.unlink(os.path.join(folder, found))
 

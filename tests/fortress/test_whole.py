@@ -121,7 +121,10 @@ def test_interrupted(tmp_path: Path) -> None:
 
 def test_what_killed_writers_left(tmp_path: Path) -> None:
     left = [tmp_path / f".x.{number:08x}{writing.UNFINISHED}" for number in range(2)]
-    kept = [tmp_path / name for name in (".xy.00000000.unfinished", ".x.parquet", "x.unfinished", "x")]
+    kept = [
+        tmp_path / name
+        for name in (".xy.00000000.unfinished", ".x.csv.00000000.unfinished", ".x.csv", "x.unfinished", "x")
+    ]
     for path in (*left, *kept):
         path.write_text("half")
     writing.clear_unfinished(tmp_path / "x")
