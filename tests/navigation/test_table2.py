@@ -133,6 +133,7 @@ def test_mistakes(tmp_path: Path) -> None:
         (["table3", "--worlds"], "must be table2, search or ablations, not 'table3'"),
         (["table2"], "give either --r2r FOLDER"),
         (["ablations", "--worlds"], "ablations need R2R"),
+        (["search", "--worlds", "--only", "r2r-goal-0"], "--only names a training of table2, and search has none"),
         (["table2", "--worlds", "-f", "html"], "--format must be text or latex"),
         (["table2", "--r2r", str(tmp_path)], "need their connectivity graphs"),
         (["table2", "--r2r", str(tmp_path), "-g", str(tmp_path)], "has neither R2R_train.json nor"),

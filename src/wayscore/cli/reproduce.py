@@ -80,6 +80,8 @@ def reproduce(
 
     if worlds == (r2r is not None):
         raise OptionError("give either --r2r FOLDER (and --graphs) or --worlds")
+    if only is not None and what != "table2":
+        raise OptionError(f"--only names a training of table2, and {what} has none; leave it out")
     need_torch()
     connectivity = None if graphs is None else Path(graphs)
     if what == "ablations":
@@ -168,10 +170,10 @@ def _draw(plan: Plan) -> None:
     from wayscore.navigation.curves import figure_curves
 
     for dataset in plan.datasets:
-        trained = {
-            agent: [folder for folder in plan.folders(dataset, agent) if (folder / CURVE).exists()]
+        agents = {
+            agent: folders
             for agent in ("goal", "fidelity")
+            if (folders := [folder for folder in plan.folders(dataset, agent) if (folder / CURVE).exists()])
         }
-        if any(trained.values()):
-            agents = {agent: folders for agent, folders in trained.items() if folders}
+        if agents:
             save(figure_curves(agents), plan.out / f"curves-{dataset}.pdf")
