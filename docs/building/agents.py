@@ -63,7 +63,7 @@ def _of(dataset: str, part: str) -> list[dict[str, Any]]:
 
 
 def _cell(cell: dict[str, float], sign: str = "") -> str:
-    return f"{cell['mean']:{sign}.1f}" + (f" ± {cell['margin']:.1f}" if cell["margin"] else "")
+    return f"{cell['mean']:{sign}.1f}" + (f"\u00a0±\u00a0{cell['margin']:.1f}" if cell["margin"] else "")
 
 
 def _rows(dataset: str) -> str:
@@ -82,7 +82,7 @@ def _differences(dataset: str) -> str:
         rows.append([title, *(_cell(row[metric], "+") for metric in METRICS)])
         for cluster, words in (("path", "seeds and paths resampled"), ("scan", "seeds and houses resampled")):
             bounds = (row[metric].get(cluster) for metric in METRICS)
-            rows.append([words, *(f"{b[0]:+.1f} to {b[1]:+.1f}" if b else "–" for b in bounds)])
+            rows.append([words, *(f"{b[0]:+.1f}\u00a0to\u00a0{b[1]:+.1f}" if b else "–" for b in bounds)])
     return table(("difference", *METRICS), rows, right=METRICS)
 
 
@@ -92,7 +92,7 @@ def _windings(dataset: str) -> str:
         upper = "" if row["to"] is None else f"{row['to']:g}"
         winding = f"{row['from']:g} to {upper}" if upper else f"{row['from']:g} and more"
         rows.append([winding, f"{row['episodes']:,}", *(_cell(row[metric], "+") for metric in METRICS)])
-    return table(("length of the reference over its shortest path", "episodes", *METRICS), rows, right=METRICS)
+    return table(("winding", "episodes", *METRICS), rows, right=("episodes", *METRICS))
 
 
 def _caps(dataset: str) -> str:
