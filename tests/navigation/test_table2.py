@@ -22,9 +22,10 @@ from wayscore.navigation.table2_text import latex, text
 def test_jobs_follow_each_other() -> None:
     plan = Plan(Path("out"), r2r=Path("r2r"), seeds=2, settings={"goal": {"entropy": 0.5}})
     found = {job.name: job for job in jobs(plan)}
-    assert len(found) == 2 * 2 * (1 + len(FOLLOWING))
+    assert len(found) == 3 * 2 * (1 + len(FOLLOWING))
     assert found["r2r-imitation-1"].after is None
     assert found["r4r-imitation-1"].after == "r2r-imitation-1"
+    assert found["sparse-imitation-1"].after is None
     assert found["r4r-goal-0"].after == found["r4r-fidelity-0"].after == "r4r-imitation-0"
     goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"], plan) for reward in ("goal", "fidelity"))
     assert (goal.reward, fidelity.reward, goal.imitation, goal.seed) == ("goal", "fidelity", 0, 1)
@@ -37,7 +38,7 @@ def test_jobs_follow_each_other() -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(houses.lessons_from_worlds, "__defaults__", (60,))
     monkeypatch.setattr(houses.world_test, "__defaults__", (30,))
-    monkeypatch.setattr(table2, "R4R_EPISODES", 50)
+    monkeypatch.setattr(table2, "EPISODES", {"r4r": 50, "sparse": 20})
 
 
 def test_worlds(small: None, tmp_path: Path) -> None:

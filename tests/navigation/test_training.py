@@ -23,21 +23,12 @@ from wayscore.navigation.words import Vocabulary
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
+from wayscore.navigation.agent import Agent, load_agent  # noqa: E402
 from wayscore.navigation.checkpoints import load_checkpoint, write_checkpoint  # noqa: E402
-from wayscore.navigation.ensemble import greedy_together  # noqa: E402
 from wayscore.navigation.policy import Look, Policy, Shape  # noqa: E402
 from wayscore.navigation.recipe import Recipe  # noqa: E402
 from wayscore.navigation.reward_functions import RewardFunction, find_reward  # noqa: E402
-from wayscore.navigation.rollout import (  # noqa: E402
-    MIRRORED,
-    evaluate,
-    load_policy,
-    mirrored_words,
-    observe,
-    roll,
-    started,
-    walk_all,
-)
+from wayscore.navigation.rollout import MIRRORED, evaluate, mirrored_words, observe, roll, started  # noqa: E402
 from wayscore.navigation.terrain import FEATURES  # noqa: E402
 from wayscore.navigation.training import Running, Trainer  # noqa: E402
 from wayscore.navigation.walking import Walkers  # noqa: E402
@@ -85,19 +76,19 @@ def test_going_on_from_a_checkpoint_is_never_having_stopped(tasks: Tasks, tmp_pa
     assert (tmp_path / "curve.csv").read_text().count("\n") == 1 + len(whole.curve)
     with pytest.raises(ws.OptionError, match=r"trained with other settings \(seed\)"):
         Trainer(tasks, replace(SMALL, seed=6)).resume(tmp_path)
-    policy, recipe, vocabulary, weights = load_policy(tmp_path)
-    assert weights is None
-    assert recipe == SMALL
-    assert vocabulary.known == tasks.vocabulary.known
-    assert evaluate(policy, tasks, recipe) == evaluate(whole.policy, tasks, SMALL)
+    agent = load_agent(tmp_path)
+    assert agent.weights is None
+    assert agent.recipe == SMALL
+    assert agent.vocabulary.known == tasks.vocabulary.known
+    assert evaluate(agent.policies[0], tasks, agent.recipe) == evaluate(whole.policy, tasks, SMALL)
 
 
 def test_checkpoints_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(ws.FormatError, match="there is no checkpoint"):
-        load_policy(tmp_path)
+        load_agent(tmp_path)
     (tmp_path / "checkpoint.pt").write_bytes(b"not a checkpoint")
     with pytest.raises(ws.FormatError, match="is not a checkpoint of wayscore"):
-        load_policy(tmp_path)
+        load_agent(tmp_path)
 
 
 def test_seeds_matter_and_repeat(tasks: Tasks) -> None:
@@ -120,7 +111,7 @@ def test_it_learns_to_follow(tasks: Tasks) -> None:
     # What a random walker of the right length scores, and five times how far chance would carry a mean of a hundred.
     scores = random_scores(unseen, np.random.default_rng(0))
     assert float(found["nDTW"]) > np.mean(scores) + 5 * np.std(scores) / 100**0.5 + 0.1
-    paths = walk_all(trainer.policy, unseen, recipe)
+    paths = Agent((trainer.policy,), recipe, unseen.vocabulary, None).paths(unseen)
     assert len(paths) == 100
     assert all(len(path) <= recipe.max_test_steps + 1 for path in paths)
 
@@ -148,8 +139,7 @@ def random_scores(tasks: Tasks, rng: np.random.Generator) -> list[float]:
 def test_agents_that_decide_together(tasks: Tasks) -> None:
     some = tasks.some(range(120))
     alone, other = (made(len(tasks.vocabulary), seed) for seed in (0, 1))
-    paths = walk_all(alone, some, SMALL)
-    assert together([alone], some) == paths
+    paths = together([alone], some)
     assert together([alone, alone, alone], some) == paths
     assert together([alone, other], some) == together([other, alone], some) != paths
     assert together([alone], some, mirror=True) != paths
@@ -188,8 +178,7 @@ def made(words: int, seed: int) -> Policy:
 
 
 def together(policies: list[Policy], tasks: Tasks, *, mirror: bool = False) -> list[list[str]]:
-    walked = greedy_together(policies, tasks, SMALL, mirror=mirror)
-    return [path for walkers in walked for path in walkers.paths()]
+    return Agent(tuple(policies), SMALL, tasks.vocabulary, None).paths(tasks, mirror=mirror)
 
 
 def first_votes(policy: Policy, tasks: Tasks, row: int) -> Any:
@@ -416,12 +405,12 @@ def test_walks_of_each_house_alone_are_the_walks_of_all_together() -> None:
     torch.manual_seed(0)
     policy = Policy(Shape(words=len(every.vocabulary), seen=True))
     torch.nn.init.constant_(policy.match.weight, 1.0)  # so that what is seen decides
-    together = dict(zip(every.names, walk_all(policy, every, Recipe(), sight), strict=True))
+    agent = Agent((policy,), Recipe(), every.vocabulary, sight.weights)
+    together = dict(zip(every.names, agent.paths(every, sight), strict=True))
     for house in list(every.nodes.scenes)[:4]:
         some = [episode for episode in episodes if episode.scene == house]
         alone, there = tasks_for(some, graphs, every.vocabulary, views=views, weights=sight.weights)
-        walks = walk_all(policy, alone, Recipe(), there)
-        assert walks == [together[name] for name in alone.names]
+        assert agent.paths(alone, there) == [together[name] for name in alone.names]
 
 
 def replace_scene(reference: Any) -> Any:

@@ -108,15 +108,14 @@ def _table2(plan: Plan, workers: int, only: str | None, form: str) -> None:
     from wayscore.navigation.search import searched
     from wayscore.navigation.table2 import jobs, needed_for, run_job, work_off
     from wayscore.navigation.table2_results import gather
-    from wayscore.navigation.table2_testing import TOGETHER, score_together
+    from wayscore.navigation.table2_testing import run_trial, trials
     from wayscore.navigation.table2_text import latex, text
     from wayscore.writing import write_whole
 
     work = jobs(plan)
     work_off(needed_for(only, work) if only else work, partial(run_job, plan=plan, progress=note), workers)
-    for dataset in plan.datasets if only is None else ():
-        for agent in TOGETHER:
-            score_together(plan, dataset, agent)
+    if only is None:
+        work_off(trials(plan), partial(run_trial, plan=plan), workers)
     table = gather(plan)
     saved = {**table.to_dict(), "search": searched(plan.out)}
     write_whole(plan.out / "table2.tex", latex(table).encode())

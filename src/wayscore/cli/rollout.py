@@ -30,6 +30,11 @@ from wayscore.errors import OptionError
 @options.views
 @options.instruction_words
 @option("--max-episode-steps", type=whole(1, 100_000), help="Largest number of moves per episode; by default 30.")
+@option(
+    "--beam",
+    type=whole(1, 1_000),
+    help="Plan ahead: imagine this many walks at once and take the likeliest (beam search), in a house that is known.",
+)
 @options.out("Result file to write.", required=True)
 def rollout(
     agents: Sequence[Path],
@@ -39,12 +44,16 @@ def rollout(
     views: Path | None,
     words: int,
     max_episode_steps: int | None,
+    beam: int | None,
     out: Path,
 ) -> None:
     """Run a trained agent on every episode and write its trajectories as a result file, in the format of R2R.
 
     Several agents decide together: at each step they take the action that has the largest product of their
     probabilities. They must know the same words, as seeds of one training do.
+
+    With --beam, an agent looks ahead along the graph before it walks, and walks less. Report it: an agent that knows
+    the house cannot be compared with one that explores it.
     """
     from dataclasses import replace
 
@@ -53,28 +62,23 @@ def rollout(
     from wayscore.navigation.need import need_torch
 
     need_torch()
-    from wayscore.navigation.ensemble import greedy_together
+    from wayscore.navigation.agent import load_agent
     from wayscore.navigation.houses import tasks_for
-    from wayscore.navigation.rollout import greedy, load_policy
 
-    loaded = [load_policy(agent) for agent in agents]
-    policies, (policy, recipe, vocabulary, weights) = [policy for policy, *_ in loaded], loaded[0]
-    for agent, (other, _, words_known, other_weights) in zip(agents, loaded, strict=True):
-        if other.shape.seen != (views is not None):
+    agent = load_agent(*agents)
+    for folder, policy in zip(agents, agent.policies, strict=True):
+        if policy.shape.seen != (views is not None):
             raise OptionError(
-                f"{agent}: was trained {'with' if other.shape.seen else 'without'} views; "
-                f"{'give them with --views TAR' if other.shape.seen else 'leave --views out'}"
+                f"{folder}: was trained {'with' if policy.shape.seen else 'without'} views; "
+                f"{'give them with --views TAR' if policy.shape.seen else 'leave --views out'}"
             )
-        if (words_known.known, other_weights) != (vocabulary.known, weights):
-            raise OptionError(f"{agent}: knows other words than {agents[0]}; give agents that were trained on one file")
-    tasks, sight = tasks_for(*load(references, graphs, reader), vocabulary, words=words, views=views, weights=weights)
-    recipe = recipe if max_episode_steps is None else replace(recipe, max_test_steps=max_episode_steps)
-    alone = len(policies) == 1
-    walked = greedy(policy, tasks, recipe, sight) if alone else greedy_together(policies, tasks, recipe, sight)
-    paths = [path for walkers in walked for path in walkers.paths()]
+    if max_episode_steps is not None:
+        agent = replace(agent, recipe=replace(agent.recipe, max_test_steps=max_episode_steps))
+    data = load(references, graphs, reader)
+    tasks, sight = tasks_for(*data, agent.vocabulary, words=words, views=views, weights=agent.weights)
     run = [
         {"instr_id": name, "trajectory": [[node, 0.0, 0.0] for node in path]}
-        for name, path in zip(tasks.names, paths, strict=True)
+        for name, path in zip(tasks.names, agent.paths(tasks, sight, beam=beam), strict=True)
     ]
     from wayscore.writing import write_whole
 

@@ -1,10 +1,9 @@
-"""Rollouts of a policy: the steps of a batch, whole episodes, and policies from checkpoints."""
+"""Rollouts of a policy: the steps of a batch, and whole episodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,10 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from wayscore.navigation.checkpoints import load_checkpoint, reading_checkpoint
-from wayscore.navigation.policy import Look, Policy, Reading, Shape, State
+from wayscore.navigation.policy import Look, Policy, Reading, State
 from wayscore.navigation.recipe import Recipe
-from wayscore.navigation.sight import Sight, WordWeights
+from wayscore.navigation.sight import Sight
 from wayscore.navigation.tasks import Tasks
 from wayscore.navigation.terrain import FEATURES, STOP
 from wayscore.navigation.walking import Walkers
@@ -144,11 +142,6 @@ def mirrored_words(vocabulary: Vocabulary) -> NDArray[np.int64]:
     return numbers
 
 
-def walk_all(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> list[list[str]]:
-    """Roll the policy out greedily on every task and return the paths."""
-    return [path for walkers in greedy(policy, tasks, recipe, sight) for path in walkers.paths()]
-
-
 def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Row:
     """Roll the policy out greedily on every task and return its means (see `means_of`)."""
     return means_of(greedy(policy, tasks, recipe, sight), recipe.threshold)
@@ -191,13 +184,3 @@ def greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = N
             pass
         yield walkers
     policy.train(was_training)
-
-
-def load_policy(folder: Path) -> tuple[Policy, Recipe, Vocabulary, WordWeights | None]:
-    """Return the policy of a checkpoint, the recipe of its training, its vocabulary and the weights of seen words."""
-    with reading_checkpoint(folder):
-        state = load_checkpoint(folder)
-        policy = Policy(Shape(**state["shape"]))
-        policy.load_state_dict(state["policy"])
-        policy.eval()
-        return policy, replace(Recipe(), **state["recipe"]), Vocabulary(state["vocabulary"]), state["word_weights"]

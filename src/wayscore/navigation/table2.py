@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from wayscore.navigation.sight import WordWeights
 
 METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
-TRAINED_ON = {"r2r": 80, "r4r": 120, "worlds": 80}
-"""Dataset -> words of an instruction that are read."""
+TRAINED_ON = {"r2r": 80, "r4r": 120, "sparse": 80, "worlds": 80}
+"""Dataset -> words of an instruction that are read; "sparse" is R2R with few instructions to learn from."""
 FOLLOWING = ("continued", "goal", "goal-per-threshold", "fidelity")
 """What follows imitation: as many further updates of imitation, as a control, or a reward."""
-R4R_EPISODES = 60_000
-"""The number of instructions drawn from R4R's training split: more than a training uses."""
+EPISODES = {"r4r": 60_000, "sparse": 1_200}
+"""Dataset -> the number of instructions drawn from the training split: of R4R's more than a training uses, of R2R's a
+tenth."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Plan:
     @property
     def datasets(self) -> tuple[str, ...]:
         """What agents are trained and tested on."""
-        return ("worlds",) if self.r2r is None else ("r2r", "r4r")
+        return ("worlds",) if self.r2r is None else ("r2r", "r4r", "sparse")
 
     def folders(self, dataset: str, agent: str) -> list[Path]:
         """Return the folders of one agent's trainings, one per seed."""
@@ -84,6 +85,21 @@ class Job:
     after: str | None
 
 
+class Work(Protocol):
+    """What can be worked off."""
+
+    @property
+    def name(self) -> str:
+        """Its own name."""
+
+    @property
+    def after(self) -> str | None:
+        """The name of what must be finished before, if anything."""
+
+
+SomeWork = TypeVar("SomeWork", bound=Work)
+
+
 def jobs(plan: Plan) -> list[Job]:
     """Return all trainings, each after the one that it starts from.
 
@@ -92,12 +108,11 @@ def jobs(plan: Plan) -> list[Job]:
     """
     found = []
     for seed in range(plan.seeds):
-        before: str | None = None
         for dataset in plan.datasets:
+            before = f"r2r-imitation-{seed}" if dataset == "r4r" else None
             imitation = Job(f"{dataset}-imitation-{seed}", dataset, "imitation", seed, before)
             found.append(imitation)
             found += [Job(f"{dataset}-{agent}-{seed}", dataset, agent, seed, imitation.name) for agent in FOLLOWING]
-            before = imitation.name
     return found
 
 
@@ -122,6 +137,7 @@ def recipe_of(job: Job, plan: Plan) -> Recipe:
     recipe = {
         "r2r": Recipe(teacher="shortest"),
         "r4r": Recipe(teacher="faithful", imitation=600, reinforcement=600, guided=0.5, max_episode_steps=20),
+        "sparse": Recipe(teacher="shortest", imitation=400, reinforcement=400),
         "worlds": Recipe(teacher="faithful", imitation=600, reinforcement=500, rate=4e-3, hidden=64, embedding=32),
     }[job.dataset]
     imitation, reinforcement = (max(1, round(plan.scale * n)) for n in (recipe.imitation, recipe.reinforcement))
@@ -187,6 +203,7 @@ def lessons_for(
         plan.graphs,
         plan.views,
         TRAINED_ON[dataset],
+        EPISODES.get(dataset),
         None if known is None else tuple(known),
         None if weights is None else tuple(weights.items()),
     )
@@ -198,18 +215,19 @@ def _lessons(
     graphs: Path | None,
     views: Path | None,
     words: int,
+    most: int | None,
     known: tuple[str, ...] | None,
     weights: tuple[tuple[str, float], ...] | None,
 ) -> Lessons:
     from wayscore.navigation.houses import lessons_from_files
 
     learned = None if weights is None else dict(weights)
-    return lessons_from_files(train, graphs, views=views, words=words, known=known, weights=learned, most=R4R_EPISODES)
+    return lessons_from_files(train, graphs, views=views, words=words, known=known, weights=learned, most=most)
 
 
 def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
     """Train one agent, run it on the validation split and score it, unless its scores are already saved."""
-    from wayscore.navigation.rollout import walk_all
+    from wayscore.navigation.agent import Agent
     from wayscore.navigation.table2_testing import score_agent
 
     folder = plan.out / job.name
@@ -227,15 +245,8 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
 
     policy = trainer.run(folder, report)
     weights = None if trainer.sight is None else trainer.sight.weights
-    scores = score_agent(
-        plan,
-        job.dataset,
-        job.name,
-        trainer.recipe,
-        trainer.tasks.vocabulary,
-        weights,
-        lambda tasks, sight: walk_all(policy, tasks, trainer.recipe, sight),
-    )
+    agent = Agent((policy,), trainer.recipe, trainer.tasks.vocabulary, weights)
+    scores = score_agent(plan, job.dataset, job.name, agent)
     scores |= {
         "training_cpu_seconds": round(trainer.seconds, 1),
         "updates": trainer.total,
@@ -244,7 +255,7 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
     write_whole(folder / "scores.json", json.dumps(scores, indent=1).encode())
 
 
-def work_off(work: Sequence[Job], run: Callable[[Job], None], workers: int) -> None:
+def work_off(work: Sequence[SomeWork], run: Callable[[SomeWork], None], workers: int) -> None:
     """Run jobs, several at a time in processes; each starts when the job that it continues is finished."""
     if workers <= 1:
         for job in work:
@@ -256,7 +267,7 @@ def work_off(work: Sequence[Job], run: Callable[[Job], None], workers: int) -> N
 
     waiting, names, done = list(work), {job.name for job in work}, set[str]()
     with processes(workers) as submit:
-        running: dict[Any, Job] = {}
+        running: dict[Any, SomeWork] = {}
         while waiting or running:
             for job in [job for job in waiting if job.after not in names - done]:
                 running[submit(run, job)] = job

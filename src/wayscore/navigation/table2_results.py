@@ -12,7 +12,7 @@ from typing import Any
 from wayscore.navigation.checkpoints import CURVE
 from wayscore.navigation.curves import SHOWN, read_curve
 from wayscore.navigation.table2 import FOLLOWING, METRICS, Plan
-from wayscore.navigation.table2_testing import TOGETHER, random_row, validation_data
+from wayscore.navigation.table2_testing import random_row, trials, validation_data
 
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {
     ("r2r", "random"): (5.1, 3.3, 5.8, 29.0, 27.9, 3.6),
@@ -23,7 +23,13 @@ PAPER: dict[tuple[str, str], tuple[float, ...]] = {
     ("r4r", "fidelity"): (28.5, 21.4, 9.4, 35.4, 30.4, 12.6),
 }
 """Dataset and agent -> the paper's numbers, percent, in the order of `METRICS`."""
-PAIRS = (("fidelity", "goal"), ("fidelity", "goal-per-threshold"), ("fidelity", "continued"), ("goal", "continued"))
+PAIRS = (
+    ("fidelity", "goal"),
+    ("fidelity", "goal-per-threshold"),
+    ("fidelity", "continued"),
+    ("goal", "continued"),
+    ("fidelity-planned", "goal-planned"),
+)
 """What is tested: the first agent less the second."""
 STOPPING = "never stopped"
 WINDINGS = ((1.0, 1.2), (1.2, 2.0), (2.0, 5.0), (5.0, math.inf))
@@ -139,7 +145,9 @@ def gather(plan: Plan) -> Table2:
     for dataset in plan.datasets:
         rows[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}
         tested = {agent: plan.folders(dataset, agent) for agent in ("imitation", *FOLLOWING)}
-        tested |= {f"{agent}-together": [plan.out / f"{dataset}-{agent}-together"] for agent in TOGETHER}
+        for trial in (trial for trial in trials(plan) if trial.dataset == dataset):
+            agent = trial.name.removeprefix(f"{dataset}-").rstrip("-0123456789")
+            tested.setdefault(agent, []).append(plan.out / trial.name)
         for agent, every in tested.items():
             folders = [folder for folder in every if (folder / "scores.json").exists()]
             saved = [json.loads((folder / "scores.json").read_text()) for folder in folders]

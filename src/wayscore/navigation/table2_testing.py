@@ -5,37 +5,103 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from wayscore.navigation.table2 import METRICS, TRAINED_ON, Plan, data_file, lessons_for
+from wayscore.navigation.table2 import FOLLOWING, METRICS, TRAINED_ON, Plan, data_file, lessons_for
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
     from wayscore.episodes import References
-    from wayscore.navigation.recipe import Recipe
-    from wayscore.navigation.sight import Sight, WordWeights
-    from wayscore.navigation.tasks import Tasks
-    from wayscore.navigation.words import Vocabulary
+    from wayscore.navigation.agent import Agent
 
 CAPS = (10, 15, 20, 30)
 """Largest numbers of moves per episode; scores are by the last."""
 TOGETHER = ("goal", "fidelity")
 """The agents whose seeds are also tested together."""
+PLANNED = {"r2r": ("imitation", *FOLLOWING), "r4r": ("goal", "fidelity")}
+"""Dataset -> the agents that are also tested planning ahead, each seed alone."""
+BEAM = 15
+"""How many walks a planning agent imagines at once: more changed nothing in held-out houses."""
 CHOSEN_BY = "SDTW"
 """In held-out houses, for what is chosen there."""
 
 
+@dataclass(frozen=True)
+class Trial:
+    """A further test of trained agents.
+
+    Attributes:
+        name: of its folder.
+        dataset: what they are tested on.
+        agents: the trainings whose policies decide together.
+        beam: how many walks are imagined at once; None if nothing is planned.
+        after: the job that must be finished first; none, since all trainings are.
+    """
+
+    name: str
+    dataset: str
+    agents: tuple[str, ...]
+    beam: int | None = None
+    after: None = None
+
+
+def trials(plan: Plan) -> list[Trial]:
+    """Return all further tests: planning ahead, all seeds together, and both.
+
+    >>> from pathlib import Path
+    >>> [trial.name for trial in trials(Plan(Path("out"), Path("r2r"), seeds=2))][-3:]
+    ['r4r-fidelity-planned-1', 'r4r-goal-together', 'r4r-fidelity-together']
+    """
+    found = []
+    for dataset in plan.datasets:
+        for agent in PLANNED.get(dataset, ()):
+            seeds = zip(plan.folders(dataset, f"{agent}-planned"), plan.folders(dataset, agent), strict=True)
+            found += [Trial(folder.name, dataset, (trained.name,), BEAM) for folder, trained in seeds]
+        for agent in TOGETHER if dataset != "sparse" else ():
+            every = tuple(folder.name for folder in plan.folders(dataset, agent))
+            found.append(Trial(f"{dataset}-{agent}-together", dataset, every))
+            if dataset == "r2r":
+                found.append(Trial(f"{dataset}-{agent}-together-planned", dataset, every, BEAM))
+    return found
+
+
+def run_trial(trial: Trial, plan: Plan) -> None:
+    """Test trained agents once more, unless the scores are already saved.
+
+    Several decide together; whether they also vote on the mirror image is decided in held-out houses.
+    """
+    from wayscore.navigation.agent import load_agent
+
+    if (plan.out / trial.name / "scores.json").exists():
+        return
+    agent = load_agent(*(plan.out / name for name in trial.agents))
+    held_out = _held_out(plan, trial, agent) if len(trial.agents) > 1 else {}
+    mirror = bool(held_out) and held_out["with_mirror"][CHOSEN_BY] > held_out["without_mirror"][CHOSEN_BY]
+    scores = score_agent(plan, trial.dataset, trial.name, agent, beam=trial.beam, mirror=mirror)
+    trained = [json.loads((plan.out / name / "scores.json").read_text()) for name in trial.agents]
+    scores["training_cpu_seconds"] = round(sum(one["training_cpu_seconds"] for one in trained), 1)
+    scores |= {"held_out": held_out} if held_out else {}
+    write_whole(plan.out / trial.name / "scores.json", json.dumps(scores, indent=1).encode())
+
+
+def _held_out(plan: Plan, trial: Trial, agent: Agent) -> dict[str, Any]:
+    """Return the scores in held-out houses, with mirror images and without."""
+    from wayscore.navigation.rollout import means_of
+
+    lessons = lessons_for(plan, trial.dataset, agent.vocabulary.known, agent.weights)
+    return {
+        f"{'with' if mirror else 'without'}_mirror": means_of(
+            agent.walk(lessons.dev, lessons.sight, beam=trial.beam, mirror=mirror), agent.recipe.threshold
+        )
+        for mirror in (False, True)
+    }
+
+
 def score_agent(
-    plan: Plan,
-    dataset: str,
-    name: str,
-    recipe: Recipe,
-    vocabulary: Vocabulary,
-    weights: WordWeights | None,
-    walk: Callable[[Tasks, Sight | None], list[list[str]]],
+    plan: Plan, dataset: str, name: str, agent: Agent, *, beam: int | None = None, mirror: bool = False
 ) -> dict[str, Any]:
     """Run an agent once on the validation split, save its trajectories as a result file, and score them by cap.
 
@@ -43,21 +109,20 @@ def score_agent(
         plan: the trainings and their data.
         dataset: what it is tested on.
         name: of its folder.
-        recipe: the settings of its training.
-        vocabulary: the words that it knows.
-        weights: how informative seen words are, as it learned them.
-        walk: returns its paths.
+        agent: the agent.
+        beam: how many walks it imagines at once; None if it does not plan.
+        mirror: whether its policies also vote on the mirror image.
     """
     from wayscore.evaluation import evaluate
     from wayscore.navigation.houses import tasks_for
 
-    started = time.process_time()
+    started, recipe = time.process_time(), agent.recipe
     references, graphs = validation_data(plan, dataset)
     tasks, sight = tasks_for(
-        references, graphs, vocabulary, words=TRAINED_ON[dataset], views=plan.views, weights=weights
+        references, graphs, agent.vocabulary, words=TRAINED_ON[dataset], views=plan.views, weights=agent.weights
     )
     labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if dataset == "worlds" else {}
-    paths = zip(tasks.names, walk(tasks, sight), strict=True)
+    paths = zip(tasks.names, agent.paths(tasks, sight, beam=beam, mirror=mirror), strict=True)
     walks = {episode: [labels.get(node, node) for node in path] for episode, path in paths}
     run = msgspec.json.encode(
         [{"instr_id": episode, "trajectory": [[str(node), 0, 0] for node in path]} for episode, path in walks.items()]
@@ -77,34 +142,6 @@ def score_agent(
         "run_sha256": hashlib.sha256(run).hexdigest(),
         "test_cpu_seconds": round(time.process_time() - started, 1),
     }
-
-
-def score_together(plan: Plan, dataset: str, agent: str) -> None:
-    """Test all seeds of an agent as one, which decide together; with their mirror images if held-out houses say so."""
-    from wayscore.navigation.ensemble import greedy_together
-    from wayscore.navigation.rollout import load_policy, means_of
-
-    name, folders = f"{dataset}-{agent}-together", plan.folders(dataset, agent)
-    if (plan.out / name / "scores.json").exists():
-        return
-    loaded = [load_policy(folder) for folder in folders]
-    policies, (_, recipe, vocabulary, weights) = [policy for policy, *_ in loaded], loaded[0]
-    lessons = lessons_for(plan, dataset, vocabulary.known, weights)
-    held_out: dict[bool, Any] = {
-        mirror: means_of(greedy_together(policies, lessons.dev, recipe, lessons.sight, mirror=mirror), recipe.threshold)
-        for mirror in (False, True)
-    }
-    mirror = max(held_out, key=lambda mirror: held_out[mirror][CHOSEN_BY])
-
-    def walk(tasks: Tasks, sight: Sight | None) -> list[list[str]]:
-        walked = greedy_together(policies, tasks, recipe, sight, mirror=mirror)
-        return [path for walkers in walked for path in walkers.paths()]
-
-    scores = score_agent(plan, dataset, name, recipe, vocabulary, weights, walk)
-    trained = [json.loads((folder / "scores.json").read_text()) for folder in folders]
-    scores["training_cpu_seconds"] = round(sum(one["training_cpu_seconds"] for one in trained), 1)
-    scores["held_out"] = {"without_mirror": held_out[False], "with_mirror": held_out[True]}
-    write_whole(plan.out / name / "scores.json", json.dumps(scores, indent=1).encode())
 
 
 def validation_data(plan: Plan, dataset: str) -> tuple[References, Any]:

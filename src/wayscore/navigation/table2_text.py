@@ -9,7 +9,12 @@ from wayscore.navigation.table2_results import PAPER, STOPPING, Cell, Table2
 from wayscore.report.latex import latex_table
 from wayscore.report.terminal import TextTable
 
-TITLES = {"r2r": "R2R val_unseen", "r4r": "R4R val_unseen", "worlds": "generated worlds"}
+TITLES = {
+    "r2r": "R2R val_unseen",
+    "r4r": "R4R val_unseen",
+    "sparse": "R2R val_unseen, 1,200 instructions learned",
+    "worlds": "generated worlds",
+}
 AGENTS = {
     "random": "random",
     "imitation": "imitation",
@@ -19,6 +24,13 @@ AGENTS = {
     "fidelity": "fidelity-oriented",
     "goal-together": "goal-oriented, seeds together",
     "fidelity-together": "fidelity-oriented, seeds together",
+    "imitation-planned": "imitation, planning",
+    "continued-planned": "longer imitation, planning",
+    "goal-planned": "goal-oriented, planning",
+    "goal-per-threshold-planned": "goal-oriented, d / d_th, planning",
+    "fidelity-planned": "fidelity-oriented, planning",
+    "goal-together-planned": "goal-oriented, seeds together, planning",
+    "fidelity-together-planned": "fidelity-oriented, seeds together, planning",
 }
 
 

@@ -126,6 +126,14 @@ class Walkers:
         self.visited[where] = False
         self.visited[where, self.nodes.local[terrain.node[state[1]]]] = True
 
+    def copy(self, agents: Codes, to: Codes) -> None:
+        """Put agents into other environments of the same episodes, with all that they have walked; all others end."""
+        changed = (self._rows, self._trail, self._reached, self._followed, self.visited)
+        for array in (*changed, *(part for table in (self._state, self._gains[self._now]) for part in table)):
+            array[to] = array[agents]
+        self.over[:] = True
+        self.over[to] = False
+
     def progress(self) -> Progress:
         """Return the progress of the agents; the arrays are used again after the next step."""
         return self._progress[self._now]
