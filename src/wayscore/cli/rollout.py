@@ -57,13 +57,13 @@ def rollout(
     """
     from dataclasses import replace
 
-    import msgspec
-
+    from wayscore.formats.r2r import encode_run
     from wayscore.navigation.need import need_torch
 
     need_torch()
     from wayscore.navigation.agent import load_agent
     from wayscore.navigation.houses import tasks_for
+    from wayscore.writing import write_whole
 
     agent = load_agent(*agents)
     for folder, policy in zip(agents, agent.policies, strict=True):
@@ -76,11 +76,6 @@ def rollout(
         agent = replace(agent, recipe=replace(agent.recipe, max_test_steps=max_episode_steps))
     data = load(references, graphs, reader)
     tasks, sight = tasks_for(*data, agent.vocabulary, words=words, views=views, weights=agent.weights)
-    run = [
-        {"instr_id": name, "trajectory": [[node, 0.0, 0.0] for node in path]}
-        for name, path in zip(tasks.names, agent.paths(tasks, sight, beam=beam), strict=True)
-    ]
-    from wayscore.writing import write_whole
-
-    write_whole(out, msgspec.json.encode(run))
-    say(f"{out}: {len(run)} trajectories")
+    paths = dict(zip(tasks.names, agent.paths(tasks, sight, beam=beam), strict=True))
+    write_whole(out, encode_run(paths))
+    say(f"{out}: {len(paths)} trajectories")

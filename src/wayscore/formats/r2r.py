@@ -5,7 +5,8 @@ An episode is one instruction, named `<path_id>_<k>`, for every instruction k th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -85,3 +86,13 @@ class R2R:
 
 R2R_FORMAT = R2R("r2r", "R2R")
 R4R_FORMAT = R2R("r4r", "R4R")
+
+
+def encode_run(paths: Mapping[str, Sequence[Any]]) -> bytes:
+    """Return a result file: the nodes of each episode's path, with a heading and an elevation of 0.
+
+    >>> encode_run({"4332_1": ["a", "b"]})
+    b'[{"instr_id":"4332_1","trajectory":[["a",0,0],["b",0,0]]}]'
+    """
+    run = [{"instr_id": name, "trajectory": [[str(node), 0, 0] for node in path]} for name, path in paths.items()]
+    return msgspec.json.encode(run)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from wayscore.episodes import References
 from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError, PathError
 from wayscore.evaluation.result import Result
+from wayscore.formats.r2r import encode_run
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import PathBatch
 from wayscore.scoring.score import score
@@ -144,10 +144,10 @@ def write_random_run(
     """Write one random walk per reference as a result file, in the format of R2R."""
     lengths = np.array([len(reference.path) for reference in references.episodes.values()])
     rng = np.random.default_rng(seed)
-    run = []
+    paths = {}
     for name, reference in references.episodes.items():
         graph = graphs[reference.scene]
         start = np.array([graph.index[reference.path[0]]], dtype=np.int32)
         walk = random_walks(graph, start, rng.choice(lengths, size=1), rng)[0]
-        run.append({"instr_id": name, "trajectory": [[graph.nodes[code], 0.0, 0.0] for code in walk]})
-    write_whole(path, msgspec.json.encode(run))
+        paths[name] = [graph.nodes[code] for code in walk]
+    write_whole(path, encode_run(paths))

@@ -8,8 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from wayscore.formats.r2r import encode_run
 from wayscore.navigation.table2 import FOLLOWING, METRICS, TRAINED_ON, Plan, data_file, lessons_for
 from wayscore.writing import write_whole
 
@@ -124,9 +123,7 @@ def score_agent(
     labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if dataset == "worlds" else {}
     paths = zip(tasks.names, agent.paths(tasks, sight, beam=beam, mirror=mirror), strict=True)
     walks = {episode: [labels.get(node, node) for node in path] for episode, path in paths}
-    run = msgspec.json.encode(
-        [{"instr_id": episode, "trajectory": [[str(node), 0, 0] for node in path]} for episode, path in walks.items()]
-    )
+    run = encode_run(walks)
     write_whole(plan.out / name / "run.json", run, folders=True)
     caps = {}
     for cap in (*(cap for cap in CAPS if cap < recipe.max_test_steps), recipe.max_test_steps):
