@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,12 @@ def results() -> dict[str, Any]:
 
 
 def agents(_: Path, what: str, dataset: str = "r2r") -> str:
-    """Show one table of a dataset: rows, differences, windings, caps, seeds, or the search (of both)."""
+    """Show one table of a dataset: rows or differences (planned or not), windings, caps, seeds, or the search."""
     tables: dict[str, Callable[[str], str]] = {
         "rows": _rows,
         "differences": _differences,
+        "planned": partial(_rows, planned=True),
+        "planned-differences": partial(_differences, planned=True),
         "windings": _windings,
         "caps": _caps,
         "seeds": _seeds,
@@ -52,32 +54,36 @@ def _parts(name: str) -> tuple[str, str, str]:
 
     >>> _parts("r2r-goal-per-threshold-3")
     ('r2r', 'goal-per-threshold', '3')
+    >>> _parts("r2r-goal-together")
+    ('r2r', 'goal-together', 'all')
     """
     dataset, _, rest = name.partition("-")
     agent, _, seed = rest.rpartition("-")
-    return dataset, agent, seed
+    return (dataset, agent, seed) if seed.isdigit() else (dataset, rest, "all")
 
 
-def _of(dataset: str, part: str) -> list[dict[str, Any]]:
-    return [row for row in results()[part] if row["dataset"] == dataset]
+def _of(dataset: str, part: str, *, planned: bool = False) -> list[dict[str, Any]]:
+    """Return the results of agents that plan, or of those that do not."""
+    rows = (row for row in results()[part] if row["dataset"] == dataset)
+    return [row for row in rows if row.get("agent", "").endswith("-planned") == planned]
 
 
 def _cell(cell: dict[str, float], sign: str = "") -> str:
     return f"{cell['mean']:{sign}.1f}" + (f"\u00a0±\u00a0{cell['margin']:.1f}" if cell["margin"] else "")
 
 
-def _rows(dataset: str) -> str:
+def _rows(dataset: str, *, planned: bool = False) -> str:
     rows = []
-    for row in _of(dataset, "rows"):
+    for row in _of(dataset, "rows", planned=planned):
         rows.append([AGENTS[row["agent"]], *(_cell(row[metric]) for metric in METRICS)])
         if (dataset, row["agent"]) in PAPER:
             rows.append(["*the paper's*", *(f"*{value:.1f}*" for value in PAPER[dataset, row["agent"]])])
     return table(("agent", *METRICS), rows, right=METRICS)
 
 
-def _differences(dataset: str) -> str:
+def _differences(dataset: str, *, planned: bool = False) -> str:
     rows = []
-    for row in _of(dataset, "differences"):
+    for row in _of(dataset, "differences", planned=planned):
         title = f"{AGENTS[row['agent']]} less {AGENTS[row['less']]}"
         rows.append([title, *(_cell(row[metric], "+") for metric in METRICS)])
         for cluster, words in (("path", "seeds and paths resampled"), ("scan", "seeds and houses resampled")):

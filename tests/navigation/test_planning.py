@@ -18,7 +18,7 @@ from wayscore.navigation.rollout import observe, started  # noqa: E402
 from wayscore.navigation.tasks import Tasks, from_worlds  # noqa: E402
 from wayscore.navigation.walking import Walkers  # noqa: E402
 
-SHORT = replace(SMALL, max_test_steps=3)
+SHORT = replace(SMALL, max_test_steps=4)
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +26,10 @@ def tasks() -> Tasks:
     return from_worlds(40, worlds=2, seed=3, stages=1)
 
 
-@pytest.mark.parametrize(("count", "beam"), [(1, 1), (1, 3), (2, 3), (1, 30)])
+@pytest.mark.parametrize(("count", "beam"), [(1, 1), (1, 3), (2, 4)])
 def test_the_plan_is_that_of_a_literal_beam_search(tasks: Tasks, count: int, beam: int) -> None:
     policies = [made(len(tasks.vocabulary), seed) for seed in range(count)]
-    for row in range(4):
+    for row in range(10):
         one = tasks.some([row])
         planned = Agent(tuple(policies), SHORT, tasks.vocabulary, None).paths(one, beam=beam)
         assert planned == [literal(policies, one, beam)]
