@@ -72,6 +72,8 @@ def reproduce(
 ) -> None:
     """Train and test the random, goal-oriented and fidelity-oriented agents of the paper's Table 2.
 
+    Some agents are tested once more, in rows of their own: planning ahead, and all seeds deciding together.
+
     `search` tries the same settings with every reward, in held-out training houses; `table2` in the same folder then
     uses the best ones. `ablations` trains agents by imitation, each without one ingredient, and evaluates them in
     held-out houses. To continue interrupted work, run the same command again.
