@@ -29,6 +29,7 @@ PAIRS = (
     ("fidelity", "continued"),
     ("goal", "continued"),
     ("fidelity-planned", "goal-planned"),
+    ("goal-planned", "continued-planned"),
 )
 """What is tested: the first agent less the second."""
 STOPPING = "never stopped"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 CAPS = (10, 15, 20, 30)
 """Largest numbers of moves per episode; scores are by the last."""
 TOGETHER = ("goal", "fidelity")
-"""The agents whose seeds are also tested together."""
-PLANNED = {"r2r": ("imitation", *FOLLOWING), "r4r": ("goal", "fidelity")}
+"""The agents whose seeds are also tested together, on the first dataset."""
+PLANNED = {"r2r": ("imitation", *FOLLOWING), "r4r": ("continued", "goal", "fidelity")}
 """Dataset -> the agents that are also tested planning ahead, each seed alone."""
 BEAM = 15
 """How many walks a planning agent imagines at once: more changed nothing in held-out houses."""
@@ -51,19 +51,19 @@ def trials(plan: Plan) -> list[Trial]:
     """Return all further tests: planning ahead, all seeds together, and both.
 
     >>> from pathlib import Path
-    >>> [trial.name for trial in trials(Plan(Path("out"), Path("r2r"), seeds=2))][-3:]
-    ['r4r-fidelity-planned-1', 'r4r-goal-together', 'r4r-fidelity-together']
+    >>> [trial.name for trial in trials(Plan(Path("out"), seeds=2))][:2]
+    ['worlds-goal-together', 'worlds-goal-together-planned']
     """
     found = []
     for dataset in plan.datasets:
         for agent in PLANNED.get(dataset, ()):
             seeds = zip(plan.folders(dataset, f"{agent}-planned"), plan.folders(dataset, agent), strict=True)
             found += [Trial(folder.name, dataset, (trained.name,), BEAM) for folder, trained in seeds]
-        for agent in TOGETHER if dataset != "sparse" else ():
-            every = tuple(folder.name for folder in plan.folders(dataset, agent))
-            found.append(Trial(f"{dataset}-{agent}-together", dataset, every))
-            if dataset == "r2r":
-                found.append(Trial(f"{dataset}-{agent}-together-planned", dataset, every, BEAM))
+    dataset = plan.datasets[0]
+    for agent in TOGETHER:
+        every = tuple(folder.name for folder in plan.folders(dataset, agent))
+        found.append(Trial(f"{dataset}-{agent}-together", dataset, every))
+        found.append(Trial(f"{dataset}-{agent}-together-planned", dataset, every, BEAM))
     return found
 
 
