@@ -31,7 +31,7 @@ def test_the_plan_is_that_of_a_literal_beam_search(tasks: Tasks, count: int, bea
     policies = [made(len(tasks.vocabulary), seed) for seed in range(count)]
     for row in range(10):
         one = tasks.some([row])
-        planned = Agent(tuple(policies), SHORT, tasks.vocabulary, None).paths(one, beam=beam)
+        planned = Agent(tuple(policies), SHORT, tasks.vocabulary, 120, None).paths(one, beam=beam)
         assert planned == [literal(policies, one, beam)]
 
 
@@ -78,7 +78,7 @@ def after(policies: list[Policy], task: Tasks, actions: tuple[int, ...]) -> tupl
 
 
 def test_planned_walks_of_many_are_those_of_each(tasks: Tasks) -> None:
-    agent = Agent((made(len(tasks.vocabulary), 4),), SMALL, tasks.vocabulary, None)
+    agent = Agent((made(len(tasks.vocabulary), 4),), SMALL, tasks.vocabulary, 120, None)
     together = agent.paths(tasks, beam=4)
     assert together == [path for row in range(len(tasks)) for path in agent.paths(tasks.some([row]), beam=4)]
     assert together != agent.paths(tasks)

@@ -79,6 +79,7 @@ def test_going_on_from_a_checkpoint_is_never_having_stopped(tasks: Tasks, tmp_pa
     agent = load_agent(tmp_path)
     assert agent.weights is None
     assert agent.recipe == SMALL
+    assert agent.words == tasks.tokens.shape[1]
     assert agent.vocabulary.known == tasks.vocabulary.known
     assert evaluate(agent.policies[0], tasks, agent.recipe) == evaluate(whole.policy, tasks, SMALL)
 
@@ -111,7 +112,7 @@ def test_it_learns_to_follow(tasks: Tasks) -> None:
     # What a random walker of the right length scores, and five times how far chance would carry a mean of a hundred.
     scores = random_scores(unseen, np.random.default_rng(0))
     assert float(found["nDTW"]) > np.mean(scores) + 5 * np.std(scores) / 100**0.5 + 0.1
-    paths = Agent((trainer.policy,), recipe, unseen.vocabulary, None).paths(unseen)
+    paths = Agent((trainer.policy,), recipe, unseen.vocabulary, 120, None).paths(unseen)
     assert len(paths) == 100
     assert all(len(path) <= recipe.max_test_steps + 1 for path in paths)
 
@@ -178,7 +179,7 @@ def made(words: int, seed: int) -> Policy:
 
 
 def together(policies: list[Policy], tasks: Tasks, *, mirror: bool = False) -> list[list[str]]:
-    return Agent(tuple(policies), SMALL, tasks.vocabulary, None).paths(tasks, mirror=mirror)
+    return Agent(tuple(policies), SMALL, tasks.vocabulary, 120, None).paths(tasks, mirror=mirror)
 
 
 def first_votes(policy: Policy, tasks: Tasks, row: int) -> Any:
@@ -332,7 +333,10 @@ def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> No
     write_checkpoint(tmp_path / "other.pt", state)
     refused = invoke("rollout", str(agent), str(tmp_path / "other.pt"), *files, "-o", str(tmp_path / "x.json"))
     assert refused.exit_code == 2
-    assert "other.pt: knows other words than" in refused.stderr
+    assert "other.pt: reads other words than" in refused.stderr
+    write_checkpoint(tmp_path / "other.pt", {**state, "words": -1})
+    refused = invoke("rollout", str(tmp_path / "other.pt"), *files, "-o", str(tmp_path / "x.json"))
+    assert "other.pt: is not a checkpoint of this agent (it reads -1 words)" in refused.stderr
 
 
 def test_training_in_worlds_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -408,7 +412,7 @@ def test_walks_of_each_house_alone_are_the_walks_of_all_together() -> None:
     torch.manual_seed(0)
     policy = Policy(Shape(words=len(every.vocabulary), seen=True))
     torch.nn.init.constant_(policy.match.weight, 1.0)  # so that what is seen decides
-    agent = Agent((policy,), Recipe(), every.vocabulary, sight.weights)
+    agent = Agent((policy,), Recipe(), every.vocabulary, 80, sight.weights)
     together = dict(zip(every.names, agent.paths(every, sight), strict=True))
     for house in list(every.nodes.scenes)[:4]:
         some = [episode for episode in episodes if episode.scene == house]

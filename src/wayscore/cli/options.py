@@ -275,13 +275,6 @@ views = option(
     "--views", type=FILE, metavar="TAR", section="Data", help="Captions and detections of the views that agents see."
 )
 worlds = option("--worlds", is_flag=True, section="Data", help="Generated worlds and instructions; no data needed.")
-instruction_words = option(
-    "--words",
-    type=whole(1, 10_000),
-    default=80,
-    section="Training",
-    help="Words of an instruction that the agent reads.",
-)
 
 # Together
 

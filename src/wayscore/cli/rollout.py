@@ -28,11 +28,10 @@ from wayscore.errors import OptionError
 @options.references()
 @options.data
 @options.views
-@options.instruction_words
 @option("--max-episode-steps", type=whole(1, 100_000), help="Largest number of moves per episode; by default 30.")
 @option(
     "--beam",
-    type=whole(1, 1_000),
+    type=whole(1, 100),
     help="Plan ahead: imagine this many walks at once and take the likeliest (beam search), in a house that is known.",
 )
 @options.out("Result file to write.", required=True)
@@ -42,7 +41,6 @@ def rollout(
     graphs: str | None,
     reader: dict[str, str],
     views: Path | None,
-    words: int,
     max_episode_steps: int | None,
     beam: int | None,
     out: Path,
@@ -50,7 +48,7 @@ def rollout(
     """Run a trained agent on every episode and write its trajectories as a result file, in the format of R2R.
 
     Several agents decide together: at each step they take the action that has the largest product of their
-    probabilities. They must know the same words, as seeds of one training do.
+    probabilities. They must read the same words, as seeds of one training do.
 
     With --beam, an agent looks ahead along the graph before it walks, and walks less. Report it: an agent that knows
     the house cannot be compared with one that explores it.
@@ -75,7 +73,7 @@ def rollout(
     if max_episode_steps is not None:
         agent = replace(agent, recipe=replace(agent.recipe, max_test_steps=max_episode_steps))
     data = load(references, graphs, reader)
-    tasks, sight = tasks_for(*data, agent.vocabulary, words=words, views=views, weights=agent.weights)
+    tasks, sight = tasks_for(*data, agent.vocabulary, words=agent.words, views=views, weights=agent.weights)
     paths = dict(zip(tasks.names, agent.paths(tasks, sight, beam=beam), strict=True))
     write_whole(out, encode_run(paths))
     say(f"{out}: {len(paths)} trajectories")

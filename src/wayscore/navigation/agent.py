@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wayscore.errors import OptionError
-from wayscore.navigation.checkpoints import load_checkpoint, reading_checkpoint
+from wayscore.navigation.checkpoints import LONGEST, load_checkpoint, reading_checkpoint
 from wayscore.navigation.ensemble import Voters, greedy_together
 from wayscore.navigation.planning import planned
 from wayscore.navigation.policy import Policy, Shape
@@ -27,12 +27,14 @@ class Agent:
         policies: one, or several that decide together.
         recipe: the settings of its training.
         vocabulary: the words that it knows.
+        words: how many words of an instruction it reads.
         weights: how informative seen words are, as it learned them; None if it sees none.
     """
 
     policies: tuple[Policy, ...]
     recipe: Recipe
     vocabulary: Vocabulary
+    words: int
     weights: WordWeights | None
 
     def walk(
@@ -60,13 +62,13 @@ class Agent:
 
 
 def load_agent(*folders: Path) -> Agent:
-    """Return the agent of a checkpoint, or of several that decide together; they must know the same words."""
+    """Return the agent of a checkpoint, or of several that decide together; they must read the same words."""
     agents = [_load(folder) for folder in folders]
     first = agents[0]
     for folder, agent in zip(folders, agents, strict=True):
-        if (agent.vocabulary.known, agent.weights) != (first.vocabulary.known, first.weights):
+        if (agent.vocabulary.known, agent.words, agent.weights) != (first.vocabulary.known, first.words, first.weights):
             raise OptionError(
-                f"{folder}: knows other words than {folders[0]}; give agents that were trained on one file"
+                f"{folder}: reads other words than {folders[0]}; give agents that were trained on one file"
             )
     return replace(first, policies=tuple(policy for agent in agents for policy in agent.policies))
 
@@ -77,4 +79,6 @@ def _load(folder: Path) -> Agent:
         policy = Policy(Shape(**state["shape"]))
         policy.load_state_dict(state["policy"])
         recipe = replace(Recipe(), **state["recipe"])
-        return Agent((policy.eval(),), recipe, Vocabulary(state["vocabulary"]), state["word_weights"])
+        if not 0 < (words := int(state["words"])) <= LONGEST:
+            raise ValueError(f"it reads {words} words")
+        return Agent((policy.eval(),), recipe, Vocabulary(state["vocabulary"]), words, state["word_weights"])

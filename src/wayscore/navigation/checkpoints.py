@@ -15,6 +15,10 @@ from wayscore.writing import write_whole
 
 CHECKPOINT, CURVE = "checkpoint.pt", "curve.csv"
 """The files of a training in its folder."""
+NEEDED = {"recipe", "shape", "vocabulary", "words", "word_weights", "policy"}
+"""What a checkpoint has at least."""
+LONGEST = 10_000
+"""The most words of an instruction that an agent may read."""
 
 
 def write_checkpoint(path: Path, state: Any) -> None:
@@ -37,7 +41,9 @@ def load_checkpoint(folder: Path) -> dict[str, Any]:
         raise FormatError(f"{file}: there is no checkpoint; train an agent first (wayscore train)") from None
     except Exception as error:
         raise FormatError(f"{file}: is not a checkpoint of wayscore ({error})") from None
-    if not isinstance(state, dict) or not {"recipe", "shape", "vocabulary", "word_weights", "policy"} <= set(state):
+    if not isinstance(state, dict) or not {"recipe", "shape", "vocabulary", "words", "word_weights", "policy"} <= set(
+        state
+    ):
         raise FormatError(f"{file}: is not a checkpoint of this version of wayscore; train the agent again")
     return state
 

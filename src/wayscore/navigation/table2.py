@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wayscore.navigation.sight import WordWeights
 
 METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
-TRAINED_ON = {"r2r": 80, "r4r": 120, "sparse": 80, "worlds": 80}
+WORDS = {"r2r": 80, "r4r": 120, "sparse": 80}
 """Dataset -> words of an instruction that are read; "sparse" is R2R with few instructions to learn from."""
 FOLLOWING = ("continued", "goal", "goal-per-threshold", "fidelity")
 """What follows imitation: as many further updates of imitation, as a control, or a reward."""
@@ -202,7 +202,7 @@ def lessons_for(
         data_file(plan, dataset, "train"),
         plan.graphs,
         plan.views,
-        TRAINED_ON[dataset],
+        WORDS[dataset],
         EPISODES.get(dataset),
         None if known is None else tuple(known),
         None if weights is None else tuple(weights.items()),
@@ -245,7 +245,8 @@ def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None)
 
     policy = trainer.run(folder, report)
     weights = None if trainer.sight is None else trainer.sight.weights
-    agent = Agent((policy,), trainer.recipe, trainer.tasks.vocabulary, weights)
+    tasks = trainer.tasks
+    agent = Agent((policy,), trainer.recipe, tasks.vocabulary, tasks.tokens.shape[1], weights)
     scores = score_agent(plan, job.dataset, job.name, agent)
     scores |= {
         "training_cpu_seconds": round(trainer.seconds, 1),

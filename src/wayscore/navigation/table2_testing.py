@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wayscore.formats.r2r import encode_run
-from wayscore.navigation.table2 import FOLLOWING, METRICS, TRAINED_ON, Plan, data_file, lessons_for
+from wayscore.navigation.table2 import FOLLOWING, METRICS, Plan, data_file, lessons_for
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def score_agent(
     started, recipe = time.process_time(), agent.recipe
     references, graphs = validation_data(plan, dataset)
     tasks, sight = tasks_for(
-        references, graphs, agent.vocabulary, words=TRAINED_ON[dataset], views=plan.views, weights=agent.weights
+        references, graphs, agent.vocabulary, words=agent.words, views=plan.views, weights=agent.weights
     )
     labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if dataset == "worlds" else {}
     paths = zip(tasks.names, agent.paths(tasks, sight, beam=beam, mirror=mirror), strict=True)

@@ -141,6 +141,7 @@ class Trainer:
             "recipe": asdict(self.recipe),
             "shape": self.policy.shape.to_dict(),
             "vocabulary": list(self.tasks.vocabulary.known),
+            "words": self.tasks.tokens.shape[1],
             "word_weights": None if self.sight is None else self.sight.weights,
             "policy": self.policy.state_dict(),
             "optimizer": self.optimizer.state_dict(),
