@@ -325,9 +325,10 @@ def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> No
     alone = (tmp_path / "run.json").read_bytes()
     invoke("rollout", str(agent), str(agent), *files, "-o", str(tmp_path / "run.json"))  # which agree
     assert (tmp_path / "run.json").read_bytes() == alone
-    planned = invoke("rollout", str(agent), *files, "--beam", "3", "-o", str(tmp_path / "run.json"))
-    assert planned.exit_code == 0, planned.stderr
-    assert (tmp_path / "run.json").read_bytes() != alone
+    for words in (["--beam", "3"], ["--mirror"]):
+        other = invoke("rollout", str(agent), *files, *words, "-o", str(tmp_path / "run.json"))
+        assert other.exit_code == 0, other.stderr
+        assert (tmp_path / "run.json").read_bytes() != alone
     state = load_checkpoint(agent)
     state["vocabulary"][0] = "xyzzy"
     write_checkpoint(tmp_path / "other.pt", state)

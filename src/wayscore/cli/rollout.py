@@ -34,6 +34,7 @@ from wayscore.errors import OptionError
     type=whole(1, 100),
     help="Plan ahead: imagine this many walks at once and take the likeliest (beam search), in a house that is known.",
 )
+@option("--mirror", is_flag=True, help="Agents also decide about the mirror image of what they read and see.")
 @options.out("Result file to write.", required=True)
 def rollout(
     agents: Sequence[Path],
@@ -43,6 +44,7 @@ def rollout(
     views: Path | None,
     max_episode_steps: int | None,
     beam: int | None,
+    mirror: bool,
     out: Path,
 ) -> None:
     """Run a trained agent on every episode and write its trajectories as a result file, in the format of R2R.
@@ -74,6 +76,6 @@ def rollout(
         agent = replace(agent, recipe=replace(agent.recipe, max_test_steps=max_episode_steps))
     data = load(references, graphs, reader)
     tasks, sight = tasks_for(*data, agent.vocabulary, words=agent.words, views=views, weights=agent.weights)
-    paths = dict(zip(tasks.names, agent.paths(tasks, sight, beam=beam), strict=True))
+    paths = dict(zip(tasks.names, agent.paths(tasks, sight, beam=beam, mirror=mirror), strict=True))
     write_whole(out, encode_run(paths))
     say(f"{out}: {len(paths)} trajectories")
