@@ -68,6 +68,11 @@ def _of(dataset: str, part: str, *, planned: bool = False) -> list[dict[str, Any
     return [row for row in rows if row.get("agent", "").endswith("-planned") == planned]
 
 
+def _name(agent: str) -> str:
+    """Return the name of an agent in a table of agents that plan, or of those that do not."""
+    return AGENTS[agent].removesuffix(", planning")
+
+
 def _cell(cell: dict[str, float], sign: str = "") -> str:
     return f"{cell['mean']:{sign}.1f}" + (f"\u00a0±\u00a0{cell['margin']:.1f}" if cell["margin"] else "")
 
@@ -75,7 +80,7 @@ def _cell(cell: dict[str, float], sign: str = "") -> str:
 def _rows(dataset: str, *, planned: bool = False) -> str:
     rows = []
     for row in _of(dataset, "rows", planned=planned):
-        rows.append([AGENTS[row["agent"]], *(_cell(row[metric]) for metric in METRICS)])
+        rows.append([_name(row["agent"]), *(_cell(row[metric]) for metric in METRICS)])
         if (dataset, row["agent"]) in PAPER:
             rows.append(["*the paper's*", *(f"*{value:.1f}*" for value in PAPER[dataset, row["agent"]])])
     return table(("agent", *METRICS), rows, right=METRICS)
@@ -84,7 +89,7 @@ def _rows(dataset: str, *, planned: bool = False) -> str:
 def _differences(dataset: str, *, planned: bool = False) -> str:
     rows = []
     for row in _of(dataset, "differences", planned=planned):
-        title = f"{AGENTS[row['agent']]} less {AGENTS[row['less']]}"
+        title = f"{_name(row['agent'])} less {_name(row['less'])}"
         rows.append([title, *(_cell(row[metric], "+") for metric in METRICS)])
         for cluster, words in (("path", "seeds and paths resampled"), ("scan", "seeds and houses resampled")):
             bounds = (row[metric].get(cluster) for metric in METRICS)
