@@ -41,9 +41,7 @@ def load_checkpoint(folder: Path) -> dict[str, Any]:
         raise FormatError(f"{file}: there is no checkpoint; train an agent first (wayscore train)") from None
     except Exception as error:
         raise FormatError(f"{file}: is not a checkpoint of wayscore ({error})") from None
-    if not isinstance(state, dict) or not {"recipe", "shape", "vocabulary", "words", "word_weights", "policy"} <= set(
-        state
-    ):
+    if not isinstance(state, dict) or not NEEDED <= set(state):
         raise FormatError(f"{file}: is not a checkpoint of this version of wayscore; train the agent again")
     return state
 
