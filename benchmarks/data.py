@@ -152,7 +152,7 @@ def random_walks(inputs: Inputs, count: int) -> list[Walks]:
 
     They are int32 codes, laid out reference by reference: like the random agent of the paper's Table 2.
     """
-    from wayscore.navigation import baselines
+    from wayscore.lab.agents import baselines
 
     random = np.random.default_rng(SEED + 2)
     lengths = np.array([len(path) for _, path in inputs.references])

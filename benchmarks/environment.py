@@ -22,7 +22,7 @@ STEPS = 500
 def steps(setting: Setting, num_envs: int, reward: str = "fidelity") -> Outcome:
     """Steps with actions drawn beforehand, resets included, 10 steps per episode at most; the peer is CartPole."""
     gym = need("gymnasium")
-    from wayscore.navigation.environment import NavigationEnv, NavigationVectorEnv
+    from wayscore.rewards.environment import NavigationEnv, NavigationVectorEnv
 
     options: dict[str, Any] = {"reward": reward, "max_episode_steps": 10}
     if folder := os.environ.get(VARIABLE):

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.data import Inputs
 from wayscore.episodes import Reference, References
 from wayscore.formats.columns import LABELS
-from wayscore.navigation.baselines import random_walks
+from wayscore.lab.agents.baselines import random_walks
 from wayscore.paths import PathBatch
 
 ROW_GROUP = 100_000

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from sb3_contrib import MaskablePPO
 
-from wayscore.navigation.environment import NavigationEnv
-from wayscore.navigation.tasks import WORLD_THRESHOLD, from_worlds
+from wayscore.rewards.environment import NavigationEnv
+from wayscore.rewards.tasks import WORLD_THRESHOLD, from_worlds
 
 
 def train(steps: int = 20_000, episodes: int = 200, seed: int = 0) -> tuple[Any, float, float]:

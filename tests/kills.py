@@ -58,7 +58,7 @@ def training(home: Path) -> Case:
         return ["train", str(out), "--worlds", *lengths, *(["--resume"] * (out / "checkpoint.pt").exists())]
 
     def written(out: Path) -> Any:
-        from wayscore.navigation.checkpoints import load_checkpoint
+        from wayscore.lab.agents.checkpoints import load_checkpoint
 
         state = load_checkpoint(out)
         kept = {name: str(state[name]) for name in state.keys() - {"policy", "optimizer", "seconds"}}

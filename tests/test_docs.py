@@ -25,12 +25,12 @@ from wayscore.cli.app import app
 from wayscore.convention import Convention
 from wayscore.convention.presets import CONVENTIONS
 from wayscore.formats import FORMATS
+from wayscore.lab.study.correlations import correlate
+from wayscore.lab.study.design import PAPER, create
+from wayscore.lab.study.simulated import simulate
+from wayscore.lab.study.table1 import contests
 from wayscore.metrics import METRICS
 from wayscore.metrics.extra import EXTRA
-from wayscore.study.correlations import correlate
-from wayscore.study.design import PAPER, create
-from wayscore.study.simulated import simulate
-from wayscore.study.table1 import contests
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

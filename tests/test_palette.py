@@ -13,7 +13,7 @@ from wayscore import palette
 SOURCE = Path(wayscore.__file__).parent
 HEX = re.compile(r"#(?:[0-9a-f]{6}|[0-9a-f]{3})\b", re.IGNORECASE)
 KNOWN = {shade for shades in palette.PALETTE.values() for shade in shades} | {"#fff", "#000"}
-FOLDERS = ("figures", "study", "navigation", "report")
+FOLDERS = ("figures", "lab", "report")
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from docs.building.tables import table
-from wayscore.navigation.curves import figure_of
-from wayscore.navigation.table2 import FOLLOWING, METRICS
-from wayscore.navigation.table2_results import PAPER, STOPPING
-from wayscore.navigation.table2_text import AGENTS
+from wayscore.lab.agents.curves import figure_of
+from wayscore.lab.agents.table2 import FOLLOWING, METRICS
+from wayscore.lab.agents.table2_results import PAPER, STOPPING
+from wayscore.lab.agents.table2_text import AGENTS
 
 RESULTS = Path(__file__).parents[1] / "agents.json"
 

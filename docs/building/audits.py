@@ -12,11 +12,11 @@ from typing import Any
 
 import wayscore as ws
 from docs.building.tables import table, words
-from wayscore.auditing.battery import Battery
-from wayscore.auditing.battery.claims import alike
-from wayscore.auditing.battery.experiments import EXPERIMENTS
-from wayscore.auditing.battery.responses import Response
-from wayscore.auditing.systems import Systems
+from wayscore.lab.audit.battery import Battery
+from wayscore.lab.audit.battery.claims import alike
+from wayscore.lab.audit.battery.experiments import EXPERIMENTS
+from wayscore.lab.audit.battery.responses import Response
+from wayscore.lab.audit.systems import Systems
 from wayscore.report.layout import is_share, number
 
 MEASURED = Path(__file__).parent / "measured"

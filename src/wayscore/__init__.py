@@ -11,7 +11,6 @@ TYPE_CHECKING = False  # `typing` takes longer to load than all that `wayscore -
 __version__ = "0.2.0"
 
 _HOMES = {
-    "auditing.audit": ("audit",),
     "convention.choices": ("Convention",),
     "convention.presets": ("conventions",),
     "convention.signature": ("Signature",),
@@ -44,11 +43,12 @@ _HOMES = {
     "evaluation.saved": ("load_result",),
     "evaluation.validation": ("validate",),
     "formats": ("load_references", "load_run"),
+    "lab.audit.audit": ("audit",),
     "metrics": ("METRICS", "Episode", "Metric"),
-    "navigation.finetuning": ("PathReward",),
-    "navigation.rewards": ("FidelityReward", "GoalReward", "Reward"),
-    "navigation.wrapper": ("FidelityWrapper",),
     "paths": ("PathBatch",),
+    "rewards.finetuning": ("PathReward",),
+    "rewards.rewards": ("FidelityReward", "GoalReward", "Reward"),
+    "rewards.wrapper": ("FidelityWrapper",),
     "scoring.score": ("score",),
     "scoring.table": ("ScoreTable",),
     "warping.alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
@@ -64,7 +64,6 @@ __all__ = sorted(_HOME_OF)
 if TYPE_CHECKING:
     from typing import Any
 
-    from wayscore.auditing.audit import audit as audit
     from wayscore.convention.choices import Convention as Convention
     from wayscore.convention.presets import conventions as conventions
     from wayscore.convention.signature import Signature as Signature
@@ -102,11 +101,12 @@ if TYPE_CHECKING:
     from wayscore.evaluation.saved import load_result as load_result
     from wayscore.evaluation.validation import validate as validate
     from wayscore.formats import load_references as load_references, load_run as load_run
+    from wayscore.lab.audit.audit import audit as audit
     from wayscore.metrics import METRICS as METRICS, Episode as Episode, Metric as Metric
-    from wayscore.navigation.finetuning import PathReward as PathReward
-    from wayscore.navigation.rewards import FidelityReward as FidelityReward, GoalReward as GoalReward, Reward as Reward
-    from wayscore.navigation.wrapper import FidelityWrapper as FidelityWrapper
     from wayscore.paths import PathBatch as PathBatch
+    from wayscore.rewards.finetuning import PathReward as PathReward
+    from wayscore.rewards.rewards import FidelityReward as FidelityReward, GoalReward as GoalReward, Reward as Reward
+    from wayscore.rewards.wrapper import FidelityWrapper as FidelityWrapper
     from wayscore.scoring.score import score as score
     from wayscore.scoring.table import ScoreTable as ScoreTable
     from wayscore.warping.alignment import (

@@ -50,7 +50,7 @@ def test_nobody_else_reads_what_is_compressed() -> None:
     found = {
         str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py") if reads.search(path.read_text(encoding="utf-8"))
     }
-    allowed = {"reading.py", "formats/files.py", "navigation/sight.py"}  # members of what the reader opened
+    allowed = {"reading.py", "formats/files.py", "lab/agents/sight.py"}  # members of what the reader opened
     assert found - allowed == set()
 
 
@@ -60,8 +60,8 @@ def outputs(folder: Path) -> dict[str, Callable[[Path], Any]]:
     from wayscore.figures import save
     from wayscore.figures.runs import figure_run_gallery
     from wayscore.formats.convert import convert
+    from wayscore.lab.study.rankings import write_rankings
     from wayscore.report import write_page
-    from wayscore.study.rankings import write_rankings
 
     run, _, references, _, graphs = house(folder)
     result = ws.evaluate(run, references, graphs, resamples=10)
@@ -173,7 +173,7 @@ def test_missing_permissions(tmp_path: Path) -> None:
 
 def test_checkpoints(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from wayscore.navigation.checkpoints import reading_checkpoint, write_checkpoint
+    from wayscore.lab.agents.checkpoints import reading_checkpoint, write_checkpoint
 
     path = tmp_path / "checkpoint.pt"
     write_checkpoint(path, {"policy": {}})
@@ -194,7 +194,7 @@ def test_checkpoints(tmp_path: Path) -> None:
 def test_a_checkpoint_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import zipfile
 
-    from wayscore.navigation.checkpoints import reading_checkpoint
+    from wayscore.lab.agents.checkpoints import reading_checkpoint
 
     with zipfile.ZipFile(tmp_path / "checkpoint.pt", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/data/0", bytes(10**6))

@@ -124,13 +124,13 @@ def _navmesh(content: bytes) -> None:
 
 
 def _study(content: bytes) -> None:
-    from wayscore.study.files import read_study, study_bytes
+    from wayscore.lab.study.files import read_study, study_bytes
 
     study_bytes(read_study(_file("study.json", content)))
 
 
 def _rankings(content: bytes) -> None:
-    from wayscore.study.rankings import read_rankings
+    from wayscore.lab.study.rankings import read_rankings
 
     for ranking in read_rankings(_file("rankings.jsonl", content)):
         ranking.ranks()
@@ -199,8 +199,8 @@ def _saved_seeds() -> list[bytes]:
 
 
 def _study_seeds() -> list[bytes]:
-    from wayscore.study.design import create
-    from wayscore.study.files import study_bytes
+    from wayscore.lab.study.design import create
+    from wayscore.lab.study.files import study_bytes
 
     return [study_bytes(create(sets=2, raters=1, worlds=1))]
 

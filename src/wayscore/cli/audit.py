@@ -77,7 +77,7 @@ def audit(
     tables have the rankings of the systems by each metric, how far metrics agree, how stable rankings are, which share
     of systems a metric tells apart, what other thresholds and conventions change, and which metrics are redundant.
     """
-    from wayscore.auditing.audit import audit as audit_metrics
+    from wayscore.lab.audit.audit import audit as audit_metrics
 
     if figure is not None:
         from wayscore.figures.style import check_format, need_matplotlib

@@ -60,7 +60,7 @@ def audit_people(
 
     A walk is the query, the instructed path is the reference. Differences are corrected for the number of pairs.
     """
-    from wayscore.auditing.people.people import METRICS, audit_people as audit
+    from wayscore.lab.audit.people.people import METRICS, audit_people as audit
 
     if figure is not None:
         from wayscore.figures.style import check_format, need_matplotlib
@@ -70,13 +70,13 @@ def audit_people(
     files = judgements if len(judgements) > 1 else judgements[0]
     found = audit(files, graphs, metrics=metrics or METRICS, **settings)
     if figure is not None:
-        from wayscore.auditing.people.figure import figure_people
         from wayscore.figures.style import save
+        from wayscore.lab.audit.people.figure import figure_people
 
         save(figure_people([found]), figure)
     if form == "json":
         say(found.to_json())
     else:
-        from wayscore.auditing.people.text import text
+        from wayscore.lab.audit.people.text import text
 
         show(lambda width, color: text(found, width=width, color=color))

@@ -45,7 +45,7 @@ def baseline(
     A walk starts where its reference starts and moves to uniformly drawn neighbours; its number of nodes is drawn from
     those of all references. The same seed gives the same numbers on any machine.
     """
-    from wayscore.navigation.baselines import TABLE_2, evaluate_random, write_random_run
+    from wayscore.lab.agents.baselines import TABLE_2, evaluate_random, write_random_run
     from wayscore.report import render
 
     truth, distance = load(references, graphs, reader, convention)

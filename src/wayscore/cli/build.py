@@ -41,7 +41,7 @@ def build(
     import msgspec
 
     from wayscore.distances.graphs import load_graphs
-    from wayscore.navigation.r4r import build as join_paths, read_annotations
+    from wayscore.lab.agents.r4r import build as join_paths, read_annotations
 
     made = join_paths(read_annotations(annotations), load_graphs(graphs), distance=distance, heading=heading)
     content = msgspec.json.encode(made.paths)

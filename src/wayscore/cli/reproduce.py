@@ -13,7 +13,7 @@ from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
-    from wayscore.navigation.table2 import Plan
+    from wayscore.lab.agents.table2 import Plan
 
 note = partial(say, err=True)
 """Prints the progress of trainings, also from other processes."""
@@ -78,7 +78,7 @@ def reproduce(
     uses the best ones. `ablations` trains agents by imitation, each without one ingredient, and evaluates them in
     held-out houses. To continue interrupted work, run the same command again.
     """
-    from wayscore.navigation.need import need_torch
+    from wayscore.lab.agents.need import need_torch
 
     if worlds == (r2r is not None):
         raise OptionError("give either --r2r FOLDER (and --graphs) or --worlds")
@@ -91,8 +91,8 @@ def reproduce(
             raise OptionError("ablations need R2R; give --r2r FOLDER and --graphs")
         _ablate(Path(what) if out is None else out, r2r, connectivity, views, seeds or 1, workers, scale)
         return
-    from wayscore.navigation.search import chosen
-    from wayscore.navigation.table2 import Plan, prepare
+    from wayscore.lab.agents.search import chosen
+    from wayscore.lab.agents.table2 import Plan, prepare
 
     out = Path("table2") if out is None else out
     out.mkdir(parents=True, exist_ok=True)
@@ -107,11 +107,11 @@ def reproduce(
 def _table2(plan: Plan, workers: int, only: str | None, form: str) -> None:
     import json
 
-    from wayscore.navigation.search import searched
-    from wayscore.navigation.table2 import jobs, needed_for, run_job, work_off
-    from wayscore.navigation.table2_results import gather
-    from wayscore.navigation.table2_testing import run_trial, trials
-    from wayscore.navigation.table2_text import latex, text
+    from wayscore.lab.agents.search import searched
+    from wayscore.lab.agents.table2 import jobs, needed_for, run_job, work_off
+    from wayscore.lab.agents.table2_results import gather
+    from wayscore.lab.agents.table2_testing import run_trial, trials
+    from wayscore.lab.agents.table2_text import latex, text
     from wayscore.writing import write_whole
 
     work = jobs(plan)
@@ -127,8 +127,8 @@ def _table2(plan: Plan, workers: int, only: str | None, form: str) -> None:
 
 
 def _search(plan: Plan, workers: int) -> None:
-    from wayscore.navigation.search import run_search_job, search_jobs, table
-    from wayscore.navigation.table2 import jobs, run_job, work_off
+    from wayscore.lab.agents.search import run_search_job, search_jobs, table
+    from wayscore.lab.agents.table2 import jobs, run_job, work_off
 
     start = [job for job in jobs(plan) if job.name == search_jobs(plan)[0].after]
     work_off(start, partial(run_job, plan=plan, progress=note), 1)
@@ -140,8 +140,8 @@ def _ablate(
     out: Path, r2r: Path, graphs: Path | None, views: Path | None, seeds: int, workers: int, scale: float
 ) -> None:
     from wayscore.evaluation.engines import processes
-    from wayscore.navigation.ablations import VARIANTS, ablate, table
-    from wayscore.navigation.table2 import Plan, data_file
+    from wayscore.lab.agents.ablations import VARIANTS, ablate, table
+    from wayscore.lab.agents.table2 import Plan, data_file
 
     train = data_file(Plan(out, r2r), "r2r", "train")
     one = partial(
@@ -167,8 +167,8 @@ def _draw(plan: Plan) -> None:
     except ImportError:
         return
     from wayscore.figures import save
-    from wayscore.navigation.checkpoints import CURVE
-    from wayscore.navigation.curves import figure_curves
+    from wayscore.lab.agents.checkpoints import CURVE
+    from wayscore.lab.agents.curves import figure_curves
 
     for dataset in plan.datasets:
         agents = {

@@ -16,7 +16,7 @@ from wayscore.cli.verb import Verbs, argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
-    from wayscore.study.model import Study
+    from wayscore.lab.study.model import Study
 
 
 @click.group(cls=Verbs, invoke_without_command=True)
@@ -100,7 +100,7 @@ def create(
     A reference is a ground-truth path; queries are trajectories of agents, or generated. The same options always give
     the same file, byte for byte. The file also stores its options.
     """
-    from wayscore.study.design import QUESTION, create as create_study, read_study, rebuild, write_study
+    from wayscore.lab.study.design import QUESTION, create as create_study, read_study, rebuild, write_study
 
     settings["question"] = QUESTION if question is None else question
     if more and not from_runs:
@@ -110,7 +110,7 @@ def create(
     elif from_runs:
         if references is None or graphs is None:
             raise OptionError("--from-runs also needs --references FILE and --graphs FOLDER or TAR")
-        from wayscore.study.from_runs import create_from_runs
+        from wayscore.lab.study.from_runs import create_from_runs
 
         runs = [*from_runs, *more]
         made = create_from_runs(runs, references=Path(references), graphs=Path(graphs), threshold=threshold, **settings)
@@ -176,17 +176,17 @@ def analyze(
     **settings: Any,
 ) -> None:
     """Analyze the answers to a study: Table 1, effect sizes, agreement, consistency, attention and a mixed model."""
-    from wayscore.study.report import render
+    from wayscore.lab.study.report import render
 
     if paper:
         _show_paper(form)
         return
     if not files or len(files) % 2:
         raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs; files given: {len(files)}")
-    from wayscore.study.analysis import analyze as analyze_answers
-    from wayscore.study.design import read_study
-    from wayscore.study.rankings import read_rankings
-    from wayscore.study.report import tables
+    from wayscore.lab.study.analysis import analyze as analyze_answers
+    from wayscore.lab.study.design import read_study
+    from wayscore.lab.study.rankings import read_rankings
+    from wayscore.lab.study.report import tables
 
     analyses = []
     for file, answers in zip(files[::2], files[1::2], strict=True):
@@ -194,13 +194,13 @@ def analyze(
         analyses.append(analyze_answers(made, read_rankings(answers, made), directed=not undirected, **settings))
     tables(analyses)  # refuses two of one kind before anything is written
     if html is not None:
-        from wayscore.study.files import write_bytes
-        from wayscore.study.page import page
+        from wayscore.lab.study.files import write_bytes
+        from wayscore.lab.study.page import page
 
         write_bytes(html, page(analyses).encode())
     if figure is not None:
         from wayscore.figures.style import save
-        from wayscore.study.figures import figure_study
+        from wayscore.lab.study.figures import figure_study
 
         save(figure_study(analyses), figure)
     show(lambda width, color: render(analyses, form, width=width, color=color))
@@ -211,7 +211,7 @@ for command in (create, serve, relink, export, erase, simulate, analyze, power, 
 
 
 def _show_paper(form: str) -> None:
-    from wayscore.study import table1
+    from wayscore.lab.study import table1
 
     if form == "json":
         import json

@@ -15,7 +15,7 @@ from wayscore.cli.output import say
 from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
-    from wayscore.study.store import Store
+    from wayscore.lab.study.store import Store
 
 study_file = argument("file", type=FILE, metavar="STUDY", help="Study file, written by `wayscore study create`.")
 database_option = option(
@@ -51,7 +51,7 @@ def serve(file: Path, database: str, port: int, host: str, url: str, links: Path
     administrator's page shows the progress of the raters; its secret is printed at the start, or taken from the
     environment variable WAYSCORE_STUDY_SECRET.
     """
-    from wayscore.study.serve import serve as serve_study
+    from wayscore.lab.study.serve import serve as serve_study
 
     serve_study(file, database=database, host=host, port=port, url=url, links=links, consent=consent, say=say)
 
@@ -63,7 +63,7 @@ def serve(file: Path, database: str, port: int, host: str, url: str, links: Path
 @options.out("File to write; <study>-answers.jsonl by default.")
 def export(file: Path, database: str, history: bool, out: Path | None) -> None:
     """Write the answers to a study as JSON lines, for `wayscore study analyze`; the server may keep running."""
-    from wayscore.study.rankings import write_rankings
+    from wayscore.lab.study.rankings import write_rankings
 
     with _opened(file, database) as store:
         rankings = store.rankings(history=history)
@@ -91,13 +91,13 @@ def relink(file: Path, database: str, rater: tuple[int, ...], everyone: bool, ur
     The server may keep running. Earlier links end when the new ones are in the file or printed, and not before.
     """
     from wayscore.errors import OptionError
-    from wayscore.study.serve import check_url
+    from wayscore.lab.study.serve import check_url
 
     if bool(rater) == everyone:
         raise OptionError("give --rater N, once for each rater who needs a new link, or --all")
     check_url(url, "")
     with _opened(file, database) as store:
-        from wayscore.study.links import issue_links
+        from wayscore.lab.study.links import issue_links
 
         numbers = [one.rater for one in store.progress() if not one.erased] if everyone else sorted(set(rater))
         issue_links(store, numbers, url.rstrip("/"), links, say)
@@ -120,7 +120,7 @@ def erase(file: Path, database: str, rater: int | None, by: str, yes: bool) -> N
     from getpass import getuser
 
     with _opened(file, database) as store:
-        from wayscore.study.erasure import erase as erase_rater, erasure_records
+        from wayscore.lab.study.erasure import erase as erase_rater, erasure_records
 
         if rater is None:
             say("\n".join(erasure_records(store)) or "Nothing was erased.")
@@ -135,11 +135,11 @@ def erase(file: Path, database: str, rater: int | None, by: str, yes: bool) -> N
 def _opened(file: Path, database: str) -> Iterator[Store]:
     """The store of a study that has been served, closed at the end."""
     from wayscore.errors import OptionError
-    from wayscore.study.files import read_study
-    from wayscore.study.serve import default_database, need_study
+    from wayscore.lab.study.files import read_study
+    from wayscore.lab.study.serve import default_database, need_study
 
     need_study()
-    from wayscore.study.store import Store, in_a_sentence
+    from wayscore.lab.study.store import Store, in_a_sentence
 
     where = database or default_database(file)
     if "://" not in where and not Path(where).is_file():

@@ -12,7 +12,7 @@ from wayscore.cli.study_serve import beside, study_file
 from wayscore.cli.verb import SEED, option, together, verb, whole
 
 if TYPE_CHECKING:
-    from wayscore.study.simulated import Temper
+    from wayscore.lab.study.simulated import Temper
 
 kind_option = option(
     "--kind", type=OneOf(["UC", "SC"]), default="UC", help="Unconstrained (UC) or success-constrained (SC)."
@@ -69,9 +69,9 @@ through_web_option = option(
 @options.out("File to write; <study>-simulated.jsonl by default.")
 def simulate(file: Path, seed: int, through_web: bool, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
-    from wayscore.study.design import read_study
-    from wayscore.study.protocol import ask
-    from wayscore.study.rankings import write_rankings
+    from wayscore.lab.study.design import read_study
+    from wayscore.lab.study.protocol import ask
+    from wayscore.lab.study.rankings import write_rankings
 
     rankings = ask(read_study(file), seed=seed, temper=_temper(**temper), through_web=through_web)
     out = out or beside(file, "-simulated.jsonl")
@@ -100,13 +100,13 @@ def power(
     kind: Any, sets: tuple[int, ...], pilot: tuple[Path, Path] | None, seed: int, form: str, **settings: Any
 ) -> None:
     """Estimate how many sets and raters a study needs, with simulated raters or from a pilot study."""
-    from wayscore.study import power as powers
-    from wayscore.study.design import check_options
+    from wayscore.lab.study import power as powers
+    from wayscore.lab.study.design import check_options
 
     source, named, simulated = None, f"{powers.SIMULATED} (taste: {settings['taste']})", True
     if pilot is not None:
-        from wayscore.study.design import read_study
-        from wayscore.study.rankings import read_rankings
+        from wayscore.lab.study.design import read_study
+        from wayscore.lab.study.rankings import read_rankings
 
         study = read_study(pilot[0])
         rankings = read_rankings(pilot[1], study)
@@ -147,7 +147,7 @@ def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: A
 
     The outcome follows from the taste of simulated raters, so a table shows which metric wins with which taste.
     """
-    from wayscore.study.protocol import STEPS, reproduce as carry_out
+    from wayscore.lab.study.protocol import STEPS, reproduce as carry_out
 
     with progress(STEPS) as tell:
         made = carry_out(
@@ -161,6 +161,6 @@ def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: A
 
 
 def _temper(taste: str, noise: float, spread: float, lapse: float, careless: float = 0.0) -> Temper:
-    from wayscore.study.simulated import Temper
+    from wayscore.lab.study.simulated import Temper
 
     return Temper(taste=taste, noise=noise, spread=spread, lapse=lapse, careless=careless)

@@ -78,14 +78,14 @@ def train(
 
     The learning curve is written to OUT/curve.csv. OUT/checkpoint.pt contains everything that --resume needs.
     """
-    from wayscore.navigation.houses import lessons_from_files, lessons_from_worlds
-    from wayscore.navigation.need import need_torch
+    from wayscore.lab.agents.houses import lessons_from_files, lessons_from_worlds
+    from wayscore.lab.agents.need import need_torch
 
     need_torch()
-    from wayscore.navigation.checkpoints import CHECKPOINT, load_checkpoint, reading_checkpoint
-    from wayscore.navigation.recipe import Recipe
-    from wayscore.navigation.tasks import WORLD_THRESHOLD
-    from wayscore.navigation.training import Trainer
+    from wayscore.lab.agents.checkpoints import CHECKPOINT, load_checkpoint, reading_checkpoint
+    from wayscore.lab.agents.recipe import Recipe
+    from wayscore.lab.agents.training import Trainer
+    from wayscore.rewards.tasks import WORLD_THRESHOLD
 
     if worlds == (references is not None):
         raise OptionError("give either --references FILE (and --graphs) or --worlds")
@@ -149,6 +149,6 @@ def _draw(out: Path) -> None:
     except ImportError:
         return
     from wayscore.figures import save
-    from wayscore.navigation.curves import figure_curves
+    from wayscore.lab.agents.curves import figure_curves
 
     say(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")

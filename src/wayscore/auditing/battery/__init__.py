@@ -1,3 +1,0 @@
-"""Experiments that change episodes, and the claims about metrics that they confirm or refute."""
-
-from wayscore.auditing.battery.battery import Battery as Battery

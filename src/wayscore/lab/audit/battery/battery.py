@@ -1,0 +1,231 @@
+"""The battery: every experiment on every metric, and the claims that the results confirm or refute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from wayscore.convention.choices import PAPER, Convention
+from wayscore.convention.presets import signed
+from wayscore.episodes.groups import few_clusters
+from wayscore.errors import OptionError, listed, shortened
+from wayscore.lab.audit.battery.cases import Cases
+from wayscore.lab.audit.battery.claims import CLAIMS, Finding, alike, findings
+from wayscore.lab.audit.battery.experiments import Experiment
+from wayscore.lab.audit.battery.responses import Response, respond
+from wayscore.lab.audit.battery.verdicts import JUMP, TOLERANCE
+from wayscore.lab.audit.sheets import Sheet, Shown
+from wayscore.metrics import Metric
+from wayscore.report.layout import UNDEFINED, counted, head, interval, number
+
+FEW_CURVES = 12
+"""Up to so many curves are printed in full."""
+EXPLAINED = (
+    "Each cell has the verdict and the largest mean change, in percentage points or metres.",
+    f"invariant: no episode changes. indifferent: all 95 % intervals of the change lie within {100 * TOLERANCE:g} % of "
+    "the metric's scale (its bounds, or d_th). falls, rises: at least one certain change, and all of them in this "
+    f"direction. jumps: {100 * JUMP:g} % of the change happen between two neighbouring sizes. mixed: certain changes "
+    "in both directions. unclear: none of these.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Battery(Shown):
+    """How metrics respond to experiments.
+
+    Attributes:
+        source: what the episodes are.
+        threshold: d_th, before an experiment changes it.
+        metrics: what was audited, as values.
+        experiments: what was changed.
+        responses: one for each metric and each experiment that applies.
+        findings: the paper's claims that these responses test, and whether they hold.
+        skipped: experiment -> why it does not apply.
+        convention: what episodes were scored by, as signatures name it.
+        cluster: what the bootstrap resamples: "world" or "path".
+        clusters: how many of them there are.
+        resamples: of the bootstrap.
+        seed: random seed.
+    """
+
+    source: str
+    threshold: float
+    metrics: tuple[Metric, ...]
+    experiments: tuple[Experiment, ...]
+    responses: tuple[Response, ...]
+    findings: tuple[Finding, ...]
+    skipped: dict[str, str]
+    convention: str
+    cluster: str
+    clusters: int
+    resamples: int
+    seed: int
+
+    def of(self, metric: str, experiment: str) -> Response:
+        """Return one response, by the metric's symbol and the experiment's name."""
+        known = {(one.metric, one.experiment): one for one in self.responses}
+        if (metric, experiment) not in known:
+            raise OptionError(f"this battery has no response of {shortened(metric)} to {shortened(experiment)}")
+        return known[metric, experiment]
+
+    def scope(self) -> str:
+        """Say what was audited, in one line."""
+        return (
+            f"{counted(len(self.metrics), 'metric')}, {counted(len(self.experiments), 'experiment')} on {self.source}; "
+            f"{self.convention}, d_th = {self.threshold:.3g} m; {counted(self.resamples, 'resample')}, seed {self.seed}"
+        )
+
+    def said(self) -> Sequence[str]:
+        """Return which experiments do not apply, and whether intervals are too narrow."""
+        reasons = dict.fromkeys(self.skipped.values())
+        return [
+            *few_clusters(self.cluster, self.clusters),
+            *(
+                f"left out: {listed([name for name, why in self.skipped.items() if why == reason])}; {reason}"
+                for reason in reasons
+            ),
+        ]
+
+    def sheets(self) -> list[Sheet]:
+        """Return the verdicts, the curves where they are few, the claims, and what the experiments are."""
+        sheets = [self._verdicts()]
+        if len(self.responses) <= FEW_CURVES:
+            sheets.append(self._curves())
+        if self.findings:
+            sheets.append(self._claims())
+        return [*sheets, self._experiments()]
+
+    def _verdicts(self) -> Sheet:
+        known = {(one.experiment, one.metric): one for one in self.responses}
+        rows = [
+            [experiment.name, *(_cell(metric, known[experiment.name, metric.symbol]) for metric in self.metrics)]
+            for experiment in self.experiments
+        ]
+        return Sheet("Responses", ["", *map(head, self.metrics)], rows, notes=EXPLAINED)
+
+    def _curves(self) -> Sheet:
+        sizes = {one.name: one.sizes for one in self.experiments}
+        metrics = {metric.symbol: metric for metric in self.metrics}
+        rows = []
+        for one in self.responses:
+            metric = metrics[one.metric]
+            for size, value, change in zip(sizes[one.experiment], one.values, (None, *one.changes), strict=True):
+                moved = [UNDEFINED, ""]
+                if change is not None:
+                    moved = [number(metric, change.mean, signed=True), interval(metric, change, signed=True)]
+                mean = [number(metric, value.mean), interval(metric, value)]
+                rows.append([one.experiment, head(metric), f"{size:g}", *mean, *moved])
+        heads = ["experiment", "metric", "size", "mean", "95 %", "change", "95 %"]
+        return Sheet("Curves", heads, rows, fixed=len(heads), left=2)
+
+    def _claims(self) -> Sheet:
+        metrics = {metric.symbol: metric for metric in self.metrics}
+        sizes = {one.name: one.sizes for one in self.experiments}
+        rows = []
+        for some in alike(self.findings):
+            claim, response, outcome = some[0].claim, some[0].response, some[0].outcome
+            symbols, word = ", ".join(one.claim.metric for one in some), response.verdict.word
+            change, at = "0", ""
+            if word != "invariant" and response.largest_at is not None:
+                change = number(metrics[claim.metric], response.largest, signed=True)
+                at = f"{sizes[claim.experiment][response.largest_at]:g}"
+            rows.append([f"{symbols}: {claim.text}", claim.experiment, word, change, at, outcome])
+        held = sum(one.outcome == "holds" for one in self.findings)
+        notes = [f"{held} of {counted(len(self.findings), 'test')} hold. The change is the largest, at this size."]
+        heads = ["claim", "experiment", "verdict", "change", "at", "outcome"]
+        return Sheet("Claims of the paper", heads, rows, fixed=len(heads), left=3, notes=notes)
+
+    def _experiments(self) -> Sheet:
+        rows = [
+            [one.name, one.about, f"{', '.join(f'{size:g}' for size in one.sizes)} {one.unit}".strip()]
+            for one in self.experiments
+        ]
+        return Sheet("Experiments", ["experiment", "what is changed", "sizes"], rows, fixed=3, left=3)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--format json` prints."""
+        sizes = {one.name: one.sizes for one in self.experiments}
+        return {
+            "audit": "battery",
+            "source": self.source,
+            "convention": self.convention,
+            "threshold": self.threshold,
+            "tolerance": TOLERANCE,
+            "cluster": self.cluster,
+            "clusters": self.clusters,
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "experiments": [
+                {
+                    "name": one.name,
+                    "about": one.about,
+                    "sizes": list(one.sizes),
+                    "unit": one.unit,
+                    "base": one.base,
+                    "on": one.on,
+                }
+                for one in self.experiments
+            ],
+            "responses": [one.to_dict(sizes[one.experiment]) for one in self.responses],
+            "claims": [one.to_dict() for one in self.findings],
+            "skipped": self.skipped,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Battery: {self.scope()}>"
+
+    def figure(self) -> Any:
+        """Return the response curves as small multiples (matplotlib must be installed)."""
+        from wayscore.lab.audit.battery.figures import figure_battery
+
+        return figure_battery(self)
+
+
+def run_battery(
+    cases: Cases,
+    metrics: Sequence[Metric],
+    experiments: Sequence[Experiment],
+    *,
+    convention: Convention = PAPER,
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Battery:
+    """Carry out experiments on cases."""
+    responses: list[Response] = []
+    skipped: dict[str, str] = {}
+    for number_, experiment in enumerate(experiments):
+        if progress is not None:
+            progress(experiment.name, number_, len(experiments))
+        found = respond(experiment, cases, metrics, convention=convention, resamples=resamples, seed=seed)
+        responses += found
+        if not found:
+            skipped[experiment.name] = _reason(experiment)
+    return Battery(
+        cases.source,
+        cases.threshold,
+        tuple(metrics),
+        tuple(one for one in experiments if one.name not in skipped),
+        tuple(responses),
+        findings(CLAIMS, responses),
+        skipped,
+        signed(convention),
+        cases.cluster,
+        len({case.cluster for case in cases.perfect}),
+        resamples,
+        seed,
+    )
+
+
+def _reason(experiment: Experiment) -> str:
+    if experiment.on == "nodes":
+        return "it needs paths of nodes on a graph with enough nodes around them"
+    if experiment.on == "points":
+        return "it needs points, or nodes with positions"
+    return "no path is long enough"
+
+
+def _cell(metric: Metric, response: Response) -> str:
+    word = response.verdict.word
+    return word if word in ("invariant", "undefined") else f"{word}\n{number(metric, response.largest, signed=True)}"

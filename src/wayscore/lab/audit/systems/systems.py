@@ -1,0 +1,230 @@
+"""Metrics on real systems: rankings, their stability, power, redundancy, and what other settings change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from wayscore.convention.presets import find_convention
+from wayscore.episodes.groups import few_clusters
+from wayscore.errors import OptionError, Sentence
+from wayscore.evaluation.comparison import evaluate_runs
+from wayscore.evaluation.inputs import Prepared, find_distances, find_references
+from wayscore.evaluation.result import Result
+from wayscore.lab.audit.sheets import Sheet, Shown
+from wayscore.lab.audit.systems import alternatives, redundancy
+from wayscore.lab.audit.systems.alternatives import Alternative
+from wayscore.lab.audit.systems.power import Power, power
+from wayscore.lab.audit.systems.rankings import Matrix, Stability, agreement, stability
+from wayscore.lab.audit.systems.scoreboard import Scoreboard, ranks
+from wayscore.lab.audit.systems.tables import sheets_of
+from wayscore.metrics import Metric, find_metric
+from wayscore.report.layout import counted
+from wayscore.report.notes import warnings_of
+
+MOST_WARNINGS = 3
+"""Of more warnings about single runs, only their number is printed."""
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Systems(Shown):
+    """What metrics say of several systems.
+
+    Attributes:
+        references: the name of the ground-truth paths.
+        names: of the systems.
+        metrics: those with a better direction, as values.
+        episodes: how many episodes all systems share.
+        paths: how many paths these are of.
+        scans: how many scans they are in.
+        left_out: how many episodes are not shared by all.
+        signature: what the scores depend on, of the first system.
+        means: by metric the mean of each system.
+        ranks: by metric the rank of each system, 1 for the best.
+        agreement: Kendall's tau between the rankings by every two metrics.
+        stability: of the rankings under other paths and scans.
+        power: how well each metric tells systems apart.
+        correlations: Spearman's rho between every two metrics over episodes, within systems.
+        groups: metrics that say much the same of episodes.
+        alternatives: rankings under other thresholds and conventions.
+        unfit: convention -> why it does not fit these runs.
+        warnings: what a reader must know before believing it.
+        resamples: of the stability.
+        seed: random seed.
+    """
+
+    references: str
+    names: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    episodes: int
+    paths: int
+    scans: int
+    left_out: int
+    signature: str
+    means: Mapping[str, list[float]]
+    ranks: Mapping[str, list[int]]
+    agreement: Matrix
+    stability: tuple[Stability, ...]
+    power: tuple[Power, ...]
+    correlations: Matrix
+    groups: list[list[str]]
+    alternatives: tuple[Alternative, ...]
+    unfit: Mapping[str, str]
+    warnings: tuple[str, ...]
+    resamples: int
+    seed: int
+
+    def scope(self) -> str:
+        """Say what was audited, in one line."""
+        left = f", {self.left_out:,} left out" if self.left_out else ""
+        where = f" in {counted(self.scans, 'scan')}" if self.scans > 1 else ""
+        return (
+            f"{counted(len(self.metrics), 'metric')} on {counted(len(self.names), 'system')}: "
+            f"{counted(self.episodes)} of {counted(self.paths, 'path')}{where} of {self.references}{left}; "
+            f"{counted(self.resamples, 'resample')}, seed {self.seed}"
+        )
+
+    def sheets(self) -> list[Sheet]:
+        """Return the tables."""
+        return sheets_of(self)
+
+    def said(self) -> Sequence[str]:
+        """Return the warnings."""
+        return self.warnings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object that `--format json` prints."""
+        return {
+            "audit": "systems",
+            "references": self.references,
+            "systems": list(self.names),
+            "metrics": [metric.symbol for metric in self.metrics],
+            "episodes": self.episodes,
+            "paths": self.paths,
+            "scans": self.scans,
+            "left_out": self.left_out,
+            "signature": self.signature,
+            "resamples": self.resamples,
+            "seed": self.seed,
+            "means": {symbol: dict(zip(self.names, row, strict=True)) for symbol, row in self.means.items()},
+            "ranks": {symbol: dict(zip(self.names, row, strict=True)) for symbol, row in self.ranks.items()},
+            "agreement": self.agreement,
+            "stability": [one.to_dict() for one in self.stability],
+            "power": [one.to_dict() for one in self.power],
+            "correlations": self.correlations,
+            "groups": self.groups,
+            "alternatives": [one.to_dict() for one in self.alternatives],
+            "unfit": dict(self.unfit),
+            "warnings": list(self.warnings),
+        }
+
+    @classmethod
+    def from_json(cls, text: str) -> Systems:
+        """Read what `to_json` wrote; a metric of your own comes back without its facts."""
+        found: dict[str, Any] = msgspec.json.decode(text)
+        del found["audit"]
+        found["names"] = tuple(found.pop("systems"))
+        found["metrics"] = tuple(map(find_metric, found["metrics"]))
+        found["stability"] = tuple(Stability(**one) for one in found["stability"])
+        found["power"] = tuple(map(Power.from_dict, found["power"]))
+        found["alternatives"] = tuple(Alternative(**one) for one in found["alternatives"])
+        found["warnings"] = tuple(found["warnings"])
+        for key in ("means", "ranks"):
+            found[key] = {symbol: list(row.values()) for symbol, row in found[key].items()}
+        return cls(**found)
+
+    def __repr__(self) -> str:
+        return f"<Systems: {self.scope()}>"
+
+    def figure(self) -> Any:
+        """Return rankings, power and redundancy as a figure (matplotlib must be installed)."""
+        from wayscore.lab.audit.systems.figures import figure_systems
+
+        return figure_systems(self)
+
+
+def audit_systems(
+    runs: Sequence[Any],
+    references: Any,
+    graphs: Any,
+    *,
+    names: Sequence[str | None] | None = None,
+    metrics: Any = None,
+    difference: float = 0.02,
+    resamples: int = 10_000,
+    seed: int = 0,
+    reader: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Systems:
+    """Evaluate runs once, and again under other thresholds and conventions; see `wayscore.audit`."""
+    if not 0 < difference <= 1:
+        raise OptionError(
+            f"<<difference>> must be a share of a metric's scale, above 0 and up to 1, not {difference!r}"
+        )
+    tell = progress or (lambda _what, _done, _all: None)
+    convention = find_convention(options.get("convention"))
+    known = find_references(references, reader)
+    prepared = None
+    if known is not None:
+        directed = known.format == "street"  # whose graph depends on the convention
+        prepared = Prepared(known, graphs if directed else find_distances(graphs, known, convention))
+
+    def evaluate(**other: Any) -> list[Result]:
+        settings = {"metrics": metrics, **options, "seed": seed, **other}
+        return evaluate_runs(runs, names, prepared, graphs, settings.pop("metrics"), None, settings)
+
+    tell("evaluating", 0, 0)
+    results = evaluate()
+    board = Scoreboard.of(results)
+    first = results[0]
+    threshold = float(first.settings.get("threshold", convention.threshold))
+    tell("ranking", 0, 0)
+    taus, stable = agreement(board), stability(board, resamples=resamples, seed=seed)
+    tell("testing all pairs", 0, 0)
+    strong = power(board, threshold, difference=difference, seed=seed)
+    found: list[Alternative] = []
+    unfit: dict[str, str] = {}
+    warnings: list[str] = list(warnings_of(results))
+    if len(warnings) > MOST_WARNINGS:
+        more = f"{len(warnings) - MOST_WARNINGS} further warnings about single runs; `wayscore score` prints them"
+        warnings[MOST_WARNINGS:] = [more]
+    scans = int(board.scans.max()) + 1
+    warnings += few_clusters("scan", scans) if scans > 1 else []
+    if all(result.inputs is not None for result in results):
+        tell("other thresholds and conventions", 0, 0)
+        found = alternatives.thresholds(board, threshold, evaluate)
+        form = "" if known is None else known.format
+        others, unfit = alternatives.conventions(board, convention, form, evaluate)
+        found += others
+    else:
+        warnings.append("other thresholds and conventions need paths, and some of these runs are scores only")
+    rho = redundancy.correlations(board)
+    means = board.means()
+    signs = [1.0 if metric.direction == "up" else -1.0 for metric in board.metrics]
+    return Systems(
+        references=(first.settings.get("references") or {"name": "rows"})["name"],
+        names=board.names,
+        metrics=board.metrics,
+        episodes=board.episodes,
+        paths=int(board.paths.max()) + 1,
+        scans=scans,
+        left_out=board.left_out,
+        signature=str(first.signature),
+        means={m.symbol: (sign * row + 0.0).tolist() for m, sign, row in zip(board.metrics, signs, means, strict=True)},
+        ranks={metric.symbol: ranks(row) for metric, row in zip(board.metrics, means, strict=True)},
+        agreement=taus,
+        stability=stable,
+        power=strong,
+        correlations=rho,
+        groups=redundancy.groups(rho),
+        alternatives=tuple(found),
+        unfit=unfit,
+        warnings=tuple(map(Sentence, dict.fromkeys(warnings))),
+        resamples=resamples,
+        seed=seed,
+    )

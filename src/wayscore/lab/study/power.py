@@ -1,0 +1,239 @@
+"""How many sets a study needs: many studies with simulated raters, and how often they find a difference.
+
+The raters are those of `lab.study.simulated`; a study with people may need more or fewer sets. The rankings of a
+pilot study can be used instead, see `pilot_source`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.errors import OptionError
+from wayscore.lab.study.correlations import DECIMALS, MAIN, RIVALS, correlate, goodness
+from wayscore.lab.study.design import create
+from wayscore.lab.study.model import Kind, Study
+from wayscore.lab.study.rankings import Ranking
+from wayscore.lab.study.simulated import Temper, dislikes, draw_weights, perceive
+from wayscore.report.layout import counted
+from wayscore.report.terminal import TextTable
+from wayscore.statistics.bootstrap import Rng
+from wayscore.statistics.correlations import Method, row_correlations
+from wayscore.statistics.tests import holm_rows, sign_tests
+from wayscore.statistics.values import Floats
+from wayscore.worlds.world import check_number, check_whole
+
+Signs: TypeAlias = NDArray[np.int8]
+Source: TypeAlias = Callable[[NDArray[np.int64], Rng], Signs]
+"""A function from the numbers of rater and set of each ranking to the signs of differences, (rankings, rivals)."""
+
+SIMULATED = "simulated raters"
+POOL = 400
+"""The number of sets from which simulated studies draw their own, with replacement."""
+SIZES = (10, 15, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480)
+PER_RATER = 30
+"""Rankings that one rater gives, as in the paper: 265 and 240 sets among nine raters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """How often studies of several sizes find that the metric correlates better or worse than each rival.
+
+    Attributes:
+        kind: "UC" or "SC".
+        sizes: numbers of sets.
+        raters: numbers of raters that go with them.
+        each: rankings of each set.
+        found: rival -> the share of studies of each size whose sign test is below alpha and in favour of the metric.
+        against: rival -> the share whose sign test is below alpha and in favour of the rival.
+        together: the share of studies that favour the metric over every rival, with Holm's correction.
+        needed: rival -> the smallest size from which on the share reaches the target; None if no size does.
+        needed_together: the same for all rivals together.
+        target: the share to reach.
+        alpha: the significance level of the two-sided tests.
+        simulations: how many studies of each size.
+        seed: random seed.
+        source: where rankings come from: "simulated raters" or the pilot's name.
+        simulated: whether they are simulated: no person gave them.
+    """
+
+    kind: Kind
+    sizes: tuple[int, ...]
+    raters: tuple[int, ...]
+    each: int
+    found: dict[str, tuple[float, ...]]
+    against: dict[str, tuple[float, ...]]
+    together: tuple[float, ...]
+    needed: dict[str, int | None]
+    needed_together: int | None
+    target: float
+    alpha: float
+    simulations: int
+    seed: int
+    source: str
+    simulated: bool
+
+
+def power(
+    kind: Kind = "UC",
+    *,
+    source: Source | None = None,
+    named: str = SIMULATED,
+    simulated: bool = True,
+    sizes: Sequence[int] = SIZES,
+    each: int = 1,
+    per_rater: int = PER_RATER,
+    target: float = 0.8,
+    alpha: float = 0.05,
+    simulations: int = 1000,
+    seed: int = 0,
+    temper: Temper | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Power:
+    """Simulate studies of several sizes, and count how often each finds what it looks for.
+
+    Args:
+        kind: "UC" or "SC".
+        source: where signs come from; simulated raters by default, see `simulated_source` and `pilot_source`.
+        named: the name of the source in results.
+        simulated: whether its rankings are simulated: no person gave them.
+        sizes: numbers of sets to try.
+        each: how many raters rank each set.
+        per_rater: how many sets one rater ranks; this determines the number of raters.
+        target: the share of studies that should find a difference.
+        alpha: the significance level of the two-sided tests.
+        simulations: how many studies of each size.
+        seed: random seed.
+        temper: how simulated raters behave.
+        progress: called with every size.
+    """
+    for name, value in (("each", each), ("per_rater", per_rater), ("simulations", simulations)):
+        check_whole(name, value, least=1)
+    check_whole("seed", seed, least=0)
+    check_number("target", target, most=1)
+    check_number("alpha", alpha, most=1)
+    if not sizes or any(size < 1 for size in sizes):
+        raise OptionError(f"numbers of sets must be 1 or more, got {list(sizes)}")
+    sizes = tuple(sorted({*sizes}))
+    source = source or simulated_source(kind, seed=seed, temper=temper)
+    rivals = RIVALS[kind]
+    raters = tuple(max(each, math.ceil(size * each / per_rater)) for size in sizes)
+    found = np.zeros((len(rivals), len(sizes)))
+    against = np.zeros_like(found)
+    together = np.zeros(len(sizes))
+    for column, (size, people) in enumerate(zip(sizes, raters, strict=True)):
+        if progress is not None:
+            progress(f"{size} sets")
+        pairs = _deal(size, people, each)
+        streams = (np.random.default_rng([seed, size, number, *kind.encode()]) for number in range(simulations))
+        signs = np.stack([source(pairs, rng) for rng in streams])
+        positive, negative = (signs > 0).sum(axis=1), (signs < 0).sum(axis=1)
+        p = sign_tests(positive, negative)
+        found[:, column] = ((p < alpha) & (positive > negative)).mean(axis=0)
+        against[:, column] = ((p < alpha) & (positive < negative)).mean(axis=0)
+        rejected = (holm_rows(p) < alpha).all(axis=1)
+        together[column] = (rejected & (positive > negative).all(axis=1)).mean()
+    return Power(
+        kind=kind,
+        sizes=sizes,
+        raters=raters,
+        each=each,
+        found={rival: tuple(row.tolist()) for rival, row in zip(rivals, found, strict=True)},
+        against={rival: tuple(row.tolist()) for rival, row in zip(rivals, against, strict=True)},
+        together=tuple(together.tolist()),
+        needed={rival: _needed(row, sizes, target) for rival, row in zip(rivals, found, strict=True)},
+        needed_together=_needed(together, sizes, target),
+        target=target,
+        alpha=alpha,
+        simulations=simulations,
+        seed=seed,
+        source=named,
+        simulated=simulated,
+    )
+
+
+def simulated_source(
+    kind: Kind, *, seed: int = 0, temper: Temper | None = None, method: Method = "spearman", **options: Any
+) -> Source:
+    """Return a source of rankings by simulated raters, of sets drawn from a pool; `options` go to `create`."""
+    temper = temper or Temper()
+    study = create(kind, sets=POOL, raters=1, seed=seed, **options)
+    metrics = (MAIN[kind], *RIVALS[kind])
+    scores = goodness(study, study.sets, metrics)
+    looks = np.stack([dislikes(study, one, temper.taste) for one in study.sets])
+
+    def draw(raters: NDArray[np.int64], rng: Rng) -> Signs:
+        weights = draw_weights(int(raters[:, 0].max()) + 1, looks.shape[2], temper, rng)
+        sets = rng.integers(POOL, size=int(raters[:, 1].max()) + 1)[raters[:, 1]]
+        utilities = -np.einsum("nqf,nf->nq", looks[sets], weights[raters[:, 0]])
+        seen = perceive(utilities, temper, rng)
+        values = [row_correlations(scores[sets, :, number], seen, method) for number in range(len(metrics))]
+        return _signs(np.stack(values, axis=1))
+
+    return draw
+
+
+def pilot_source(study: Study, rankings: Sequence[Ranking], method: Method = "spearman") -> Source:
+    """Return a source that draws raters from a pilot, and rankings from each of these, with replacement."""
+    found = correlate(study, rankings, method)
+    signs = _signs(found.values)
+    names = {rater: number for number, rater in enumerate(dict.fromkeys(found.raters))}
+    codes = np.array([names[rater] for rater in found.raters])
+    own = [np.flatnonzero(codes == number) for number in range(len(names))]
+
+    def draw(raters: NDArray[np.int64], rng: Rng) -> Signs:
+        people = rng.integers(len(own), size=int(raters[:, 0].max()) + 1)
+        rows = np.array([own[person][int(rng.integers(len(own[person])))] for person in people[raters[:, 0]]])
+        chosen: Signs = signs[rows]
+        return chosen
+
+    return draw
+
+
+def _deal(sets: int, raters: int, each: int) -> NDArray[np.int64]:
+    """Return the rater and the set of each ranking, (rankings, 2); loads differ by at most one."""
+    numbers = np.arange(sets * each)
+    return np.column_stack((numbers % raters, numbers // each))
+
+
+def _signs(values: Floats) -> Signs:
+    """Return whether the first metric correlates better with each ranking than each of the others."""
+    return np.sign(np.round(values[:, :1] - values[:, 1:], DECIMALS)).astype(np.int8)
+
+
+def _needed(shares: Floats, sizes: Sequence[int], target: float) -> int | None:
+    """Return the least size from which on every share reaches the target."""
+    enough = None
+    for size, share in zip(reversed(sizes), reversed(shares.tolist()), strict=True):
+        if share < target:
+            break
+        enough = size
+    return enough
+
+
+def text(found: Power) -> str:
+    """Lay shares out for a terminal, one row per rival."""
+    main = MAIN[found.kind]
+    heads = ["sets\nraters", *(f"{size}\n{raters}" for size, raters in zip(found.sizes, found.raters, strict=True))]
+    table = TextTable([*heads, f"sets needed\nfor {100 * found.target:g} %"], space=2)
+    rows = [(f"{main} vs {rival}", shares, found.needed[rival]) for rival, shares in found.found.items()]
+    for name, shares, needed in [*rows, ("all (Holm)", found.together, found.needed_together)]:
+        enough = f"more than {found.sizes[-1]}" if needed is None else str(needed)
+        table.rows.append([name, *(f"{100 * share:.0f}" for share in shares), enough])
+    lines = [
+        *(["SIMULATED raters: no person gave these rankings."] if found.simulated else []),
+        f"{found.kind} study, {counted(found.each, 'ranking')} of each set; rankings from {found.source}.",
+        f"Percent of {found.simulations:,} studies whose sign test favours {main} (two-sided p < {found.alpha:g})",
+        "",
+        *table.lines(),
+    ]
+    worse = [rival for rival, shares in found.against.items() if shares[-1] > found.alpha]
+    if worse:
+        share = f"more than {100 * found.alpha:g} % of the studies of {found.sizes[-1]} sets"
+        lines += ["", f"In {share}, the sign test favours the other metric: {', '.join(worse)}."]
+    return "\n".join([*lines, "", f"seed {found.seed}"]) + "\n"

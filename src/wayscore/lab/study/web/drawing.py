@@ -1,0 +1,205 @@
+"""The pictures of a comparison set as SVG: a graph, the blue reference as a broad band, an orange query on it.
+
+A ring marks where a path starts and a star where it ends. The orange line is drawn a little to the right, so a path
+that goes and comes back is two lines. Colours are those of the style sheet; the paths also differ in shape and width.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+from markupsafe import Markup, escape
+
+from wayscore.lab.study.model import SceneMap
+
+Point: TypeAlias = tuple[float, float]
+WIDTH = 240.0
+"""Width of a picture, in its own units; a browser draws it at any size."""
+LOWEST, HIGHEST = 200.0, 330.0
+"""Least and largest height of a picture; in between it is as high as its paths, so that these fill it."""
+MARGIN = 17.0
+LONGEST_UNIT = 40.0
+"""Units per metre at most, so that short paths are not enlarged too much."""
+BEND = 0.16
+BAND, LINE = 9.0, 2.7
+"""Widths of the two paths if steps are long; if they are short, lines are thinner, so that turns stay visible."""
+LONG_STEP = 24.0
+BETWEEN_ARROWS = 20.0
+STAR = "".join(
+    f"{'ML'[n > 0]}{r * math.sin(math.pi * n / 5):.2f} {-r * math.cos(math.pi * n / 5):.2f}"
+    for n, r in enumerate((8.6, 4.1) * 5)
+)
+"""If both paths end at one node, the star of the query fits inside the star of the reference."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of a scene that the pictures of a set show, all at one scale.
+
+    Attributes:
+        x: of its middle, metres.
+        y: of its middle, metres.
+        scale: units per metre.
+        height: of the pictures, in their own units.
+    """
+
+    x: float
+    y: float
+    scale: float
+    height: float = WIDTH
+
+    @classmethod
+    def around(cls, points: Iterable[Point]) -> Window:
+        """Return the window that contains all these points."""
+        xs, ys = zip(*points, strict=True)
+        wide, high = max(xs) - min(xs), max(ys) - min(ys)
+        room = ((WIDTH, wide), (HIGHEST, high))
+        scale = min([LONGEST_UNIT, *((side - 2 * MARGIN) / metres for side, metres in room if metres)])
+        height = max(LOWEST, high * scale + 2 * MARGIN)
+        return cls((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, scale, height)
+
+    def to(self, point: Point) -> Point:
+        """Return where a point is on the picture; y points up in a scene and down on a screen."""
+        return WIDTH / 2 + (point[0] - self.x) * self.scale, self.height / 2 - (point[1] - self.y) * self.scale
+
+
+def upright(scene: SceneMap, paths: Iterable[Sequence[str]]) -> SceneMap:
+    """Return a scene in which these paths are higher than wide: turned by 90 degrees if need be.
+
+    A page has five pictures beside each other, and so more room for their height.
+
+    >>> places = {"a": (0.0, 0.0), "b": (4.0, 1.0)}
+    >>> upright(SceneMap(places, [(0, 1)], [4.2]), [["a", "b"]]).positions["b"]
+    (-1.0, 4.0)
+    >>> upright(SceneMap(places, [(0, 1)], [4.2]), [["a"]]).positions["b"]
+    (4.0, 1.0)
+    """
+    xs, ys = zip(*(scene.positions[node] for path in paths for node in path), strict=True)
+    if max(xs) - min(xs) <= max(ys) - min(ys):
+        return scene
+    return SceneMap({node: (-y, x) for node, (x, y) in scene.positions.items()}, scene.edges, scene.lengths)
+
+
+def draw_ground(scene: SceneMap, window: Window, name: str = "ground") -> Markup:
+    """Return the graph under all pictures of a set, which they refer to by its name."""
+    points = {label: window.to(point) for label, point in scene.positions.items()}
+    inside = [at for at in points.values() if _is_inside(at, window)]
+    lines = [(window.to(a), window.to(b)) for a, b in scene.lines()]
+    edges = "".join(f"M{_at(a)}L{_at(b)}" for a, b in lines if _is_inside(a, window) or _is_inside(b, window))
+    nodes = "".join(f"M{_at(at)}h0" for at in inside)
+    return Markup(
+        '<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>'
+        '<g id="{name}"><path class="edges" d="{edges}"/><path class="nodes" d="{nodes}"/></g></defs></svg>'
+    ).format(name=name, edges=edges, nodes=nodes)
+
+
+def draw_pair(
+    scene: SceneMap,
+    window: Window,
+    *,
+    reference: Sequence[str],
+    query: Sequence[str],
+    label: str,
+    ground: str = "ground",
+) -> Markup:
+    """Return the picture of one query on its reference.
+
+    Args:
+        scene: where they are.
+        window: the part that is shown.
+        reference: the blue path.
+        query: the orange path.
+        label: the description for screen readers.
+        ground: the name of the graph that `draw_ground` drew.
+    """
+    R = [window.to(scene.positions[node]) for node in reference]
+    Q = [window.to(scene.positions[node]) for node in query]
+    steps = [math.dist(a, b) for a, b in _steps(R)]
+    size = min(max(sum(steps) / len(steps) / LONG_STEP, 0.65), 1.0) if steps else 1.0
+    walk = _bent_line(Q)
+    parts = (
+        f'<use href="#{escape(ground)}"/>',
+        f'<path class="band" d="{_line(R)}" stroke-width="{BAND * size:.1f}"/>{_chevrons(R, size)}',
+        f'<path class="under" d="{walk}" stroke-width="{LINE * size + 1.8:.1f}"/>',
+        f'<path class="walk" d="{walk}" stroke-width="{LINE * size:.1f}"/>{_arrows(Q, size)}',
+        _ends(R, "of-reference", 1.3 * size, 1.6 * size),
+        _ends(Q, "of-query", 0.8 * size, 0.85 * size),
+    )
+    shape = '<svg class="picture" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{parts}</svg>'
+    return Markup(shape).format(
+        width=f"{WIDTH:g}", height=f"{window.height:g}", label=label, parts=Markup("".join(parts))
+    )
+
+
+def _is_inside(at: Point, window: Window) -> bool:
+    return -20 < at[0] < WIDTH + 20 and -20 < at[1] < window.height + 20
+
+
+def _at(point: Point) -> str:
+    return f"{point[0]:.1f} {point[1]:.1f}"
+
+
+def _steps(path: Sequence[Point]) -> list[tuple[Point, Point]]:
+    """Return the steps, without those that stay at one point."""
+    return [(a, b) for a, b in pairwise(path) if math.dist(a, b) > 0.05]
+
+
+def _line(path: Sequence[Point]) -> str:
+    return f"M{_at(path[0])}" + ("".join(f"L{_at(point)}" for point in path[1:]) or "h0")
+
+
+def _bent(a: Point, b: Point) -> Point:
+    """Return a point next to the middle of a step, on its right side."""
+    by = min(BEND * math.dist(a, b), 7.0) / math.dist(a, b)
+    return (a[0] + b[0]) / 2 - (b[1] - a[1]) * by, (a[1] + b[1]) / 2 + (b[0] - a[0]) * by
+
+
+def _bent_line(path: Sequence[Point]) -> str:
+    return f"M{_at(path[0])}" + ("".join(f"Q{_at(_bent(a, b))} {_at(b)}" for a, b in _steps(path)) or "h0")
+
+
+def _marked(path: Sequence[Point]) -> list[tuple[Point, Point]]:
+    """Return the steps that get an arrow: not every one if steps are short."""
+    chosen = []
+    since = BETWEEN_ARROWS / 2
+    for a, b in _steps(path):
+        since += math.dist(a, b)
+        if since >= BETWEEN_ARROWS:
+            chosen.append((a, b))
+            since = 0.0
+    return chosen
+
+
+def _turned(kind: str, shape: str, at: Point, a: Point, b: Point, size: float) -> str:
+    turn = math.degrees(math.atan2(b[1] - a[1], b[0] - a[0]))
+    how = f"translate({_at(at)}) rotate({turn:.0f}) scale({size:.2f})"
+    return f'<path class="{kind}" d="{shape}" transform="{how}"/>'
+
+
+def _chevrons(path: Sequence[Point], size: float) -> str:
+    """Return arrows on the band, early in each step, so that those of a way back are separate."""
+    return "".join(
+        _turned("chevron", "M-1.6 -2.6L1.2 0L-1.6 2.6", ((2 * a[0] + b[0]) / 3, (2 * a[1] + b[1]) / 3), a, b, size)
+        for a, b in _marked(path)
+    )
+
+
+def _arrows(path: Sequence[Point], size: float) -> str:
+    drawn = []
+    for a, b in _marked(path):
+        x, y = _bent(a, b)
+        amid = ((a[0] + b[0]) / 2 + x) / 2, ((a[1] + b[1]) / 2 + y) / 2
+        drawn.append(_turned("arrow", "M-3.8 -4.2L4.8 0L-3.8 4.2Z", amid, a, b, 0.3 + 0.75 * size))
+    return "".join(drawn)
+
+
+def _ends(path: Sequence[Point], kind: str, ring: float, star: float) -> str:
+    begin, end = path[0], path[-1]
+    return (
+        f'<circle class="start {kind}" cx="{begin[0]:.1f}" cy="{begin[1]:.1f}" r="{5.2 * ring:.1f}"/>'
+        f'<path class="end {kind}" d="{STAR}Z" transform="translate({_at(end)}) scale({star:.2f})"/>'
+    )

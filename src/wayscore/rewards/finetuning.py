@@ -1,0 +1,298 @@
+"""Rewards for fine-tuning language models: completions in, one score of the path each, for TRL's and verl's trainers.
+
+    reward = PathReward(distance=graphs, metric="nDTW")
+    GRPOTrainer(..., reward_funcs=reward)     # TRL: the dataset has the columns reference and scene
+    compute_score = reward.compute_score      # verl: custom_reward_function.path names the file that says this
+
+What a model writes is read strictly, and nothing that it writes ends a training.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wayscore.distances.base import Distance, as_distance
+from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.errors import (
+    OptionError,
+    PathError,
+    UnknownSceneError,
+    WayscoreError,
+    did_you_mean,
+    first_line,
+    shortened,
+)
+from wayscore.metrics import Metric, find_metrics
+from wayscore.rewards.completions import answer_of, heading_of, items_of, read_actions, read_nodes, read_points, walk
+from wayscore.scoring.score import score
+from wayscore.warping.alignment import check_threshold
+
+ANSWERS = ("nodes", "points", "actions")
+COLUMNS = ("reference", "scene", "start", "heading")
+"""What a dataset may tell of an episode; `columns` renames them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What the dataset says of one episode, checked."""
+
+    reference: Any
+    distance: Distance
+    start: Any
+    heading: float
+
+
+class PathReward:
+    """Scores the paths in completions of a language model. An instance is a reward function of TRL's GRPO trainer.
+
+    A completion is text or a list of messages; `wayscore.rewards.completions` says how it is read. A malformed one
+    (not understood, a node that the scene does not have, a score that is undefined because the goal is unreachable)
+    gets the reward `malformed`, and never ends a training. A dataset that makes no sense is an error.
+
+    Args:
+        distance: d between two nodes or points; None is Euclidean. A mapping from scene to distance, such as
+            `ws.load_graphs` returns, needs the column `scene`.
+        metric: the score, as a name or value that `ws.score` knows; or several with their weights:
+            `{"nDTW": 1.0, "SR": 0.5, "NE": -0.1}`.
+        answers: what a completion lists: "nodes", "points" (lists of coordinates), or "actions" (forward, left, right,
+            stop), which lead from the columns `start` and `heading` as if nothing were in the way. Or a function that
+            takes the text of an answer, returns a path, and raises ValueError for a malformed one.
+        threshold: d_th, in the units of the distance.
+        malformed: the reward of a malformed completion; by default the worst score there is, 0 for nDTW.
+        step: the length of "forward", 0.25 m as in VLN-CE.
+        turn: the angle of "left" and "right", degrees.
+        up_axis: which of three coordinates points up; in Habitat 1.
+        columns: the dataset's names for `reference`, `scene`, `start` and `heading` where they differ, such as
+            `{"reference": "path", "scene": "scan"}`.
+
+    >>> reward = PathReward(answers="points", threshold=3.0)
+    >>> reward(completions=["[[0, 0], [3, 0]]", "north, I think"], reference=[[[0, 0], [3, 0]]] * 2)
+    [1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        distance: Distance | Mapping[str, Distance] | None = None,
+        metric: str | Metric | Mapping[Any, float] = "nDTW",
+        answers: str | Callable[[str], Any] = "nodes",
+        threshold: float = 3.0,
+        malformed: float | None = None,
+        step: float = 0.25,
+        turn: float = 15.0,
+        up_axis: int = 2,
+        columns: Mapping[str, str] | None = None,
+    ) -> None:
+        check_threshold(threshold)
+        if not callable(answers) and answers not in ANSWERS:
+            raise OptionError(
+                f"answers must be one of {', '.join(ANSWERS)}, or a function of the text, got {shortened(answers)}"
+                f"{did_you_mean(answers, ANSWERS)}"
+            )
+        if answers == "nodes" and distance is None:
+            raise OptionError(
+                'answers="nodes" need distance=: a Graph or Table of the nodes, or a mapping from scene to those; '
+                'Use answers="points" for coordinates'
+            )
+        for name, value in (("step", step), ("turn", turn), ("malformed", 0.0 if malformed is None else malformed)):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise OptionError(f"{name} must be a finite number, got {shortened(value)}")
+        if up_axis not in (0, 1, 2):
+            raise OptionError(f"up_axis must be 0, 1 or 2: which coordinate points up, got {shortened(up_axis)}")
+        unknown = next((name for name in columns or {} if name not in COLUMNS), None)
+        if unknown is not None:
+            raise OptionError(
+                f"columns renames {', '.join(COLUMNS)}, not {shortened(unknown)}{did_you_mean(unknown, COLUMNS)}"
+            )
+        self.distance = distance if distance is None or isinstance(distance, Mapping) else as_distance(distance)
+        self.weights = _weights(metric)
+        self.answers = answers
+        self.threshold = float(threshold)
+        self.malformed = _worst(self.weights) if malformed is None else float(malformed)
+        self.step, self.turn, self.up_axis = step, turn, up_axis
+        self.columns = {name: name for name in COLUMNS} | dict(columns or {})
+        self.__name__ = "+".join(map(str, self.weights))  # under which TRL logs it
+
+    def __repr__(self) -> str:
+        return f"<PathReward {self.__name__}, malformed: {self.malformed:g}>"
+
+    def __call__(self, completions: Sequence[Any], **dataset: Any) -> list[float | None]:
+        """Return the reward of every completion; None where the reference is None (TRL: does not apply).
+
+        Args:
+            completions: text, or lists of messages.
+            dataset: the columns of the dataset, one value per completion each, and whatever else TRL passes.
+        """
+        if self.columns["reference"] not in dataset:
+            raise OptionError(
+                f'the dataset has no column "{self.columns["reference"]}" with the reference of each prompt; add it, '
+                'or name yours with columns={"reference": ...}'
+            )
+        told = {name: dataset[column] for name, column in self.columns.items() if column in dataset}
+        for name, values in told.items():
+            if len(values) != len(completions):
+                raise OptionError(f"{len(completions)} completions but {len(values)} values of {self.columns[name]}")
+        rewards: list[float | None] = []
+        malformed = 0
+        for number, completion in enumerate(completions):
+            facts = {name: values[number] for name, values in told.items()}
+            if facts["reference"] is None:
+                rewards.append(None)
+                continue
+            found = self._score(completion, self._row(facts, f"row {number} of the batch"))
+            malformed += found is None
+            rewards.append(self.malformed if found is None else found)
+        if callable(log := dataset.get("log_metric")):
+            log(f"{self.__name__}/malformed", malformed / max(len(completions), 1))
+        return rewards
+
+    def compute_score(
+        self,
+        data_source: Any,
+        solution_str: str,
+        ground_truth: Any,
+        extra_info: Mapping[str, Any] | None = None,
+        **_: Any,
+    ) -> float:
+        """Return the reward of one completion: the function that verl's reward managers call.
+
+        Args:
+            data_source: the name of the dataset, for the error message if its row makes no sense.
+            solution_str: the completion.
+            ground_truth: the reference, as a list, array or text.
+            extra_info: the other columns: `scene`, `start`, `heading`.
+        """
+        facts = {name: (extra_info or {}).get(column) for name, column in self.columns.items()}
+        found = self._score(solution_str, self._row({**facts, "reference": ground_truth}, f"a row of {data_source}"))
+        return self.malformed if found is None else found
+
+    def read(self, completion: Any, **columns: Any) -> Any:
+        """Return the path in a completion, or raise the PathError that says why it is malformed.
+
+        Args:
+            completion: text, or a list of messages.
+            columns: the columns of its row, `reference` among them.
+
+        >>> PathReward(answers="actions").read("forward, jump", reference=[[0, 0], [0, 1]], start=[0, 0])
+        Traceback (most recent call last):
+        wayscore.errors.PathError: actions must be forward, left, right or stop, got 'jump'
+        """
+        facts = {name: columns.get(column) for name, column in self.columns.items()}
+        return self._path(completion, self._row(facts, "this row"))
+
+    def _score(self, completion: Any, row: _Row) -> float | None:
+        """Return the score of a completion, None if it is malformed."""
+        try:
+            query = self._path(completion, row)
+        except PathError:
+            return None
+        table = score(
+            references=[row.reference],
+            queries=[query],
+            distance=row.distance,
+            threshold=self.threshold,
+            metrics=list(self.weights),
+        )
+        scores = [float(values[0]) for values in table.columns.values()]
+        total = math.fsum(weight * value for weight, value in zip(self.weights.values(), scores, strict=True))
+        return total if math.isfinite(total) else None
+
+    def _path(self, completion: Any, row: _Row) -> Any:
+        text = answer_of(completion)
+        if callable(self.answers):
+            try:
+                path = self.answers(text)
+            except ValueError as error:
+                raise PathError(f"the answer is malformed: {first_line(error)}") from None
+        elif self.answers == "nodes":
+            path = read_nodes(items_of(text), row.distance.index)
+        elif self.answers == "points":
+            path = read_points(items_of(text))
+        else:
+            actions = read_actions(items_of(text))
+            path = walk(actions, row.start, row.heading, step=self.step, turn=self.turn, up_axis=self.up_axis)
+        places = row.distance.encode([path], role=lambda _: "the completion").places
+        if places.ndim == 2 and places.shape[1] != len(row.reference[0]):
+            raise PathError(f"the points must have {len(row.reference[0])} coordinates, got {places.shape[1]}")
+        return path
+
+    def _row(self, facts: Mapping[str, Any], where: str) -> _Row:
+        """Check what the dataset says of an episode; its mistakes are errors, since no completion can mend them."""
+        try:
+            distance = self._distance(facts.get("scene"))
+            reference: Any = _listed(facts.get("reference"))
+            if self.answers == "nodes" or distance.index is not None:
+                reference = read_nodes(reference, distance.index)
+            elif not callable(self.answers):
+                reference = read_points(reference)
+            distance.encode([reference], role=lambda _: "the reference")
+            start, heading = None, 0.0
+            if self.answers == "actions":
+                heading = heading_of(0.0 if facts.get("heading") is None else facts["heading"], self.up_axis)
+                start = walk([], facts.get("start"), up_axis=self.up_axis)[0]
+                if len(start) != len(reference[0]):
+                    raise OptionError(f"the start has {len(start)} coordinates, the reference {len(reference[0])}")
+        except WayscoreError as error:
+            raise type(error)(f"{where}: {error}") from None
+        return _Row(reference, distance, start, heading)
+
+    def _distance(self, scene: Any) -> Distance:
+        found: Any = self.distance
+        if isinstance(found, Mapping):
+            try:
+                found = found[scene]
+            except (KeyError, TypeError):
+                raise UnknownSceneError(
+                    f'the column "{self.columns["scene"]}" says {shortened(scene)}, and distance= has no such scene'
+                    f"{did_you_mean(scene, found)}"
+                ) from None
+        distance = EUCLIDEAN if found is None else as_distance(found)
+        fits = not distance.is_straight if self.answers == "nodes" else distance.index is None
+        if not fits and not callable(self.answers):
+            kind = "points" if distance.is_straight else "nodes"
+            raise OptionError(f"answers are {self.answers}, and the {distance.name} is a distance between {kind}")
+        return distance
+
+
+def _listed(reference: Any) -> list[Any]:
+    """Return a reference as a list, from text, arrays of arrays (Parquet) or lists."""
+    if isinstance(reference, str):
+        return items_of(reference.strip())
+    if not hasattr(reference, "__len__"):
+        raise PathError(f"a reference must be a list of nodes or points, got {shortened(reference)}")
+    items = reference.tolist() if isinstance(reference, np.ndarray) else list(reference)
+    return [item.tolist() if isinstance(item, np.ndarray | np.generic) else item for item in items]
+
+
+def _weights(metric: str | Metric | Mapping[Any, float]) -> dict[str | Metric, float]:
+    """Return metrics with their weights: symbols, or values if they have no name that is known everywhere."""
+    given = metric if isinstance(metric, Mapping) else dict.fromkeys(find_metrics(metric), 1.0)  # type: ignore[arg-type]
+    weights: dict[str | Metric, float] = {}
+    for name, weight in given.items():
+        (found,) = find_metrics([name])
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+            raise OptionError(f"the weight of {found} must be a finite number, got {shortened(weight)}")
+        if found.direction is not None and weight * (1 if found.direction == "up" else -1) < 0:
+            better = "higher" if found.direction == "up" else "lower"
+            raise OptionError(
+                f'{found} is better when {better}, and a reward is better when higher: use metric={{"{found}": '
+                f"{-weight:g}}}"
+            )
+        weights[name if isinstance(name, Metric) else found.symbol] = float(weight)
+    if not weights:
+        raise OptionError("metric must name at least one metric")
+    return weights
+
+
+def _worst(weights: Mapping[str | Metric, float]) -> float:
+    """Return the lowest reward that there is, if there is one."""
+    metrics = find_metrics(list(weights))
+    for metric in metrics:
+        if not math.isfinite(metric.worst):
+            raise OptionError(f"{metric} has no worst value; say the reward of a malformed completion with malformed=")
+    return math.fsum(weight * metric.worst for weight, metric in zip(weights.values(), metrics, strict=True))

@@ -1,0 +1,157 @@
+"""Tasks for agents: paths with instructions in many scenes, from files or from generated worlds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wayscore.distances.graph import Graph
+from wayscore.episodes import Reference, References
+from wayscore.errors import OptionError
+from wayscore.rewards.nodes import Codes, Nodes
+from wayscore.rewards.terrain import Terrain
+from wayscore.rewards.words import Vocabulary
+
+IN_METRES = re.compile(r" \(\d+\.\d m\)")
+"""Lengths in metres, which are removed from generated instructions: they also count nodes, and shorter is faster."""
+WORLD_THRESHOLD = 1.4
+"""d_th of generated worlds, metres: 1.33 mean edges."""
+LONGEST_GENERATED = 120
+"""The number of words that are kept of a generated instruction; few have more."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Episodes for agents, as arrays.
+
+    Attributes:
+        nodes: the scenes.
+        names: of the episodes.
+        paths: (n, longest) node numbers, filled up with -1.
+        lengths: how many nodes each path has.
+        headings: where the agent looks at the start, radians.
+        tokens: (n, words) of the instructions.
+        vocabulary: what the tokens mean.
+        scene_of: scene of each episode, by name.
+    """
+
+    nodes: Nodes
+    names: tuple[str, ...]
+    paths: Codes
+    lengths: Codes
+    headings: NDArray[np.float64]
+    tokens: NDArray[np.int32]
+    vocabulary: Vocabulary
+    scene_of: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def terrain(self) -> Terrain:
+        """What agents meet in these episodes."""
+        return Terrain(self)
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each episode by its name."""
+        return {name: row for row, name in enumerate(self.names)}
+
+    def some(self, rows: Sequence[int] | Codes) -> Tasks:
+        """Return a selection of the episodes."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        return Tasks(
+            self.nodes,
+            tuple(self.names[row] for row in chosen),
+            self.paths[chosen],
+            self.lengths[chosen],
+            self.headings[chosen],
+            self.tokens[chosen],
+            self.vocabulary,
+            tuple(self.scene_of[row] for row in chosen),
+        )
+
+
+def from_references(
+    references: References | Iterable[Reference],
+    graphs: Mapping[str, Graph],
+    *,
+    vocabulary: Vocabulary | None = None,
+    words: int = 80,
+) -> Tasks:
+    """Return the tasks of the episodes of a file.
+
+    Args:
+        references: the ground-truth paths, as node labels.
+        graphs: scene -> graph with positions.
+        vocabulary: numbers the words; by default it has the words that occur twice or more.
+        words: how many words of an instruction are kept.
+    """
+    episodes = list(references.episodes.values() if isinstance(references, References) else references)
+    if not episodes:
+        raise OptionError("an environment needs at least one episode")
+    scenes = {scene: graphs[scene] for scene in dict.fromkeys(reference.scene for reference in episodes)}
+    nodes = Nodes(scenes)
+    lengths = np.array([len(reference.path) for reference in episodes])
+    paths = np.full((len(episodes), int(lengths.max())), -1, dtype=np.int64)
+    known: dict[tuple[str, str], Any] = {}
+    for row, reference in zip(paths, episodes, strict=True):
+        key = (reference.scene, reference.path_id)
+        if key not in known:
+            known[key] = nodes.numbers(reference.scene, reference.path)
+        row[: len(reference.path)] = known[key]
+    texts = [reference.instruction for reference in episodes]
+    vocabulary = vocabulary or Vocabulary.of(texts, least=2)
+    return Tasks(
+        nodes,
+        tuple(reference.episode for reference in episodes),
+        paths,
+        lengths,
+        np.array([reference.heading for reference in episodes]),
+        vocabulary.encode(texts, words),
+        vocabulary,
+        tuple(reference.scene for reference in episodes),
+    )
+
+
+def from_worlds(
+    episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4, vocabulary: Vocabulary | None = None
+) -> Tasks:
+    """Generate winding paths with instructions, in worlds as the paper generates them.
+
+    Args:
+        episodes: how many, spread evenly over the worlds.
+        worlds: how many different worlds.
+        seed: random seed of the worlds, the paths and the words.
+        stages: how many shortest paths are joined; four give about ten edges, as in R4R.
+        vocabulary: numbers the words; by default it has the words that occur twice or more.
+
+    >>> tasks = from_worlds(3, worlds=2, seed=7)
+    >>> len(tasks), tasks.nodes.scenes
+    (3, ['world7-0', 'world7-1'])
+    """
+    references, graphs = generate(episodes, worlds=worlds, seed=seed, stages=stages)
+    return from_references(references, graphs, vocabulary=vocabulary, words=LONGEST_GENERATED)
+
+
+def generate(
+    episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4
+) -> tuple[list[Reference], dict[str, Graph]]:
+    """Generate winding paths with instructions, and the graphs of their worlds."""
+    from wayscore.worlds import World, instruct
+
+    made = {f"world{seed}-{number}": World.paper(seed * 1_000 + number) for number in range(worlds)}
+    rng = np.random.default_rng(seed)
+    references = []
+    for number in range(episodes):
+        scene = list(made)[number % worlds]
+        path = made[scene].sample_path(rng, stages)
+        words = IN_METRES.sub("", instruct(made[scene], path, seed=rng))
+        references.append(Reference(str(number), scene, path, str(number), words))
+    return references, {scene: world.graph for scene, world in made.items()}

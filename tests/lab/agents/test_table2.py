@@ -1,0 +1,171 @@
+"""Table 2 from data to LaTeX, in small."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="install wayscore[navigation] to run these tests")
+
+from tests.lab.agents.test_training import course, invoke  # noqa: F401
+from wayscore.lab.agents import houses, search, table2
+from wayscore.lab.agents.search import REWARDS, chosen
+from wayscore.lab.agents.table2 import FOLLOWING, METRICS, Plan, jobs, recipe_of
+from wayscore.lab.agents.table2_results import Cell, Gap, Table2
+from wayscore.lab.agents.table2_text import latex, text
+
+
+def test_jobs_follow_each_other() -> None:
+    plan = Plan(Path("out"), r2r=Path("r2r"), seeds=2, settings={"goal": {"entropy": 0.5}})
+    found = {job.name: job for job in jobs(plan)}
+    assert len(found) == 3 * 2 * (1 + len(FOLLOWING))
+    assert found["r2r-imitation-1"].after is None
+    assert found["r4r-imitation-1"].after == "r2r-imitation-1"
+    assert found["sparse-imitation-1"].after is None
+    assert found["r4r-goal-0"].after == found["r4r-fidelity-0"].after == "r4r-imitation-0"
+    goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"], plan) for reward in ("goal", "fidelity"))
+    assert (goal.reward, fidelity.reward, goal.imitation, goal.seed) == ("goal", "fidelity", 0, 1)
+    assert (goal.entropy, fidelity.entropy) == (0.5, 0.01)
+    assert recipe_of(found["r2r-imitation-0"], replace(plan, scale=0.001)).imitation == 2
+    assert recipe_of(found["r2r-continued-0"], plan).imitation == goal.reinforcement
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(houses.lessons_from_worlds, "__defaults__", (60,))
+    monkeypatch.setattr(houses.world_test, "__defaults__", (30,))
+    monkeypatch.setattr(table2, "EPISODES", {"r4r": 50, "sparse": 20})
+
+
+def test_worlds(small: None, tmp_path: Path) -> None:
+    words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--seeds", "2", "--scale", "0.005"]
+    made = invoke(*words, "--workers", "1")
+    assert made.exit_code == 0, made.stderr
+    assert "fidelity-oriented" in made.stdout
+    first = (tmp_path / "worlds-goal-1" / "scores.json").stat().st_mtime_ns
+    again = invoke(*words, "--workers", "1", "-f", "latex")
+    assert (tmp_path / "worlds-goal-1" / "scores.json").stat().st_mtime_ns == first  # nothing was done again
+    assert again.stdout == (tmp_path / "table2.tex").read_text()
+    scores = json.loads((tmp_path / "worlds-goal-1" / "scores.json").read_text())
+    assert set(scores["means"]) == set(METRICS)
+    assert list(scores["caps"]) == ["10", "15", "20", "30"]
+    assert {name: value for name, value in scores["caps"]["30"].items() if name in METRICS} == scores["means"]
+    ours = json.loads((tmp_path / "worlds-goal-together" / "scores.json").read_text())
+    one, other = ours["held_out"].values()
+    assert set(one) == set(other) == {"SR", "nDTW", "SDTW", "PL"}
+    assert "goal-oriented, seeds together" in made.stdout
+    shares = [scores["caps"][cap]["never stopped"] for cap in scores["caps"]]
+    assert shares == sorted(shares, reverse=True)
+    saved = json.loads((tmp_path / "table2.json").read_text())
+    gaps = next(one for one in saved["differences"] if (one["agent"], one["less"]) == ("fidelity", "goal"))
+    seeds = [
+        saved["trainings"][f"worlds-{agent}-{seed}"]["means"]["nDTW"]
+        for agent in ("fidelity", "goal")
+        for seed in (0, 1)
+    ]
+    assert gaps["nDTW"]["mean"] == pytest.approx(50 * (seeds[0] + seeds[1] - seeds[2] - seeds[3]), abs=1e-3)
+    ranges = saved["by_winding"]
+    assert sum(one["episodes"] for one in ranges) == 30
+    weighted = sum(one["episodes"] * one["nDTW"]["mean"] for one in ranges) / 30
+    assert weighted == pytest.approx(gaps["nDTW"]["mean"], abs=1e-3)
+    assert set(gaps["nDTW"]) == {"mean", "margin", "seeds_ahead", "path", "scan"}
+
+
+def test_one_training(small: None, tmp_path: Path) -> None:
+    words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1", "--only"]
+    made = invoke(*words, "worlds-goal-3")
+    assert made.exit_code == 0, made.stderr
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["worlds-goal-3", "worlds-imitation-3"]
+    assert "goal-oriented" in made.stdout
+    curve = json.loads((tmp_path / "table2.json").read_text())["trainings"]["worlds-goal-3"]["curve"]
+    assert set(curve) == {"update", "SR", "nDTW", "SDTW"}
+    refused = invoke(*words, "worlds-gaol-3")
+    assert refused.exit_code == 2
+    assert "--only: there is no training 'worlds-gaol-3'; did you mean 'worlds-goal-3'?" in refused.stderr
+
+
+def test_the_same_search_for_every_reward(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = search.TRIED[:3]
+    monkeypatch.setattr(search, "TRIED", tried)
+    words = ["reproduce", "search", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1"]
+    made = invoke(*words)
+    assert made.exit_code == 0, made.stderr
+    rows = made.stdout.splitlines()[2:]
+    assert len(rows) == len(REWARDS) * len(tried)
+    assert [sum(row.split()[0] == reward and row.endswith("*") for row in rows) for reward in REWARDS] == [1, 1, 1]
+    best = {row.split()[0]: float(row.split()[6]) for row in rows if row.endswith("*")}
+    for reward in REWARDS:
+        assert best[reward] == max(float(row.split()[6]) for row in rows if row.split()[0] == reward)
+    assert set(chosen(tmp_path)) == set(REWARDS)
+    assert invoke(*words).stdout == made.stdout  # nothing is trained again
+
+
+def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
+    data = tmp_path / "r2r"
+    data.mkdir()
+    for split in ("train", "val_unseen"):
+        (data / f"R2R_{split}.json").write_bytes((course / "references.json").read_bytes())
+    words: list[Any] = ["reproduce", "table2", "--r2r", str(data), "-g", str(course / "connectivity"), "--seeds", "1"]
+    made = invoke(*words, "--out", str(tmp_path / "out"), "--scale", "0.001", "--workers", "1")
+    assert made.exit_code == 2
+    assert (
+        "--held-out must be at least 1 and less than 4" in made.stderr
+    )  # four scans, of which eight cannot be held out
+
+
+def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    from wayscore.lab.agents import ablations
+
+    train = course / "references.json"
+    monkeypatch.setattr(
+        houses.lessons_from_files, "__kwdefaults__", {**houses.lessons_from_files.__kwdefaults__, "held_out": 1}
+    )
+    for name in ablations.VARIANTS:
+        ablations.ablate(name, tmp_path, train, course / "connectivity", None, updates=2)
+    shown = ablations.table(tmp_path, 1).splitlines()
+    assert len(shown) == 2 + len(ablations.VARIANTS)
+    assert shown[2].startswith("everything")
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    for words, match in (
+        (["table3", "--worlds"], "must be table2, search or ablations, not 'table3'"),
+        (["table2"], "give either --r2r FOLDER"),
+        (["ablations", "--worlds"], "ablations need R2R"),
+        (["search", "--worlds", "--only", "r2r-goal-0"], "--only names a training of table2, and search has none"),
+        (["table2", "--worlds", "-f", "html"], "--format must be text or latex"),
+        (["table2", "--r2r", str(tmp_path)], "need their connectivity graphs"),
+        (["table2", "--r2r", str(tmp_path), "-g", str(tmp_path)], "has neither R2R_train.json nor"),
+    ):
+        refused = invoke("reproduce", *words, "--out", str(tmp_path / "out"))
+        assert refused.exit_code == (1 if "neither" in match else 2)
+        assert match in refused.stderr
+
+
+def test_the_interval_over_seeds() -> None:
+    assert Cell.of([0.5]) == Cell(50.0, 0.0)
+    cell = Cell.of([0.40, 0.41, 0.42])
+    assert (cell.mean, cell.margin) == (41.0, 2.5)  # 4.303 x 1 / sqrt(3)
+
+
+def test_the_table_in_words_and_in_latex() -> None:
+    row = {metric: Cell(40.0 + number, 1.0) for number, metric in enumerate(METRICS)}
+    rows = {("r2r", "random"): row, ("r2r", "goal"): row, ("r2r", "fidelity"): dict.fromkeys(METRICS, Cell(44.4, 0.0))}
+    gap = Gap(Cell(1.5, 0.5), 5, {"path": (0.5, 2.5), "scan": (-0.5, 3.5)})
+    cap = {**dict.fromkeys(METRICS, Cell(44.4, 0.0)), "never stopped": Cell(2.0, 0.1)}
+    table = Table2(rows, {("r2r", "fidelity", "goal"): dict.fromkeys(METRICS, gap)}, {("r2r", "goal"): {"10": cap}})
+    shown = text(table).splitlines()
+    assert shown[0].split()[-6:] == list(METRICS)
+    assert shown[5].split() == ["the", "paper", "43.7", "38.4", "31.9", "53.5", "54.4", "36.1"]
+    assert any(line.startswith("fidelity-oriented less goal-oriented") and "+1.5±0.5" in line for line in shown)
+    assert any("houses resampled" in line and "[-0.5, +3.5]" in line for line in shown)
+    assert shown[-1].split() == ["goal-oriented", "10", *["44.4"] * 6, "2.0"]
+    lines = latex(table).splitlines()
+    assert lines[0] == r"\begin{tabular}{lrrrrrr}"
+    assert r"fidelity-oriented & $\mathbf{44.4}$" in latex(table)
+    assert r"$\mathbf{45.0} \pm 1.0$" in latex(table)
+    assert lines[-1] == r"\end{tabular}"

@@ -1,0 +1,143 @@
+"""Studies, servers of them, and browsers that look at these."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from tests.lab.study.web import postgres
+from tests.lab.study.web.servers import Server
+from tests.report.browser.conftest import browser
+from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.model import Study
+from wayscore.lab.study.store import Store
+
+__all__ = ["browser"]
+
+
+@pytest.fixture(scope="session")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Study, Path]]:
+    """Two small studies: one without ties, with a repeat and a check; one with ties."""
+    folder = tmp_path_factory.mktemp("studies")
+    made = {
+        "strict": create("UC", sets=8, raters=24, each=6, repeats=1, checks=1, seed=1, worlds=2, name="Strict study"),
+        "ties": create("SC", sets=8, raters=12, each=3, seed=2, worlds=2, ties=True, name="Study with ties"),
+    }
+    for name, study in made.items():
+        write_study(folder / f"{name}.json", study)
+    return {name: (study, folder / f"{name}.json") for name, study in made.items()}
+
+
+@pytest.fixture(scope="session")
+def small() -> Study:
+    """A study of three sets and three raters, for tests of a store without a server."""
+    return create("UC", sets=3, raters=3, each=3, seed=1, worlds=1, ties=True)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """A PostgreSQL server."""
+    if not postgres.is_there():
+        pytest.skip(postgres.MISSING)
+    with postgres.running() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database of either kind."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "answers.sqlite")
+        return
+    url = request.getfixturevalue("cluster")
+    engine = sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sa.text("DROP SCHEMA public CASCADE"))
+        connection.execute(sa.text("CREATE SCHEMA public"))
+    engine.dispose()
+    yield url
+
+
+@pytest.fixture
+def store(database: str, small: Study) -> Iterator[Store]:
+    """An empty store in either database."""
+    made = Store(database, small)
+    yield made
+    made.close()
+
+
+class Served:
+    """A server and its study; tests take raters who did nothing yet."""
+
+    def __init__(self, study: Study, server: Server) -> None:
+        self.study = study
+        self.server = server
+        self._fresh = itertools.chain(one.rater for one in study.assignments)
+
+    def fresh(self) -> int:
+        """A rater whom no other test uses."""
+        return next(self._fresh)
+
+    def items(self, rater: int) -> list[Any]:
+        return next(one.items for one in self.study.assignments if one.rater == rater)
+
+
+def _serve(studies: dict[str, tuple[Study, Path]], name: str, folder: Path) -> Iterator[Served]:
+    study, path = studies[name]
+    server = Server(path, folder)
+    yield Served(study, server)
+    server.stop()
+    assert "Traceback" not in "".join(server.printed)
+
+
+@pytest.fixture(scope="module")
+def strict(studies: dict[str, tuple[Study, Path]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of the study without ties."""
+    yield from _serve(studies, "strict", tmp_path_factory.mktemp("strict"))
+
+
+@pytest.fixture(scope="module")
+def ties(studies: dict[str, tuple[Study, Path]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of the study with ties."""
+    yield from _serve(studies, "ties", tmp_path_factory.mktemp("ties"))
+
+
+class Window:
+    """A browser's window, and what it complained of or asked of the network."""
+
+    def __init__(self, page: Any, address: str) -> None:
+        self.page = page
+        self._address = address
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def check(self) -> None:
+        """Nothing went wrong but answers that were refused, and no other site was asked for anything."""
+        assert [text for text in self.complaints if "the server responded with a status of 4" not in text] == []
+        assert [url for url in self.requests if not url.startswith(self._address)] == []
+
+
+@pytest.fixture
+def window(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open a fresh window on a server; at the end of the test check that nothing went wrong."""
+    contexts, windows = [], []
+
+    def open_window(served: Served, **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        contexts.append(context)
+        windows.append(Window(context.new_page(), served.server.address))
+        return windows[-1].page
+
+    yield open_window
+    for context in contexts:
+        context.close()
+    for one in windows:
+        one.check()

@@ -1,0 +1,248 @@
+"""Serving from the command line, rehearsing over HTTP, and from there to the analysis."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from tests.lab.study.web.client import Person, Reply
+from tests.lab.study.web.servers import Server
+from wayscore.cli.app import app
+from wayscore.errors import MissingPackageError, OptionError
+from wayscore.lab.study import protocol, serve as serving
+from wayscore.lab.study.analysis import analyze
+from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.model import Study
+from wayscore.lab.study.rankings import read_rankings
+from wayscore.lab.study.rehearsal import rehearse
+from wayscore.lab.study.simulated import simulate
+
+COMMAND = [sys.executable, "-u", "-c", "from wayscore.cli.app import main; main()", "study"]
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return create("UC", sets=6, raters=3, each=2, repeats=1, checks=1, seed=3, worlds=2, name="Small")
+
+
+@pytest.fixture
+def file(study: Study, tmp_path: Path) -> Path:
+    write_study(tmp_path / "small.json", study)
+    return tmp_path / "small.json"
+
+
+def invoke(*words: str | Path) -> str:
+    result = CliRunner().invoke(app, ["study", *map(str, words)])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+class Command:
+    """`wayscore study serve` as a process, with what it prints until it listens."""
+
+    def __init__(self, *words: str | Path, **environment: str) -> None:
+        kept = {name: value for name, value in os.environ.items() if name != serving.SECRET}
+        self.process = subprocess.Popen(
+            [*COMMAND, "serve", *map(str, words), "--port", "0"],
+            env={**kept, **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        self.lines: list[str] = []
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+            if line.startswith("Listening at "):
+                break
+        else:
+            raise AssertionError("\n".join(self.lines))
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        rest, _ = self.process.communicate(timeout=30)
+        assert rest == ""
+        return self.process.returncode
+
+
+def test_serve_and_export(file: Path, study: Study) -> None:
+    command = Command(file)
+    try:
+        text = "\n".join(command.lines)
+        links = dict(re.findall(r"rater (\d+): (http://127\.0\.0\.1:\d+/r/[\w-]{43})$", text, re.MULTILINE))
+        assert list(links) == ["1", "2", "3"]
+        assert re.search(r"secret \(valid until this server stops\): [\w-]{32}$", text, re.MULTILINE)
+        server = _as_server(links)
+        person = Person(server, 1)
+        person.agree()
+        assert person.answer(1, "21345").status == 303
+        assert person.answer(1, "12345").status == 303
+        assert "1 answers" in invoke("export", file)  # while the server runs
+    finally:
+        assert command.stop() == 0
+    (ranking,) = read_rankings(file.with_name("small-answers.jsonl"), study)
+    item = study.assignments[0].items[0]
+    assert (ranking.set, ranking.groups) == (item.set, [[query] for query in item.order])
+    invoke("export", file, "--history", "-o", file.with_name("history.jsonl"))
+    assert len(file.with_name("history.jsonl").read_text().splitlines()) == 2
+    again = Command(file, **{serving.SECRET: "twelve letters"})
+    assert not any("/r/" in line or "secret" in line for line in again.lines)  # links and secrets are told once
+    assert again.stop() == 0
+
+
+def _as_server(links: dict[str, str]) -> Server:
+    server = Server.__new__(Server)
+    server.context = None
+    server.port = int(links["1"].split(":")[2].partition("/")[0])
+    server.links = {int(rater): link for rater, link in links.items()}
+    return server
+
+
+def test_links_in_a_file(file: Path) -> None:
+    links = file.with_name("links.csv")
+    command = Command(file, "--links", links, "--url", "https://study.example.org/")
+    assert command.stop() == 0
+    assert not any("/r/" in line for line in command.lines)
+    assert links.stat().st_mode & 0o777 == 0o600
+    rows = links.read_text().split()
+    assert rows[0] == "rater,link"
+    assert re.fullmatch(r"1,https://study\.example\.org/r/[\w-]{43}", rows[1])
+
+
+def test_a_consent_of_ones_own(file: Path) -> None:
+    text = file.with_name("consent.txt")
+    text.write_text("Run by <b>us</b>.\nWe are many.\n\n\nWrite to us & ask.\n", encoding="utf-8")
+    command = Command(file, "--consent", text)
+    try:
+        links = dict(re.findall(r"rater (\d+): (\S+)", "\n".join(command.lines)))
+        person = Person(_as_server(links), 1)
+        page: Reply = person.get(f"{person.home}/consent")
+        assert "<p>Run by &lt;b&gt;us&lt;/b&gt;. We are many.</p>" in page.text
+        assert "<p>Write to us &amp; ask.</p>" in page.text
+    finally:
+        command.stop()
+
+
+def test_behind_tls_cookies_and_headers_say_so(file: Path, tmp_path: Path) -> None:
+    command = Command(file, "--links", tmp_path / "links.csv", "--url", "https://study.example.org")
+    try:
+        server = Server.__new__(Server)
+        server.context = None
+        found = re.match(r"Listening at http://127\.0\.0\.1:(\d+) for https://study\.example\.org;", command.lines[-1])
+        assert found is not None
+        server.port = int(found[1])
+        server.links = {1: "https://study.example.org/r/x"}
+        reply = Person(server, 1).get("/admin/login")
+        assert reply.headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
+        cookie = reply.headers["set-cookie"]
+        assert re.fullmatch(
+            r"__Host-wayscore_visitor=[\w-]{22}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure", cookie
+        )
+    finally:
+        command.stop()
+
+
+def test_mistakes_are_told_in_a_sentence(
+    file: Path, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OptionError, match="cannot listen at"):
+        serving.serve(file, port=taken.getsockname()[1])
+    with pytest.raises(OptionError, match="--port must be a number from 1 to 65535, or 0 for any free port, not 99999"):
+        serving.serve(file, port=99999)
+    for url in ("study.example.org", "ftp://study.example.org", "https://", "https://example.org/study"):
+        with pytest.raises(OptionError, match="must be an address such as https://study"):
+            serving.serve(file, port=0, url=url)
+    with pytest.raises(OptionError, match=r"cannot be used in links; give .* with --url"):
+        serving.serve(file, port=0, host="0.0.0.0")
+    with pytest.raises(OptionError, match="cannot read"):
+        serving.serve(file, port=0, consent=tmp_path / "none.txt")
+    (tmp_path / "empty.txt").write_text("\n\n")
+    with pytest.raises(OptionError, match="is empty"):
+        serving.serve(file, port=0, consent=tmp_path / "empty.txt")
+    (tmp_path / "links.csv").touch()
+    with pytest.raises(OptionError, match="choose a new file for links"):
+        serving.serve(file, port=0, links=tmp_path / "links.csv")
+    monkeypatch.setenv(serving.SECRET, "short")
+    with pytest.raises(OptionError, match="must have 12 characters or more, not 5"):
+        serving.serve(file, port=0)
+    result = CliRunner().invoke(app, ["study", "export", str(tmp_path / "small.json"), "--database", "none.sqlite"])
+    assert result.exit_code == 2
+
+
+def test_packages_that_are_missing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("uvicorn", "sqlalchemy", "jinja2", "starlette"):
+        with monkeypatch.context() as without:
+            without.setitem(sys.modules, name, None)
+            with pytest.raises(MissingPackageError, match=rf"needs {name}, .* pip install 'wayscore\[study\]'"):
+                serving.serve(file, port=0)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingPackageError, match=r"PostgreSQL needs psycopg, .*'wayscore\[postgres\]'"):
+        serving.serve(file, port=0, database="postgresql://study@127.0.0.1/study")
+
+
+def test_links_that_could_not_be_written_are_made_again(file: Path) -> None:
+    """A start that fails after links were drawn leaves none behind that nobody has."""
+    links = file.with_name("links.csv")
+    links.touch()
+    with pytest.raises(OptionError):
+        serving.serve(file, port=0, links=links)
+    links.unlink()
+    command = Command(file, "--links", links)
+    assert command.stop() == 0
+    assert len(links.read_text().split()) == 4
+
+
+def test_a_rehearsal_gives_the_same_analysis(study: Study) -> None:
+    """From the design over the pages, forms and export to Table 1: the same for the same seed, and as if simulated."""
+    drawn = simulate(study, seed=7)
+    first, second = rehearse(study, drawn), rehearse(study, simulate(study, seed=7))
+    assert [one.at for one in first] != [one.at for one in second]  # really given twice
+    assert all(one.simulated and one.at for one in first)
+    results = [json.dumps(analyze(study, found, resamples=200).to_dict()) for found in (drawn, first, second)]
+    assert results[0] == results[1] == results[2]
+    assert json.dumps(analyze(study, rehearse(study, simulate(study, seed=8)), resamples=200).to_dict()) != results[0]
+
+
+def test_a_rehearsal_from_the_command_line(file: Path, tmp_path: Path) -> None:
+    invoke("simulate", file, "--seed", "5", "-o", tmp_path / "plain.jsonl")
+    invoke("simulate", file, "--seed", "5", "--through-web", "-o", tmp_path / "web.jsonl")
+    analyses = [
+        invoke("analyze", file, tmp_path / name, "--format", "json", "--resamples", "200")
+        for name in ("plain.jsonl", "web.jsonl")
+    ]
+    assert analyses[0] == analyses[1]
+    assert "SIMULATED" in analyses[0]
+
+
+def test_the_papers_protocol_through_the_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a small scale: every file is the same, but that answers tell when they came."""
+    monkeypatch.setattr(protocol, "PAPER", {"UC": {"sets": 7, "raters": 3}, "SC": {"sets": 5, "raters": 2}})
+    plain, web = tmp_path / "plain", tmp_path / "web"
+    invoke("reproduce", "--seed", "4", "--out", plain)
+    shown = invoke("reproduce", "--seed", "4", "--out", web, "--through-web")
+    assert "All 12 answers were sent" in shown
+    names = sorted(file.name for file in plain.iterdir())
+    assert names == sorted(file.name for file in web.iterdir())
+    answers = ["sc-simulated.jsonl", "uc-simulated.jsonl"]
+    assert [name for name in names if (plain / name).read_bytes() != (web / name).read_bytes()] == answers
+    for name in answers:
+        given = read_rankings(web / name)
+        assert all(one.at and one.simulated for one in given)
+        timeless = [msgspec.structs.replace(one, at="", seconds=0.0) for one in given]
+        assert timeless == read_rankings(plain / name)
+
+
+def test_rehearsals_need_every_answer(study: Study) -> None:
+    drawn = simulate(study, seed=7)
+    with pytest.raises(OptionError, match="has no answer to"):
+        rehearse(study, drawn[1:])

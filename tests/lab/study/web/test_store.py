@@ -1,0 +1,179 @@
+"""Where answers are kept: what is written, what is refused, and that both databases do the same."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from tests.lab.study.web.looking import known
+from wayscore.errors import OptionError
+from wayscore.lab.study.design import create
+from wayscore.lab.study.model import Study
+from wayscore.lab.study.store import MOST_VERSIONS, Store
+
+FIRST = [[2], [0, 4], [1], [3]]
+SECOND = [[0], [1], [2], [3], [4]]
+
+
+def test_an_answer_and_its_history(store: Store, small: Study) -> None:
+    rater, name = known(store), small.sets[0].name
+    assert store.answer(rater, name, FIRST, form="a", seconds=3.25) == "saved"
+    assert store.answer(rater, name, SECOND, form="b", seconds=1.0) == "saved"
+    assert store.answered(rater) == {name: SECOND}
+    (last,) = store.rankings()
+    assert (last.rater, last.set, last.groups, last.simulated) == ("1", name, SECOND, False)
+    assert last.seconds == 4.2  # both times together
+    assert last.at.endswith("+00:00")
+    versions = [(one.groups, one.seconds) for one in store.rankings(history=True)]
+    assert versions == [(FIRST, 3.2), (SECOND, 1.0)]
+    progress = {one.rater: one for one in store.progress()}
+    assert (progress[1].answered, progress[1].changes, progress[1].last) == (1, 1, last.at)
+    assert (progress[2].answered, progress[2].linked, progress[2].last) == (0, False, "")
+
+
+def test_a_form_counts_once(store: Store, small: Study) -> None:
+    rater, other = known(store), known(store, 2)
+    first, second = (one.name for one in small.sets[:2])
+    assert store.answer(rater, first, FIRST, form="a", seconds=1) == "saved"
+    assert store.answer(rater, first, FIRST, form="a", seconds=9) == "again"
+    assert store.answer(rater, first, SECOND, form="a", seconds=1) == "used"
+    assert store.answer(rater, second, FIRST, form="a", seconds=1) == "used"
+    assert store.answer(other, first, FIRST, form="a", seconds=1) == "used"
+    assert len(store.rankings(history=True)) == 1
+
+
+def test_the_same_form_from_many_sides_at_once(store: Store, small: Study) -> None:
+    rater, name = known(store), small.sets[0].name
+    found: list[str] = []
+    together = threading.Barrier(8)
+
+    def send() -> None:
+        together.wait()
+        found.append(store.answer(rater, name, FIRST, form="a", seconds=1))
+
+    threads = [threading.Thread(target=send) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == ["again"] * 7 + ["saved"]
+    assert len(store.rankings(history=True)) == 1
+
+
+def test_answers_are_only_ever_added(store: Store, small: Study) -> None:
+    rater, name = known(store), small.sets[0].name
+    store.answer(rater, name, FIRST, form="a", seconds=1)
+    for change in ("UPDATE answers SET groups = '[]'", "DELETE FROM answers"):
+        with pytest.raises(sa.exc.DBAPIError, match="only ever added"), store.write() as connection:
+            connection.execute(sa.text(change))
+    assert store.answered(rater) == {name: FIRST}
+
+
+def test_an_answer_is_not_changed_for_ever(store: Store, small: Study) -> None:
+    rater, name = known(store), small.sets[0].name
+    for number in range(MOST_VERSIONS):
+        assert store.answer(rater, name, FIRST, form=str(number), seconds=1) == "saved"
+    assert store.answer(rater, name, FIRST, form="more", seconds=1) == "full"
+
+
+def test_links(store: Store, small: Study) -> None:
+    assert store.unlinked() == [1, 2, 3]
+    first = store.new_links([1, 2])
+    assert store.unlinked() == [3]
+    rater = store.rater(first[1])
+    assert rater is not None
+    second = store.new_links([1])
+    assert first[1] != second[1]
+    assert store.rater(first[1]) is None
+    assert store.rater("") is None
+    assert store.answer(rater, small.sets[0].name, FIRST, form="a", seconds=1) == "gone"
+    assert store.rankings() == []
+    with pytest.raises(OptionError, match="no rater 9"):
+        store.new_links([3, 9])
+    assert store.unlinked() == [3]  # all or none
+
+
+def test_consent_is_written_once(store: Store) -> None:
+    token = store.new_links([1])[1]
+    rater = store.rater(token)
+    assert rater is not None
+    assert not rater.consented
+    store.consent(rater, "a text")
+    agreed = _agreed(store)
+    assert agreed[0] is not None
+    store.consent(rater, "another text")
+    assert _agreed(store) == agreed
+    again = store.rater(token)
+    assert again is not None
+    assert again.consented
+
+
+def _agreed(store: Store) -> tuple[Any, ...]:
+    with store.read() as connection:
+        return tuple(connection.execute(sa.text("SELECT consented_at, consent FROM raters WHERE number = 1")).one())
+
+
+def test_a_database_remembers(database: str, small: Study) -> None:
+    first = Store(database, small)
+    token = first.new_links([1])[1]
+    rater = first.rater(token)
+    assert rater is not None
+    first.answer(rater, small.sets[0].name, FIRST, form="a", seconds=1)
+    first.close()
+    second = Store(database, small)
+    assert second.key == first.key
+    assert second.rater(token) == rater
+    assert second.answered(rater) == {small.sets[0].name: FIRST}
+    second.close()
+    with pytest.raises(OptionError, match="answers to another study"):
+        Store(database, create("UC", sets=3, raters=3, each=3, seed=2, worlds=1, ties=True))
+    with pytest.raises(OptionError, match="answers of people"):
+        Store(database, small, simulated=True)
+
+
+def test_simulated_answers_say_so(database: str, small: Study) -> None:
+    store = Store(database, small, simulated=True)
+    store.answer(known(store), small.sets[0].name, FIRST, form="a", seconds=1)
+    assert [(one.rater, one.simulated) for one in store.rankings()] == [("simulated-1", True)]
+    store.close()
+    later = Store(database, small)  # also when nobody says so again
+    assert later.simulated
+    later.close()
+
+
+def test_a_database_that_is_not_there_yet(database: str, small: Study) -> None:
+    with pytest.raises(OptionError, match="does not belong to a study yet"):
+        Store(database, small, new=False)
+    Store(database, small).close()  # nothing was left of the attempt
+
+
+def test_the_file_is_its_owners_alone(tmp_path: Path, small: Study) -> None:
+    Store(str(tmp_path / "deep" / "answers.sqlite"), small).close()
+    assert stat.S_IMODE((tmp_path / "deep" / "answers.sqlite").stat().st_mode) == 0o600
+
+
+def test_databases_that_cannot_be_opened(tmp_path: Path, small: Study) -> None:
+    (tmp_path / "text").write_text("not a database " * 100)
+    with pytest.raises(OptionError, match=r"the database .*text cannot be used: file is not a database; check --"):
+        Store(str(tmp_path / "text"), small)
+    with pytest.raises(OptionError, match="cannot write"):
+        Store(str(tmp_path), small)
+    with pytest.raises(OptionError, match="must be SQLite or PostgreSQL, not 'mysql'"):
+        Store("mysql://user@host/name", small)
+    with pytest.raises(OptionError, match="must be a file or a URL such as"):
+        Store("://", small)
+    with pytest.raises(OptionError, match="memory"):
+        Store("sqlite://", small)
+
+
+def test_a_password_is_not_shown(small: Study) -> None:
+    pytest.importorskip("psycopg", reason="needs wayscore[postgres]")
+    with pytest.raises(OptionError) as error:
+        Store("postgresql://user:hunter2@127.0.0.1:1/name", small)
+    assert "hunter2" not in str(error.value)
+    assert "the database postgresql+psycopg://user:***@127.0.0.1:1/name cannot be used" in str(error.value)
