@@ -18,7 +18,6 @@ from wayscore.distances.navmesh_file import parse
 from wayscore.distances.navmesh_writer import write
 from wayscore.errors import FormatError
 from wayscore.kernels import plain
-from wayscore.kernels.plain.tally import carry
 
 Arrays = tuple[Any, ...]
 
@@ -110,7 +109,6 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     noise = rng.integers(0, 256, (int(rng.integers(1, 40)), int(rng.integers(0, 30))), dtype=np.uint8)
     signed = rng.integers(-(2**40), 2**40, (8 * noise.shape[1], int(rng.integers(1, 20)))).astype(np.float64)
     yield "flip", (noise, signed, np.empty((len(noise), signed.shape[1]))), 0
-    yield "tally", _tally_arguments(rng, m), 0
     yield "place", _place_arguments(rng, m, size), 0
 
     free = (rng.random((int(rng.integers(1, 25)), int(rng.integers(1, 25)))) > 0.25).astype(np.uint8)
@@ -253,19 +251,6 @@ def _place_arguments(rng: np.random.Generator, count: int, size: int) -> Arrays:
     return codes.astype(np.int32), offsets, rows, known, edges, out, np.zeros(len(rows), dtype=np.int64), flags
 
 
-def _tally_arguments(rng: np.random.Generator, count: int) -> Arrays:
-    metrics, units = int(rng.integers(1, 6)), int(rng.integers(1, 9))
-    shape = (metrics, count)
-    largest = rng.choice([0, 31, 40], (metrics, 1))
-    values = np.ldexp(rng.uniform(-1, 1, shape), rng.integers(-90, largest + 1, shape))
-    values[rng.random(shape) < 0.1] = rng.choice([0.0, -0.0, 1.0, 5e-324, -5e-324])
-    values[rng.random(shape) < rng.choice([0.0, 0.1], (metrics, 1))] = rng.choice([np.inf, -np.inf])
-    sums = rng.integers(-(2**61), 2**61, (units, 2, metrics))
-    large, lacking = rng.integers(-(2**40), 2**40, (2, units, metrics))
-    sizes, least = rng.integers(0, 2**40, units), rng.normal(size=metrics)
-    return values, rng.integers(0, units, count), sums, large, lacking, sizes, least
-
-
 def _shared_walks(rng: np.random.Generator, table: np.ndarray) -> Arrays:
     """Walks that begin alike, many for each reference and many of them the same, so that native kernels share them."""
     size, references = len(table), int(rng.integers(1, 5))
@@ -335,8 +320,6 @@ def disagreement(native: Any, kernel: str, arguments: Arrays, tolerance: float) 
     for module in (native, plain):
         given = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in arguments)
         result = getattr(module, kernel)(*given)
-        if kernel == "tally":  # the same sums have many forms
-            carry(*given[2:4])
         if kernel.startswith("advance"):  # what stands behind a reference does not matter
             given[2][np.arange(given[2].shape[1]) > given[1][:, None]] = 0.0
         if kernel == "walk":

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 import wayscore as ws
 from tests.evaluation.gates import PATIENCE, Gate, stopped_at, wait_for
 from tests.house import command
 from tests.town import SAMPLES, Town, evaluated, read_scores, write_parquet
 from wayscore.evaluation import engines, evaluator
-from wayscore.evaluation.settings import Settings
-from wayscore.evaluation.work import Task
 from wayscore.formats import plan
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes as POSIX does")
@@ -158,12 +155,3 @@ def test_dask_is_not_installed(town: Town, run: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(ws.MissingPackageError, match=r'engine="dask" needs Dask: pip install \'wayscore\[cluster\]\''):
         evaluated(run, town, engine="dask")
-
-
-def test_pieces_of_changed_files_are_other_pieces(town: Town, run: Path) -> None:
-    task = Task(Settings.make(), 9, made_from="x")
-    first, second = plan.plan_run(run).pieces[:2]
-    assert task.stamp(first) != task.stamp(second)
-    assert task.stamp(first) == task.stamp(structs.replace(first, file=f"/elsewhere/{run.name}"))
-    os.utime(run, ns=(1, 1))
-    assert task.stamp(plan.plan_run(run).pieces[0]) != task.stamp(first)

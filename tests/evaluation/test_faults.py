@@ -180,7 +180,6 @@ def test_all_left_out(town: Town) -> None:
         ({"engine": "spark"}, "engine must be local or dask, not 'spark'"),
         ({"workers": 0}, "workers must be a whole number, 1 to 1,024, not 0"),
         ({"scheduler": "tcp://127.0.0.1:9"}, 'it needs engine="dask"'),
-        ({"resume": True}, r"resume goes on with the file that episodes=\.\.\. names"),
         ({"chunk": 0}, "chunk must be a whole number"),
         ({"cluster": "house"}, "cluster must be auto, none, path or scan, not 'house'"),
         ({"missing": "keep"}, "missing must be error, skip or zero, not 'keep'"),

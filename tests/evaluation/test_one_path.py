@@ -33,7 +33,6 @@ from tests.town import (
     write_lines,
     write_parquet,
 )
-from wayscore.evaluation import evaluator
 from wayscore.formats import pieces, plan
 from wayscore.metrics.base import Measurements
 
@@ -297,42 +296,23 @@ def test_dask(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.
     assert_same(evaluated(run, town, workers=2, engine="dask"), whole, tmp_path)
 
 
-# Large runs, whose table is on disk
+# Scores as files
 
 
-@pytest.fixture
-def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluator, "KEPT_ROWS", 0)
+def test_files_of_scores(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "ROWS", 100)
-
-
-@pytest.mark.usefixtures("large")
-def test_a_table_on_disk(town: Town, whole: ws.Result, tmp_path: Path) -> None:
     run = write_parquet(tmp_path / "walks.parquet", town.walks)
-    unkept = evaluated(run, town)
-    assert unkept.intervals() == whole.intervals()
-    with pytest.raises(ws.OptionError, match=r"scores of its 600 episodes were not kept; evaluate it with episodes="):
-        unkept["nDTW"]
-    for target in ("scores.parquet", "scores.csv", "scores.jsonl", "scores", "scores"):  # what was there is replaced
+    for target in ("scores.parquet", "scores.csv", "scores.jsonl", "scores.jsonl"):  # what was there is replaced
         found = evaluated(run, town, episodes=tmp_path / target, chunk=70)
-        assert found.intervals() == whole.intervals()
-        assert str(found.signature) == str(whole.signature)
-        assert found.problems == whole.problems
-        assert not (tmp_path / f"{target}.parts").exists()
-        if target.endswith(("csv", "jsonl")):
-            continue
-        assert found.to_arrow().equals(whole.to_arrow())  # in the run's order
-        assert read_scores(tmp_path / target).equals(whole.to_arrow())
-        assert np.array_equal(found["nDTW"], whole["nDTW"])
-    assert sorted(path.name for path in (tmp_path / "scores").iterdir()) == [f"part-{n:06d}.parquet" for n in range(6)]
+        assert_same(found, whole, tmp_path)
+    assert read_scores(tmp_path / "scores.parquet").equals(whole.to_arrow())  # in the run's order
     assert_same(ws.load_result(tmp_path / "scores.parquet"), whole, tmp_path)
     lines = (tmp_path / "scores.jsonl").read_text().splitlines()
     assert [json.loads(line)["episode"] for line in lines] == town.walks["episode"].to_pylist()
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == 601
 
 
-@pytest.mark.usefixtures("large")
-def test_a_large_run_with_every_problem_of_few(town: Town, tmp_path: Path) -> None:
+def test_references_without_an_answer(town: Town, tmp_path: Path) -> None:
     answers, references = in_points(town)
     run = write_lines(tmp_path / "agent.jsonl", answers.slice(0, 100))
     given: dict[str, Any] = {"references": references, "graphs": None, "missing": "zero", "duplicate": None}

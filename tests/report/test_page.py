@@ -310,12 +310,6 @@ def test_of_many_episodes_the_first_are_listed(monkeypatch: pytest.MonkeyPatch) 
     assert [scene["name"] for scene in found["scenes"]] == ["attic"]
 
 
-def test_a_page_without_episodes() -> None:
-    page = page_of([replace(scored("noisy")[0], table=None)])
-    assert episodes_in(page)["id"] == []
-    assert results_in(page)["runs"][0]["means"]["SR"]["text"]
-
-
 def test_nodes_that_count_as_reaching_the_goal() -> None:
     graph = {"S": ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 2.0])}
     reference = Reference("e", "S", ["a", "d"], "1")

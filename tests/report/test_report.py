@@ -500,7 +500,3 @@ def test_text_needs_no_large_library(tmp_path: Path) -> None:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert found.stdout.endswith("[]\n")
     assert "nDTW %" in found.stdout
-
-
-def test_a_large_run_whose_episodes_were_not_kept_renders() -> None:
-    assert render([replace(result(), table=None)], "text") == render([result()], "text")

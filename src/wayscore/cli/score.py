@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     section="Output",
     help="Write one row per episode: .parquet, .csv or .jsonl; with several runs their names are added.",
 )
-@option("--resume", is_flag=True, section="Work", help="Keep what an interrupted run finished of --episodes.")
 @options.html
 def score(
     runs: Sequence[str],

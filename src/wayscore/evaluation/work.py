@@ -6,11 +6,10 @@ The same function runs in this process, in processes beside it and on a cluster.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field, structs
@@ -23,15 +22,12 @@ from wayscore.episodes.problems import Problems
 from wayscore.episodes.targets import EncodedReferences, Targets
 from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.settings import Settings
-from wayscore.evaluation.table import EpisodeTable, Part
 from wayscore.evaluation.warnings import Seen
 from wayscore.formats.pieces import Piece, read_piece
 from wayscore.paths import Offsets, PathBatch
 from wayscore.scoring.recorded import wanted_records
 from wayscore.scoring.score import score
 from wayscore.scoring.table import ScoreTable
-from wayscore.statistics.bootstrap import join_clusters
-from wayscore.statistics.tally import Tally
 
 COUNTED = ("zeroed", "recorded", "unrecorded", "goal", "thresholds")
 """What is counted: by metric, undefined scores that the convention made 0; by name, how many queries have something
@@ -46,29 +42,35 @@ class Task(Struct, frozen=True):
         settings: the convention and the rest.
         rows: how many rows of Parquet are in memory at a time.
         first: the row of the first answer to each reference, where only that is scored and pieces cannot know it.
-        keep: whether the scores of single episodes are returned.
-        target: the file that they are written to, in parts; "" for none.
-        made_from: what the parts of that file say they were made from, beside their piece.
     """
 
     settings: Settings
     rows: int
     first: Offsets | None = None
-    keep: bool = True
-    target: str = ""
-    made_from: str = ""
 
-    def stamp(self, piece: Piece) -> str:
-        """Return what a part says that it was made from."""
-        name = PurePosixPath(piece.file).name  # wherever it is now
-        return f"{name} {piece.stamp} {piece.kind} {piece.start}-{piece.stop} row {piece.first} {self.made_from}"
+
+class Part(NamedTuple):
+    """The scores of some answers.
+
+    Attributes:
+        rows: their numbers in the run.
+        pairs: the numbers of their references; None where rows carry their own.
+        columns: (metrics, answers).
+        episodes: their names, where they have no reference number.
+        scenes: likewise.
+    """
+
+    rows: NDArray[np.int64]
+    pairs: NDArray[np.int64] | None
+    columns: NDArray[np.float64]
+    episodes: list[str] | None = None
+    scenes: list[str] | None = None
 
 
 class Partial(Struct):
     """What some answers come to; two of them merge into one.
 
     Attributes:
-        tally: exact sums of the scores.
         problems: what is wrong with the answers.
         answers: how often each reference is answered; None where rows carry theirs.
         counts: of scores and of what was recorded: see `COUNTED`.
@@ -76,10 +78,9 @@ class Partial(Struct):
         rows: how many answers were read.
         scenes: the numbers of those in which answers were scored.
         snap: how far a point was moved at most to fit its space, metres.
-        parts: the scores of single episodes, where they are kept.
+        parts: the scores.
     """
 
-    tally: Tally
     problems: Problems = field(default_factory=Problems)
     answers: NDArray[np.int64] | None = None
     counts: dict[str, dict[str, int]] = {}
@@ -90,17 +91,13 @@ class Partial(Struct):
     parts: list[Part] = []
 
     @classmethod
-    def empty(cls, settings: Settings, targets: Targets) -> Partial:
+    def empty(cls, targets: Targets) -> Partial:
         """Return that of no answers."""
         known = targets.references
-        return cls(Tally(settings.symbols), answers=None if known is None else np.zeros(len(known), dtype=np.int64))
+        return cls(answers=None if known is None else np.zeros(len(known), dtype=np.int64))
 
     def merge(self, other: Partial) -> None:
         """Add another's, which must not be used any more."""
-        if self.rows:
-            self.tally.merge(other.tally)
-        else:
-            self.tally = other.tally
         self.rows += other.rows
         self.scenes |= other.scenes
         self.snap = max(self.snap, other.snap)
@@ -120,7 +117,7 @@ class Partial(Struct):
 
 
 def score_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Partial:
-    """Score a piece; with a target, its part is there afterwards.
+    """Score a piece.
 
     Args:
         piece: which answers.
@@ -128,23 +125,9 @@ def score_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Par
         task: how.
     """
     matcher = opened(matcher)
-    known = matcher.targets
-    done = Partial.empty(task.settings, known)
-    batches = read_piece(piece, task.rows, leave=_unneeded(task.settings, known))
-    if not task.target:
-        for batch in batches:
-            score_batch(batch, matcher, task, done)
-        return done
-    from wayscore.evaluation.parts import write_part
-
-    def tables() -> Iterator[EpisodeTable]:
-        for batch in batches:
-            score_batch(batch, matcher, task, done)
-            if done.parts:
-                yield EpisodeTable.of(done.parts, known, task.settings)
-                done.parts.clear()
-
-    write_part(task.target, piece.number, task.stamp(piece), tables(), done)
+    done = Partial.empty(matcher.targets)
+    for batch in read_piece(piece, task.rows, leave=_unneeded(task.settings, matcher.targets)):
+        score_batch(batch, matcher, task, done)
     return done
 
 
@@ -183,16 +166,13 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
         which = np.concatenate((kept, worst))
         columns = np.hstack((columns, np.repeat(worst_values(settings)[:, None], len(worst), axis=1)))
     rows, pairs = batch.first + matched.order[which], None if matched.pairs is None else matched.pairs[which]
-    alone = known is None or pairs is None or (settings.policies["duplicate"] == "all" and settings.cluster == "none")
-    done.tally.add(columns, join_clusters(rows) if alone else known.clusters[pairs])  # type: ignore[union-attr]
     done.rows += len(batch)
-    if task.keep or task.target:
-        back = _back(rows - batch.first, len(batch))  # in the order of the run: to sort all rows at last costs more
-        rows, columns, pairs = rows[back], columns[:, back], None if pairs is None else pairs[back]
-        own = (rows - batch.first).tolist() if pairs is None else []
-        names = [batch.episode(row) for row in own] if pairs is None else None
-        scenes = [str(batch.scenes[row]) for row in own] if pairs is None and batch.scenes is not None else None
-        done.parts.append(Part(rows, pairs, columns, names, scenes))
+    back = _back(rows - batch.first, len(batch))  # in the order of the run: to sort all rows at last costs more
+    rows, columns, pairs = rows[back], columns[:, back], None if pairs is None else pairs[back]
+    own = (rows - batch.first).tolist() if pairs is None else []
+    names = [batch.episode(row) for row in own] if pairs is None else None
+    scenes = [str(batch.scenes[row]) for row in own] if pairs is None and batch.scenes is not None else None
+    done.parts.append(Part(rows, pairs, columns, names, scenes))
 
 
 def _back(rows: Offsets, count: int) -> Offsets:

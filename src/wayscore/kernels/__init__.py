@@ -2,7 +2,7 @@
 
 `WAYSCORE_KERNELS=numpy` or `native` makes the choice; unset, native is taken when present. Results are the same
 bits either way (exponentials: within 1e-15). Nothing outside this package imports `plain` or `_native`:
-what has no native twin (`fast_warp`, `fill`, `carry`) and the constants that both twins share are here as well.
+what has no native twin (`fast_warp`, `fill`) and the constants that both twins share are here as well.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def split(results: Sequence[Result], split_by: str | None) -> list[Split]:
     check_choice("split_by", split_by, tuple(SPLITS))
     fact, title = SPLITS[split_by]
     for result in results:
-        if result.table is not None and fact not in result.table.facts:
+        if fact not in result.table.facts:
             raise OptionError(f"{result.name}: the {title} of its episodes is not known; leave <<split_by>> out")
     return [Split(result, result.groups(split_by), title, split_by) for result in results]
 

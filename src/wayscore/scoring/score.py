@@ -100,7 +100,7 @@ def score(
         single = score_one(references, queries, distance, chosen, d_th)
         if single is not None:
             settings = _settings([EUCLIDEAN if distance is None else as_distance(distance)], chosen_convention, d_th)
-            return ScoreTable(single, settings, episodes=ONE)
+            return ScoreTable(single, settings, facts={"episode": ONE})
     space = distance_by(distance, chosen_convention)
     one_space = EUCLIDEAN if space is None else space if isinstance(space, Distance) else None
     check_list_of_paths("references", references, one_space)
@@ -162,8 +162,9 @@ def score(
     return ScoreTable(
         columns,
         _settings([part.space for part in parts], with_columns(chosen_convention, chosen), d_th) | facts_used,
-        episodes=names,
-        scenes=None if scenes is None or isinstance(space, list) else list(scenes),
+        facts={"episode": names}
+        if scenes is None or isinstance(space, list)
+        else {"episode": names, "scene": list(scenes)},
         own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) is not metric},
     )
 

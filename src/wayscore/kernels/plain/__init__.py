@@ -20,7 +20,6 @@ from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.running import Running, running
 from wayscore.kernels.plain.running_batch import advance_block, advance_points, advance_table, look_up
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
-from wayscore.kernels.plain.tally import FRACTION_BITS, LIMB_BITS, carry, tally
 from wayscore.kernels.plain.walk import walk
 from wayscore.kernels.plain.warp import (
     all_within,
@@ -37,9 +36,7 @@ __all__ = [
     "ASTRAY",
     "COMPARE_NEAREST",
     "COMPARE_WARPING",
-    "FRACTION_BITS",
     "LEAPING",
-    "LIMB_BITS",
     "MEASURES",
     "Mesh",
     "Running",
@@ -48,7 +45,6 @@ __all__ = [
     "advance_table",
     "all_pairs",
     "all_within",
-    "carry",
     "dijkstra",
     "encode",
     "euclidean_block",
@@ -71,7 +67,6 @@ __all__ = [
     "pruned_points",
     "resample",
     "running",
-    "tally",
     "trace_points",
     "trace_table",
     "walk",

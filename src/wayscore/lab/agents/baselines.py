@@ -134,6 +134,8 @@ def evaluate_random(
         walks,
         Problems(),
         {"resamples": 0, "seed": seed, "cluster": "none", "clusters": walks},
+        (),
+        table,
         known=intervals,
     )
 

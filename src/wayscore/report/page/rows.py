@@ -36,10 +36,8 @@ class Rows(NamedTuple):
 
 
 def rows_of(result: Result) -> Rows:
-    """Return one row per episode, in the table's order; none of a result whose table was not kept."""
+    """Return one row per episode, in the table's order."""
     table = result.table
-    if table is None:
-        return Rows()
     numbers: dict[str, int] = {}
     codes = np.array([numbers.setdefault(name, len(numbers)) for name in map(str, table.episodes)], dtype=np.int64)
     facts: dict[str, Sequence[Any]] = {name: table.facts[name] for name in FACTS if name in table.facts}
