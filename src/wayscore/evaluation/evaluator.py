@@ -14,7 +14,6 @@ from msgspec import structs
 from wayscore.convention.choices import Convention
 from wayscore.episodes.geodesics import geodesic_warnings
 from wayscore.episodes.groups import choose_cluster, few_clusters
-from wayscore.episodes.matching import Matcher
 from wayscore.episodes.pairing import finish
 from wayscore.episodes.references import References
 from wayscore.episodes.targets import Targets
@@ -28,7 +27,6 @@ from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.warnings import other_split, other_thresholds, usual_convention
 from wayscore.evaluation.work import Part, Partial, Task, scan_piece, score_batch, score_piece, worst_values
 from wayscore.formats import storage
-from wayscore.formats.plan import RunPlan
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import axis_name
@@ -165,11 +163,21 @@ def evaluate(
     inputs = Inputs(given, known, distances, settings.convention)
     if episodes is not None:
         check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.pieces])
+    done = Partial.empty(matcher.targets)
+    task = Task(settings, chunk)
     if isinstance(given, GivenRun):
-        done = Partial.empty(matcher.targets)
-        score_batch(given.batch, matcher, Task(settings, chunk), done)
+        score_batch(given.batch, matcher, task, done)
     else:
-        done = _score_pieces(given, matcher, settings, on, chunk, tell)
+        pieces = given.pieces
+        if on.name == "dask":  # whose workers are at home elsewhere
+            pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
+        whole = len(pieces) == 1 and pieces[0].kind == "whole"
+        if settings.policies["duplicate"] == "keep" and known is not None and not whole:
+            first = np.minimum.reduce(list(on.map(scan_piece, pieces, matcher, task)))
+            task = structs.replace(task, first=first)
+        for part in on.map(score_piece, pieces, matcher, task):
+            done.merge(part)
+            tell("scoring", done.rows, max(given.rows, done.rows))
     result = _result(name or given.name, inputs, matcher.targets, settings, done, convention is not None)
     if episodes is not None:
         result.write_episodes(os.fspath(episodes))
@@ -179,24 +187,6 @@ def evaluate(
 def _loaded(run: Any, name: str | None, metrics: Any) -> Result:
     result = load_result(run, name)
     return result if metrics is None else result.select([metric.symbol for metric in find_metrics(metrics)])
-
-
-def _score_pieces(
-    plan: RunPlan, matcher: Matcher, settings: Settings, engine: Engine, rows: int, tell: Progress
-) -> Partial:
-    pieces = plan.pieces
-    if engine.name == "dask":  # whose workers are at home elsewhere
-        pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
-    task = Task(settings, rows)
-    whole = len(pieces) == 1 and pieces[0].kind == "whole"
-    if settings.policies["duplicate"] == "keep" and matcher.targets.references is not None and not whole:
-        found = engine.map(scan_piece, pieces, matcher, task)
-        task = structs.replace(task, first=np.minimum.reduce(list(found)))
-    done = Partial.empty(matcher.targets)
-    for part in engine.map(score_piece, pieces, matcher, task):
-        done.merge(part)
-        tell("scoring", done.rows, max(plan.rows, done.rows))
-    return done
 
 
 def _result(name: str, inputs: Inputs, targets: Targets, settings: Settings, done: Partial, chosen: bool) -> Result:

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
+from wayscore.distances.base import Floats
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.matching import Matched, Matcher
 from wayscore.episodes.pairing import first_answers, sort_out
@@ -25,9 +26,9 @@ from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.warnings import Seen
 from wayscore.formats.pieces import Piece, read_piece
 from wayscore.paths import Offsets, PathBatch
-from wayscore.scoring.recorded import wanted_records
-from wayscore.scoring.score import score
-from wayscore.scoring.table import ScoreTable
+from wayscore.scoring.encoding import parts_by_number
+from wayscore.scoring.recorded import Recorded, wanted_records
+from wayscore.scoring.score import score_paths
 
 COUNTED = ("zeroed", "recorded", "unrecorded", "goal", "thresholds")
 """What is counted: by metric, undefined scores that the convention made 0; by name, how many queries have something
@@ -155,11 +156,11 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
     if len(kept):
         some = matched.take(kept)
         done.scenes.update(np.flatnonzero(np.bincount(some.scenes)).tolist())
-        table = _scored(some, targets, batch, settings)
-        _look(some, targets, batch, settings, table, done.seen)
-        columns = _together(list(table.columns.values()))
-        done.snap = max(done.snap, table.settings.get("largest snap", 0.0))
-        done.count(table.settings)
+        scores, used = _scored(some, targets, batch, settings)
+        _look(some, targets, batch, settings, scores, done.seen)
+        columns = np.array(list(scores.values()))
+        done.snap = max(done.snap, used.get("largest snap", 0.0))
+        done.count(used)
         done.count({"thresholds": _other_thresholds(some, batch, settings.threshold)})
     which: Any = kept if len(kept) < len(matched.order) else slice(None)
     if len(worst):
@@ -191,7 +192,10 @@ def scan_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Offs
     return first_answers(((b, matcher.match(b)) for b in read_piece(piece, task.rows)), len(known), counts)
 
 
-def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings) -> ScoreTable:
+def _scored(
+    matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings
+) -> tuple[dict[str, Floats], dict[str, Any]]:
+    """Return the scores of matched answers by symbol, and what else is to be said of them."""
     known = targets.references if matched.pairs is not None else None
     convention = settings.convention
     wanted = wanted_records(settings.metrics, convention)
@@ -207,24 +211,19 @@ def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: S
     if targets.geodesics is not None:
         recorded["goal_distances"] = _goal_distances(matched, targets, batch, recorded, sources)
     dense = convention.reference == "dense" and any("warping" in metric.needs for metric in settings.metrics)
-    table = score(
-        references=matched.references if known is None else known.paths,  # type: ignore[arg-type]
-        queries=matched.queries,
-        pairing=matched.pairs,
-        distance=list(targets.spaces),
-        scenes=matched.scenes,
-        scene_names=targets.scenes,
-        threshold=settings.threshold,
-        metrics=settings.metrics,
-        convention=convention,
-        recorded=recorded,
-        dense=_dense(known, matched) if dense else None,
-        up_axis=None if known is None else known.up_axis,
-        episodes=_Names(batch, matched.order),
+    scores, used, _ = score_paths(
+        matched.references if known is None else known.paths,  # type: ignore[arg-type]
+        matched.queries,
+        _dense(known, matched) if dense else None,
+        lambda paths: parts_by_number(paths, matched.pairs, targets.spaces, matched.scenes),
+        Recorded(_Names(batch, matched.order), matched.scenes, targets.scenes, recorded),
+        settings.metrics,
+        convention,
+        settings.threshold,
+        None if known is None else known.up_axis,
         threads=1,
     )
-    table.settings["goal"] = dict(sources)
-    return table
+    return scores, {**used, "goal": dict(sources)}
 
 
 def _goal_distances(
@@ -258,7 +257,12 @@ def _goal_distances(
 
 
 def _look(
-    matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings, table: ScoreTable, seen: Seen
+    matched: Matched,
+    targets: Targets,
+    batch: EpisodeBatch,
+    settings: Settings,
+    scores: Mapping[str, Floats],
+    seen: Seen,
 ) -> None:
     """Note what misleads in paths: repeated nodes, with nDTW both ways, and how densely points are sampled."""
     known = targets.references if matched.pairs is not None else None
@@ -273,8 +277,8 @@ def _look(
     dropped = np.empty(0)
     if len(repeating):
         once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
-        dropped = _scored(matched.take(repeating), targets, batch, once)["nDTW"]
-    seen.add_scores(table["nDTW"], repeating, dropped)
+        dropped = _scored(matched.take(repeating), targets, batch, once)[0]["nDTW"]
+    seen.add_scores(scores["nDTW"], repeating, dropped)
 
 
 def _dense(known: EncodedReferences | None, matched: Matched) -> PathBatch:
@@ -299,9 +303,9 @@ def _other_thresholds(matched: Matched, batch: EpisodeBatch, threshold: float) -
 
 
 class _Names(Sequence[str]):
-    """What errors call scored answers, made when asked for."""
+    """What errors call scored answers, made when asked for: Arrow takes a microsecond for each."""
 
-    def __init__(self, batch: EpisodeBatch, order: NDArray[Any]) -> None:
+    def __init__(self, batch: EpisodeBatch, order: Offsets) -> None:
         self._batch = batch
         self._order = order
 
@@ -310,15 +314,6 @@ class _Names(Sequence[str]):
 
     def __getitem__(self, number: Any) -> Any:
         return self._batch.episode(int(self._order[number]))
-
-
-def _together(columns: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return columns as rows of one array: the one that they are views of, where they are all of it."""
-    whole = columns[0].base
-    shape = (len(columns), len(columns[0]))
-    if isinstance(whole, np.ndarray) and whole.shape == shape and all(column.base is whole for column in columns):
-        return whole
-    return np.array(columns)
 
 
 def worst_values(settings: Settings) -> NDArray[np.float64]:
