@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import OptionError
 from wayscore.foreign import shown, shown_json
-from wayscore.palette import css
+from wayscore.palette import base_css
 from wayscore.report.forms import render, render_comparison
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import references_name, results_of
@@ -44,8 +44,6 @@ SCRIPTS = (
     "main",
 )
 """The parts of the page's program, in the order in which they are joined into one module."""
-STYLES = ("page", "tables", "figures", "episodes", "map", "media")
-"""The parts of its style sheet; later ones overrule earlier ones."""
 PRINT_WIDTH = 100
 COMPRESSION = 6
 """The highest level, 9, takes twice as long and saves two bytes in a hundred."""
@@ -86,7 +84,7 @@ def page_of(
     title = title or _title(names, references_name(results))
     data = {"title": title, "split_by": split_by, **results_of(results, comparison)}
     episodes = _json(episodes_of(results, split_by)).encode()
-    style = "\n".join((css(), *(_file(f"{part}.css") for part in STYLES)))
+    style = base_css() + _file("page.css")
     script = "\n".join(_file(f"{part}.js") for part in SCRIPTS)
     if comparison is None:
         plain = render(results, "text", width=PRINT_WIDTH, split_by=split_by)

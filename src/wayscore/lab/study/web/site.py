@@ -22,7 +22,7 @@ from wayscore.lab.study.store import Store
 from wayscore.lab.study.web.log import log
 from wayscore.lab.study.web.security import Limiter, RefusalError, Signer
 from wayscore.lab.study.web.sessions import Sessions
-from wayscore.palette import css
+from wayscore.palette import base_css
 
 FOLDER = Path(str(files(__package__)))
 ASSUMED_SECONDS = 30
@@ -90,7 +90,7 @@ class Site:
         templates.globals |= {
             "study": self.study,
             "simulated": self.store.simulated,
-            "version": hashlib.sha256(content + css().encode()).hexdigest()[:12],
+            "version": hashlib.sha256(content + base_css().encode()).hexdigest()[:12],
         }
         return templates
 

@@ -98,7 +98,7 @@ const folded = (title, about, ...children) =>
     "details",
     { class: "folded" },
     el("summary", {}, title),
-    el("figure", {}, el("figcaption", {}, about), ...children),
+    el("figure", { class: "card" }, el("figcaption", {}, about), ...children),
   );
 
 // What a screen reader says without moving to it.

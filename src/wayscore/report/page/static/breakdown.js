@@ -45,7 +45,7 @@ function showBreakdown() {
     ),
     el(
       "figure",
-      {},
+      { class: "card" },
       el("figcaption", {}, name, el("span", {}, "Mean of each group; lines are 1.96 standard errors either way.")),
       figure,
       results.runs.length > 1 && legend(results.runs.map((_, run) => run)),
@@ -105,8 +105,8 @@ function groupDots(found, metric, width) {
         "g",
         {},
         svg("line", { class: "gridline", x1: room + 8, x2: width - 14, y1: y, y2: y }),
-        svg("text", { class: "group-name", x: 0, y: y + 4 }, name),
-        svg("text", { class: "group-count", x: room, y: y + 4, "text-anchor": "end" }, grouped(count)),
+        svg("text", { class: "name", x: 0, y: y + 4 }, name),
+        svg("text", { x: room, y: y + 4, "text-anchor": "end" }, grouped(count)),
         runs.map(({ mean, error, left }, run) => {
           const at = y + 8 * (run - (runs.length - 1) / 2);
           if (!Number.isFinite(mean))

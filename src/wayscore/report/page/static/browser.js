@@ -45,7 +45,7 @@ const browser = {
         "Scores of episodes with several predictions are means; the first prediction is drawn.",
     ];
     const master = el("div", { class: "master" }, this.count, this.head, this.list.box);
-    this.wrap = el("div", { class: "browser" }, master, this.detail);
+    this.wrap = el("div", { class: "browser card" }, master, this.detail);
     add(
       $("#episodes"),
       el(
@@ -181,7 +181,7 @@ const browser = {
       return el(
         "span",
         { class: `run-${run % 7}` },
-        outcome !== null && el("span", { class: `sign ${kind}`, title: kind }, outcome ? "✓" : "✗"),
+        outcome !== null && el("span", { class: `sign ${outcome ? "better" : "worse"}`, title: kind }, outcome ? "✓" : "✗"),
         el("span", { title: score === Infinity && whyUndefined(run, metric) }, printed(metric, score)),
       );
     };

@@ -120,9 +120,9 @@ function outcomeBar([wins, ties, losses]) {
   const [all, width] = [wins + ties + losses || 1, 120];
   let x = 0;
   const parts = [
-    ["win", wins],
-    ["tie", ties],
-    ["loss", losses],
+    ["better", wins],
+    ["", ties],
+    ["worse", losses],
   ].map(([kind, count]) => {
     const part = svg("rect", { class: kind, x, y: 0, width: (width * count) / all, height: 7 });
     x += (width * count) / all;
@@ -142,7 +142,7 @@ function examples(other, run, base) {
       rows.length > 0 &&
       el(
         "div",
-        {},
+        { class: "card" },
         el("h4", {}, `Where ${results.runs[run].short} ${sides[side]}, ${metric.head}`),
         el(
           "table",

@@ -7,7 +7,7 @@ function showDistributions() {
   const figure = (title, head, text, draw) =>
     el(
       "figure",
-      {},
+      { class: "card" },
       el("figcaption", { title }, el("b", {}, head), el("span", { class: "long" }, text)),
       responsive(draw),
     );
@@ -153,11 +153,11 @@ function yesNoBars(yesNo, width) {
       svg(
         "g",
         { class: `share run-${run % 7}` },
-        run === 0 && svg("text", { class: "share-name", x: 0, y: y + line / 2 + 5 }, metric.symbol),
+        run === 0 && svg("text", { class: "name", x: 0, y: y + line / 2 + 5 }, metric.symbol),
         svg("rect", { class: "rest", x: x(0), y: y + 1, width: x(1) - x(0), height: line - 2, rx: 2 }),
         mean !== null &&
           svg("rect", { class: "part", x: x(0), y: y + 1, width: x(mean) - x(0), height: line - 2, rx: 2 }),
-        svg("text", { class: "share-value", x: width - 44, y: y + line / 2 + 4 }, printed(metric, mean)),
+        svg("text", { class: "name", x: width - 44, y: y + line / 2 + 4 }, printed(metric, mean)),
       ),
     ),
   );

@@ -84,7 +84,7 @@ function outcomeOf(run, row) {
 }
 
 const badge = (outcome) =>
-  el("span", { class: `badge ${outcome ? "success" : "failure"}` }, outcome ? "✓ success" : "✗ failure");
+  el("span", { class: `badge ${outcome ? "better" : "worse"}` }, outcome ? "✓ success" : "✗ failure");
 
 function mapControls(maps) {
   const button = (text, label, click) =>
@@ -183,7 +183,7 @@ function gainOf({ direction }, gain) {
 function scoreTiles(row, runs) {
   return el(
     "dl",
-    { class: `tiles ${runs.length > 1 ? "two" : ""}` },
+    { class: `tiles card ${runs.length > 1 ? "two" : ""}` },
     metrics.map((metric) => {
       const values = runs.map((run) => data.runs[run].scores[metric.symbol][row]);
       const gain = values[1] - values[0];

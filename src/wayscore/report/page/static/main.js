@@ -13,24 +13,7 @@ const KEYS = [
 
 function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  const button = $("#theme");
-  button.setAttribute("aria-pressed", String(dark));
-  refill(
-    button,
-    svg(
-      "svg",
-      { width: 18, height: 18, viewBox: "0 0 20 20", "aria-hidden": "true" },
-      dark
-        ? [
-            svg("circle", { cx: 10, cy: 10, r: 4 }),
-            svg("path", {
-              class: "rays",
-              d: "M10 1v3M10 16v3M1 10h3M16 10h3M3.6 3.6l2.1 2.1M14.3 14.3l2.1 2.1M3.6 16.4l2.1-2.1M14.3 5.7l2.1-2.1",
-            }),
-          ]
-        : svg("path", { d: "M16.5 12.5A7 7 0 0 1 7.5 3.5a7 7 0 1 0 9 9Z" }),
-    ),
-  );
+  $("#theme").setAttribute("aria-pressed", String(dark));
   repaint();
 }
 

@@ -177,7 +177,7 @@ function signatures() {
     const [, ...parts] = signature.split("|");
     return el(
       "details",
-      { class: "signature", open: found.size <= 2 },
+      { class: "signature card", open: found.size <= 2 },
       el("summary", {}, "Signature", found.size > 1 && ` of ${runs.map((run) => run.name).join(", ")}`),
       el("p", {}, "Everything that these numbers depend on. Print it below your table. ", button),
       el(

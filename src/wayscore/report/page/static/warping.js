@@ -101,7 +101,7 @@ function pairRow({ i, j, gap }, n, reference, query, choose) {
     el(
       "td",
       {},
-      el("span", { class: `step ${kind}` }, String(index + 1)),
+      el("span", { class: `pair-side ${kind}` }, String(index + 1)),
       " ",
       el("span", { class: "node", title: name }, name.length > 14 ? `${name.slice(0, 8)}…` : name),
     );
