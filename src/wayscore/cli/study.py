@@ -175,7 +175,7 @@ def analyze(
     figure: Path | None,
     **settings: Any,
 ) -> None:
-    """Analyze the answers to a study: Table 1, effect sizes, agreement, consistency, attention and a mixed model."""
+    """Analyze the answers to a study: Table 1, effect sizes, agreement, consistency and attention."""
     from wayscore.lab.study.report import render
 
     if paper:

@@ -46,12 +46,6 @@ temper_options = together(
         "--lapse", type=float, default=0.02, section="Simulated raters", help="Share of sets that they rank at random."
     ),
 )
-through_web_option = option(
-    "--through-web",
-    is_flag=True,
-    section="Simulated raters",
-    help="Let them answer through the web pages of a server, over HTTP.",
-)
 
 
 @verb("wayscore study simulate uc.json --seed 1")
@@ -65,15 +59,14 @@ through_web_option = option(
     section="Simulated raters",
     help="Share of raters who rank everything at random.",
 )
-@through_web_option
 @options.out("File to write; <study>-simulated.jsonl by default.")
-def simulate(file: Path, seed: int, through_web: bool, out: Path | None, **temper: Any) -> None:
+def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
     from wayscore.lab.study.design import read_study
-    from wayscore.lab.study.protocol import ask
     from wayscore.lab.study.rankings import write_rankings
+    from wayscore.lab.study.simulated import simulate as draw
 
-    rankings = ask(read_study(file), seed=seed, temper=_temper(**temper), through_web=through_web)
+    rankings = draw(read_study(file), seed=seed, temper=_temper(**temper))
     out = out or beside(file, "-simulated.jsonl")
     write_rankings(out, rankings)
     say(f"{out}: {len(rankings):,} rankings by SIMULATED raters")
@@ -136,13 +129,12 @@ def power(
         say(powers.text(found), nl=False)
 
 
-@verb("wayscore study reproduce --seed 1 --through-web")
+@verb("wayscore study reproduce --seed 1")
 @papers_sampler_option
 @seed_option
 @temper_options
-@through_web_option
 @options.out("Folder to write to.", default=Path("study-simulated"))
-def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: Any) -> None:
+def reproduce(sampler: Any, seed: int, out: Path, **temper: Any) -> None:
     """Repeat the paper's study with simulated raters: 505 sets, 2,525 samples, nine raters, Table 1.
 
     The outcome follows from the taste of simulated raters, so a table shows which metric wins with which taste.
@@ -150,13 +142,8 @@ def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: A
     from wayscore.lab.study.protocol import STEPS, reproduce as carry_out
 
     with progress(STEPS) as tell:
-        made = carry_out(
-            out, seed=seed, sampler=sampler, temper=_temper(**temper), through_web=through_web, progress=tell
-        )
+        made = carry_out(out, seed=seed, sampler=sampler, temper=_temper(**temper), progress=tell)
     show(lambda width, _: made.text(width))
-    if through_web:
-        given = sum(one.rankings for one in made.analyses)
-        say(f"All {given:,} answers were sent through the forms of the web pages and exported by the server.")
     say(f"All files are in {out}.")
 
 

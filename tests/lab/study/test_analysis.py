@@ -1,11 +1,10 @@
-"""What a study's answers say: correlations by hand, Table 1 from counts, agreement and the mixed model."""
+"""What a study's answers say: correlations by hand, Table 1 from counts, and agreement."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-import warnings
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -26,7 +25,6 @@ from wayscore.lab.study.analysis import analyze
 from wayscore.lab.study.correlations import MAIN, METHODS, RIVALS, Correlations, correlate, goodness
 from wayscore.lab.study.design import create, write_study
 from wayscore.lab.study.figures import figure_study
-from wayscore.lab.study.mixed import fit_mixed
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.page import page
 from wayscore.lab.study.rankings import Ranking, write_rankings
@@ -292,82 +290,6 @@ def test_the_inattentive_are_left_out_of_a_second_table(study: Study) -> None:
     assert analyze(study, rankings, pass_share=0, resamples=100).attentive is None
 
 
-# The mixed model
-
-
-def crossed(seed: int, raters: int = 6, sets: int = 25, each: int = 3) -> tuple[list[float], list[int], list[int]]:
-    rng = np.random.default_rng(seed)
-    a, b = rng.normal(0, 0.3, raters), rng.normal(0, 0.4, sets)
-    cells = [(int(r), s) for s in range(sets) for r in rng.choice(raters, each, replace=False)]
-    return [0.2 + a[r] + b[s] + rng.normal(0, 0.5) for r, s in cells], [r for r, _ in cells], [s for _, s in cells]
-
-
-def covariance(raters: list[int], sets: list[int], variances: Sequence[float | None]) -> Any:
-    a, b, e = (variance or 0.0 for variance in variances)
-    return a * np.equal.outer(raters, raters) + b * np.equal.outer(sets, sets) + e * np.eye(len(sets))
-
-
-def likelihood(y: list[float], raters: list[int], sets: list[int], variances: Sequence[float | None]) -> float:
-    """REML of the variances of raters, sets and the rest, with the whole covariance matrix."""
-    V = covariance(raters, sets, variances)
-    weights = np.linalg.solve(V, np.ones(len(y)))
-    r = np.array(y) - weights @ y / weights.sum()
-    return float(-0.5 * (np.linalg.slogdet(V)[1] + np.log(weights.sum()) + r @ np.linalg.solve(V, r)))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_mixed_effects_are_those_of_statsmodels(seed: int) -> None:
-    import pandas as pd
-    from statsmodels.regression.mixed_linear_model import MixedLM
-
-    y, raters, sets = crossed(seed)
-    frame = pd.DataFrame({"y": y, "r": raters, "s": sets, "all": 1})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of variances near 0
-        parts = {"r": "0 + C(r)", "s": "0 + C(s)"}
-        theirs = MixedLM.from_formula("y ~ 1", frame, groups="all", vc_formula=parts).fit(reml=True)
-    ours = fit_mixed(y, raters, sets)
-    assert ours.mean == pytest.approx(theirs.params["Intercept"], abs=1e-4)
-    assert [ours.rater, ours.set, ours.rest] == pytest.approx([*theirs.vcomp, theirs.scale], abs=1e-3)
-    assert ours.error == pytest.approx(theirs.bse["Intercept"], rel=0.03)  # theirs is found by differences
-    found = likelihood(y, raters, sets, [ours.rater, ours.set, ours.rest])
-    assert found >= likelihood(y, raters, sets, [*theirs.vcomp, theirs.scale]) - 1e-7
-
-
-@pytest.mark.parametrize("each", [1, 3])
-def test_no_other_variances_are_likelier(each: int) -> None:
-    y, raters, sets = crossed(5, each=each)
-    ours = fit_mixed(y, raters, sets)
-    assert (ours.set is None) == (each == 1)
-    variances = [ours.rater, ours.set, ours.rest]
-    weights = np.linalg.solve(covariance(raters, sets, variances), np.ones(len(y)))
-    assert ours.mean == pytest.approx(weights @ y / weights.sum())
-    assert ours.error == pytest.approx(1 / math.sqrt(weights.sum()))
-    best = likelihood(y, raters, sets, variances)
-    for place, variance in enumerate(variances):
-        for factor in (0.8, 0.97, 1.03, 1.25):
-            other = [*variances[:place], (variance or 0.0) * factor, *variances[place + 1 :]]
-            assert likelihood(y, raters, sets, other) <= best + 1e-9
-
-
-def test_without_groups_the_mixed_model_is_a_t_test() -> None:
-    from scipy.stats import ttest_1samp
-
-    y = [0.3, 0.1, -0.2, 0.5, 0.4]
-    ours = fit_mixed(y, ["one"] * 5, range(5))
-    theirs = ttest_1samp(y, 0.0)
-    assert (ours.rater, ours.set) == (None, None)
-    assert ours.p == pytest.approx(theirs.pvalue)
-    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
-
-
-def test_a_mixed_model_of_constants_is_defined() -> None:
-    assert fit_mixed([0.0] * 6, [1, 1, 1, 2, 2, 2], [1, 2, 3] * 2).p == 1
-    assert fit_mixed([0.5] * 6, [1, 1, 1, 2, 2, 2], [1, 2, 3] * 2).p == 0
-    with pytest.raises(OptionError, match="at least two rankings"):
-        fit_mixed([1.0], [1], [1])
-
-
 # The whole
 
 
@@ -385,7 +307,6 @@ def test_an_analysis_says_what_its_parts_say(study: Study) -> None:
         assert effect.superiority == pytest.approx((contest.positive + contest.ties / 2) / 30)
         assert effect.by_set.low <= effect.mean <= effect.by_set.high
         assert effect.by_rater is not None
-        assert effect.mixed == fit_mixed(d, values.raters, values.sets)
     adjusted = statistics.holm([contest.p for contest in found.contests])
     assert [effect.p_holm for effect in found.effects] == adjusted
     assert analyze(study, rankings, resamples=500) == found

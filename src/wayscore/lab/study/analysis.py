@@ -13,7 +13,6 @@ from wayscore.errors import OptionError
 from wayscore.lab.study.agreement import Agreement, Care, agree, care_of, mean_consistency
 from wayscore.lab.study.correlations import Correlations, correlate
 from wayscore.lab.study.haste import SECONDS_PER_PICTURE, Haste, haste_of, is_fast
-from wayscore.lab.study.mixed import MixedEffects, fit_mixed
 from wayscore.lab.study.model import Kind, Study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.table1 import Contest, contests
@@ -48,7 +47,6 @@ class Effect:
         superiority: the probability of a better correlation with a ranking, ties counted half.
         p_swap: p-value of a randomization test that swaps the two metrics in all rankings of a set at once.
         p_holm: the sign test's p-value, corrected for the number of rivals by Holm's method.
-        mixed: the mixed-effects check.
     """
 
     rival: str
@@ -59,7 +57,6 @@ class Effect:
     superiority: float | None
     p_swap: float | None
     p_holm: float
-    mixed: MixedEffects
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +208,6 @@ def _effect(found: Correlations, rival: str, p_holm: float, rng: np.random.Gener
         superiority=probability_of_superiority(d, zero, "up"),
         p_swap=randomization_test(d, zero, rng=rng, resamples=resamples, clusters=found.sets),
         p_holm=p_holm,
-        mixed=fit_mixed(d, found.raters, found.sets),
     )
 
 

@@ -11,9 +11,9 @@ from wayscore.lab.study import table1
 from wayscore.lab.study.analysis import Analysis, analyze
 from wayscore.lab.study.design import PAPER, create, write_study
 from wayscore.lab.study.files import write_bytes
-from wayscore.lab.study.model import QUERIES, Kind, Study
+from wayscore.lab.study.model import QUERIES, Kind
 from wayscore.lab.study.page import page
-from wayscore.lab.study.rankings import Ranking, write_rankings
+from wayscore.lab.study.rankings import write_rankings
 from wayscore.lab.study.report import SIMULATED, as_json, latex, tables, text
 from wayscore.lab.study.sampling import Sampler
 from wayscore.lab.study.simulated import Temper, simulate
@@ -94,13 +94,12 @@ def reproduce(
     seed: int = 0,
     sampler: Sampler = "independent",
     temper: Temper | None = None,
-    through_web: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Reproduction:
     """Carry out the paper's protocol with simulated raters, and write all files into a folder.
 
     The same seed gives the same files: two studies, their simulated answers, Table 1 as text and LaTeX, and the
-    analyses as text, JSON and an HTML page. Answers that were sent through the web pages also have a time.
+    analyses as text, JSON and an HTML page.
 
     Args:
         folder: where to write.
@@ -108,7 +107,6 @@ def reproduce(
         sampler: how queries are drawn: "independent" of the reference, as the paper describes it; "near" it, so that
             the paths of a set resemble each other and are hard to order; or from its "start".
         temper: how simulated raters behave.
-        through_web: let them answer the web pages of a server over HTTP, and analyze what it exports.
         progress: called with the name of every step.
     """
     tell = progress or (lambda _: None)
@@ -122,7 +120,7 @@ def reproduce(
         )
         write_study(folder / f"{kind.lower()}.json", study)
         tell(f"{kind}: simulated raters")
-        rankings = ask(study, seed=seed, temper=temper, through_web=through_web)
+        rankings = simulate(study, seed=seed, temper=temper)
         write_rankings(folder / f"{kind.lower()}-simulated.jsonl", rankings)
         tell(f"{kind}: analysis")
         analyses.append(analyze(study, rankings, seed=seed))
@@ -140,16 +138,3 @@ def reproduce(
     ):
         write_bytes(folder / name, content.encode())
     return made
-
-
-def ask(study: Study, *, seed: int = 0, temper: Temper | None = None, through_web: bool = False) -> list[Ranking]:
-    """Return the answers of simulated raters to a study: as drawn, or as exported by a server."""
-    rankings = simulate(study, seed=seed, temper=temper)
-    if not through_web:
-        return rankings
-    from wayscore.lab.study.serve import need_study
-
-    need_study()
-    from wayscore.lab.study.rehearsal import rehearse
-
-    return rehearse(study, rankings)

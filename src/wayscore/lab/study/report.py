@@ -17,7 +17,7 @@ from wayscore.statistics import Interval
 FORMS = ("text", "json", "latex")
 METHODS = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b", "pearson": "Pearson's r of values with ranks"}
 EFFECT_HEADS = ("mean", "95 % by rater", "95 % by set", "d_z", "P(better)")
-TEST_HEADS = ("p (sign, Holm)", "p (swap)", "mixed mean", "95 % mixed", "p (mixed)")
+TEST_HEADS = ("p (sign, Holm)", "p (swap)")
 SIMULATED = "simulated raters"
 
 
@@ -184,14 +184,7 @@ def effect_cells(effect: Effect) -> list[str]:
 
 def test_cells(effect: Effect) -> list[str]:
     """Return the cells of a rival's row, under `TEST_HEADS`."""
-    mixed = effect.mixed
-    return [
-        p_text(effect.p_holm),
-        p_text(effect.p_swap),
-        f"{mixed.mean:+.2f}",
-        f"[{mixed.low:+.2f}, {mixed.high:+.2f}]",
-        p_text(mixed.p),
-    ]
+    return [p_text(effect.p_holm), p_text(effect.p_swap)]
 
 
 def bounds(found: Interval, sep: str = " ") -> str:

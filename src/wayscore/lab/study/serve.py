@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,10 +21,10 @@ if TYPE_CHECKING:
 SECRET = "WAYSCORE_STUDY_SECRET"
 """The environment variable that may hold the administrator's secret."""
 SHORTEST_SECRET = 12
-BACKLOG = 2048
-"""Connections that the system keeps until they are accepted, ..."""
-ACCEPTED_AT_ONCE = 20
-"""... and how many are accepted before any of them is looked at; see `SPARE_FILES`."""
+MOST_CONNECTIONS = 700
+"""More are refused with status 503; a process may have 1,024 files open on most systems."""
+IDLE_SECONDS = 15
+"""How long a connection may be idle after a response."""
 LAST_SECONDS = 10
 """How long requests may take when the server is stopped."""
 LARGEST_HEADER = 16 * 1024
@@ -89,11 +87,10 @@ def serve(
             site = Site(loaded, store, secret=secret, url=address, consent=paragraphs)
 
             class Server(uvicorn.Server):
-                """Says that it listens when it does, and can be stopped."""
+                """Says that it listens when it does."""
 
                 async def startup(self, sockets: Any = None) -> None:
                     await super().startup(sockets)
-                    listening.listen(BACKLOG)  # uvicorn's backlog is also how many it accepts at once
                     say(f"Listening at {here}{f' for {address}' if url else ''}; stop with Ctrl-C.")
 
             Server(configure(site, proxied=bool(url))).run(sockets=[listening])
@@ -109,17 +106,15 @@ def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:
     import uvicorn
 
     from wayscore.lab.study.web.app import create_app
-    from wayscore.lab.study.web.connections import LimitedProtocol, most_connections
-    from wayscore.lab.study.web.log import LOG_CONFIG
 
-    protocol: Any = partial(LimitedProtocol, waiting=OrderedDict(), most=most_connections())
     return uvicorn.Config(
         create_app(site),
-        http=protocol,
-        backlog=ACCEPTED_AT_ONCE,
+        http="h11",
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=LAST_SECONDS,
         access_log=False,  # addresses hold tokens
-        log_config=LOG_CONFIG,
+        log_config=None,  # sentences on standard error
         log_level="warning",
         server_header=False,
         proxy_headers=proxied,
@@ -158,7 +153,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise OptionError(f"--port must be a number from 1 to 65535, or 0 for any free port, not {port}")
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        return socket.create_server((host, port), family=family)
     except OSError as error:
         raise OptionError(
             f"cannot listen at {host}:{port}: {error.strerror or error}; choose another --port or --host"

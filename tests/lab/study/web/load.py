@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.lab.study.web import postgres, proxy
+from tests.lab.study.web.raters import Tally, send_all, trusted
 from tests.lab.study.web.servers import Server
 from wayscore.lab.study.design import create, write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import Ranking
-from wayscore.lab.study.rehearsal import send_all
-from wayscore.lab.study.robots import Tally, trusted
 from wayscore.lab.study.simulated import simulate
 from wayscore.lab.study.store import Store
 

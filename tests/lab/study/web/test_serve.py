@@ -11,20 +11,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 from click.testing import CliRunner
 
 from tests.lab.study.web.client import Person, Reply
+from tests.lab.study.web.raters import rehearse
 from tests.lab.study.web.servers import Server
 from wayscore.cli.app import app
 from wayscore.errors import MissingPackageError, OptionError
-from wayscore.lab.study import protocol, serve as serving
+from wayscore.lab.study import serve as serving
 from wayscore.lab.study.analysis import analyze
 from wayscore.lab.study.design import create, write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import read_rankings
-from wayscore.lab.study.rehearsal import rehearse
 from wayscore.lab.study.simulated import simulate
 
 COMMAND = [sys.executable, "-u", "-c", "from wayscore.cli.app import main; main()", "study"]
@@ -202,47 +201,10 @@ def test_links_that_could_not_be_written_are_made_again(file: Path) -> None:
     assert len(links.read_text().split()) == 4
 
 
-def test_a_rehearsal_gives_the_same_analysis(study: Study) -> None:
-    """From the design over the pages, forms and export to Table 1: the same for the same seed, and as if simulated."""
+def test_a_rehearsal_gives_the_same_analysis(study: Study, tmp_path: Path) -> None:
+    """From the design over the pages, forms and export to Table 1: as if the answers had not been sent over HTTP."""
     drawn = simulate(study, seed=7)
-    first, second = rehearse(study, drawn), rehearse(study, simulate(study, seed=7))
-    assert [one.at for one in first] != [one.at for one in second]  # really given twice
-    assert all(one.simulated and one.at for one in first)
-    results = [json.dumps(analyze(study, found, resamples=200).to_dict()) for found in (drawn, first, second)]
-    assert results[0] == results[1] == results[2]
-    assert json.dumps(analyze(study, rehearse(study, simulate(study, seed=8)), resamples=200).to_dict()) != results[0]
-
-
-def test_a_rehearsal_from_the_command_line(file: Path, tmp_path: Path) -> None:
-    invoke("simulate", file, "--seed", "5", "-o", tmp_path / "plain.jsonl")
-    invoke("simulate", file, "--seed", "5", "--through-web", "-o", tmp_path / "web.jsonl")
-    analyses = [
-        invoke("analyze", file, tmp_path / name, "--format", "json", "--resamples", "200")
-        for name in ("plain.jsonl", "web.jsonl")
-    ]
-    assert analyses[0] == analyses[1]
-    assert "SIMULATED" in analyses[0]
-
-
-def test_the_papers_protocol_through_the_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a small scale: every file is the same, but that answers tell when they came."""
-    monkeypatch.setattr(protocol, "PAPER", {"UC": {"sets": 7, "raters": 3}, "SC": {"sets": 5, "raters": 2}})
-    plain, web = tmp_path / "plain", tmp_path / "web"
-    invoke("reproduce", "--seed", "4", "--out", plain)
-    shown = invoke("reproduce", "--seed", "4", "--out", web, "--through-web")
-    assert "All 12 answers were sent" in shown
-    names = sorted(file.name for file in plain.iterdir())
-    assert names == sorted(file.name for file in web.iterdir())
-    answers = ["sc-simulated.jsonl", "uc-simulated.jsonl"]
-    assert [name for name in names if (plain / name).read_bytes() != (web / name).read_bytes()] == answers
-    for name in answers:
-        given = read_rankings(web / name)
-        assert all(one.at and one.simulated for one in given)
-        timeless = [msgspec.structs.replace(one, at="", seconds=0.0) for one in given]
-        assert timeless == read_rankings(plain / name)
-
-
-def test_rehearsals_need_every_answer(study: Study) -> None:
-    drawn = simulate(study, seed=7)
-    with pytest.raises(OptionError, match="has no answer to"):
-        rehearse(study, drawn[1:])
+    sent = rehearse(study, drawn, tmp_path)
+    assert all(one.simulated and one.at for one in sent)
+    results = [json.dumps(analyze(study, found, resamples=200).to_dict()) for found in (drawn, sent)]
+    assert results[0] == results[1]

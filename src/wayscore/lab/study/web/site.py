@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.resources import files
@@ -19,11 +20,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from wayscore.lab.study.database import explain
 from wayscore.lab.study.model import Assignment, Study
 from wayscore.lab.study.store import Store
-from wayscore.lab.study.web.log import log
 from wayscore.lab.study.web.security import Limiter, RefusalError, Signer
 from wayscore.lab.study.web.sessions import Sessions
 from wayscore.palette import base_css
 
+log = logging.getLogger("wayscore.study")
 FOLDER = Path(str(files(__package__)))
 ASSUMED_SECONDS = 30
 """How long a set takes, as long as nobody has measured it; the text that raters read beforehand says so."""
@@ -100,7 +101,7 @@ class Site:
 
     def not_saved(self, error: SQLAlchemyError) -> str:
         """Log what the database could not do, and return what the visitor reads."""
-        log.error("%s; answers that were confirmed are safe", explain(error, self.store.where))
+        log.error("wayscore: %s; answers that were confirmed are safe", explain(error, self.store.where))
         return "The server could not use its database. Please wait a moment, then send your answer again."
 
     def refuse(self, refusal: RefusalError) -> HTMLResponse:
