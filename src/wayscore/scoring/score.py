@@ -120,11 +120,6 @@ def score(
         if values is not None and len(values) != len(queries):
             raise PathError(f"{len(queries)} queries but {len(values)} values of {what}; give one for each query")
     known = {name: values for name, values in facts.items() if values is not None}
-    if "goals" not in known and chosen_convention.goal == "set":
-        raise OptionError(
-            f"the convention {chosen_convention.name} asks whether a query ends at one of its goals, and no goals are "
-            "given; NDH references name them, REVERIE's need the file of objects (--reader objects=FILE)"
-        )
     names: Sequence[Any] = range(len(queries)) if episodes is None else episodes
 
     def encoded(paths: PathSets) -> list[Part]:
@@ -173,6 +168,11 @@ def score_paths(
     Returns:
         The scores by symbol, what else the numbers depend on or leave out, and the distances of the scenes.
     """
+    if "goals" not in recorded.facts and convention.goal == "set":
+        raise OptionError(
+            f"the convention {convention.name} asks whether a query ends at one of its goals, and no goals are "
+            "given; NDH references name them, REVERIE's need the file of objects (--reader objects=FILE)"
+        )
     drops = convention.repeats == "drop"
     stepwise = not STEPWISE.isdisjoint(recorded.facts)
     if drops or stepwise:
