@@ -195,6 +195,7 @@ def process_at(town: Town, run: Path, number: int, workers: int = 1) -> Iterator
 
 
 @posix
+@pytest.mark.soak
 def test_killed_and_resumed(town: Town, tmp_path: Path) -> None:
     run = write_files(tmp_path / "walks", town.walks, PIECES)
 
@@ -222,6 +223,7 @@ def test_killed_and_resumed(town: Town, tmp_path: Path) -> None:
 
 
 @posix
+@pytest.mark.soak
 def test_workers_end_with_their_parent(town: Town, tmp_path: Path) -> None:
     run = write_files(tmp_path / "walks", town.walks, PIECES)
     with process_at(town, run, 3, workers=2) as (process, worker):

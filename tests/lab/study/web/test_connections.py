@@ -24,6 +24,7 @@ from wayscore.lab.study.web.log import Sparing
 from wayscore.lab.study.web.security import Limiter
 from wayscore.lab.study.web.site import Site
 
+pytestmark = pytest.mark.soak
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 Open = Callable[[bytes], socket.socket]
 

@@ -202,6 +202,7 @@ def test_links_that_could_not_be_written_are_made_again(file: Path) -> None:
     assert len(links.read_text().split()) == 4
 
 
+@pytest.mark.soak
 def test_a_rehearsal_gives_the_same_analysis(study: Study) -> None:
     """From the design over the pages, forms and export to Table 1: the same for the same seed, and as if simulated."""
     drawn = simulate(study, seed=7)
@@ -224,6 +225,7 @@ def test_a_rehearsal_from_the_command_line(file: Path, tmp_path: Path) -> None:
     assert "SIMULATED" in analyses[0]
 
 
+@pytest.mark.soak
 def test_the_papers_protocol_through_the_web(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a small scale: every file is the same, but that answers tell when they came."""
     monkeypatch.setattr(protocol, "PAPER", {"UC": {"sets": 7, "raters": 3}, "SC": {"sets": 5, "raters": 2}})
