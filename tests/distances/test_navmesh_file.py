@@ -206,6 +206,7 @@ def test_counts_cost_nothing_before_they_are_checked() -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 600, 100))
+@pytest.mark.soak
 def test_random_damage(first: int) -> None:
     """Each file is refused with a sentence, or it is a mesh on which both kernels find the same."""
     survived = 0

@@ -69,6 +69,7 @@ def test_results_come_in_order(run: Path) -> None:
         assert list(found) == list(range(1, PIECES))
 
 
+@pytest.mark.soak
 def test_a_worker_is_killed(town: Town, run: Path, gate: Gate) -> None:
     with stopped_at(gate, lambda: evaluated(run, town, metrics=gate.metrics, workers=2)) as (worker, future):
         assert worker != os.getpid()
@@ -84,6 +85,7 @@ class Deadly:
         return os._exit, (1,)
 
 
+@pytest.mark.soak
 def test_workers_that_keep_dying(
     town: Town, run: Path, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +101,7 @@ def test_workers_that_keep_dying(
 # Clusters
 
 
+@pytest.mark.soak
 def test_no_cluster_at_an_address(town: Town, run: Path) -> None:
     pytest.importorskip("distributed")
     import dask
@@ -109,6 +112,7 @@ def test_no_cluster_at_an_address(town: Town, run: Path) -> None:
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.soak
 def test_a_cluster_without_workers(town: Town, run: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "WAIT", 0.1)
     words = ["score", run, *town.files, "--engine", "dask", "--scheduler", scheduler]
@@ -117,6 +121,7 @@ def test_a_cluster_without_workers(town: Town, run: Path, scheduler: str, monkey
     assert found.stderr == f"wayscore: the Dask scheduler at {scheduler} has no workers; start some\n"
 
 
+@pytest.mark.soak
 def test_the_address_of_a_cluster(
     town: Town, run: Path, tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +137,7 @@ def test_the_address_of_a_cluster(
     assert read_scores("0.parquet").equals(read_scores("1.parquet"))
 
 
+@pytest.mark.soak
 def test_workers_of_a_cluster_are_killed(
     town: Town, run: Path, gate: Gate, cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -264,6 +264,7 @@ VISITS = ws.Metric(
 )
 
 
+@pytest.mark.soak
 def test_threads_score_parquet_and_processes_what_is_python(
     town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +290,7 @@ def test_an_error_in_a_thread(town: Town, tmp_path: Path, monkeypatch: pytest.Mo
     assert said[0] == said[1]
 
 
+@pytest.mark.soak
 def test_dask(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="install wayscore[cluster] to run the tests of clusters")
     monkeypatch.setattr(plan, "ROWS", 100)

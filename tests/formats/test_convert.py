@@ -481,6 +481,7 @@ REAL_RUNS = {
 
 
 @pytest.mark.parametrize("name", REAL_REFERENCES)
+@pytest.mark.soak
 def test_real_references(name: str, data: Path, tmp_path: Path) -> None:
     made = convert(data / name, tmp_path / "made.parquet")
     assert_same_references(load_references(made.file), load_references(data / name))

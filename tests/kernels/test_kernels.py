@@ -19,14 +19,15 @@ native = pytest.importorskip("wayscore.kernels._native", reason="the native kern
 CODES = np.array([0, 1], dtype=np.int32)
 
 
-@pytest.mark.parametrize("first", range(0, 200, 20))
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(40, 200, 40))])
 def test_twins_agree(first: int) -> None:
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 40):
         for kernel, arguments, tolerance in twins.cases(seed):
             assert twins.disagreement(native, kernel, arguments, tolerance) == "", f"seed {seed}"
 
 
 @pytest.mark.parametrize("lanes", ["base", "avx2"])
+@pytest.mark.soak
 def test_lesser_instruction_sets_agree_too(lanes: str) -> None:
     if native.lanes in ("base", lanes):
         pytest.skip(f"this processor has nothing beyond {native.lanes}")

@@ -41,6 +41,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table2, "EPISODES", {"r4r": 50, "sparse": 20})
 
 
+@pytest.mark.soak
 def test_worlds(small: None, tmp_path: Path) -> None:
     words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--seeds", "2", "--scale", "0.005"]
     made = invoke(*words, "--workers", "1")
@@ -75,6 +76,7 @@ def test_worlds(small: None, tmp_path: Path) -> None:
     assert set(gaps["nDTW"]) == {"mean", "margin", "seeds_ahead", "path", "scan"}
 
 
+@pytest.mark.soak
 def test_one_training(small: None, tmp_path: Path) -> None:
     words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1", "--only"]
     made = invoke(*words, "worlds-goal-3")
@@ -88,6 +90,7 @@ def test_one_training(small: None, tmp_path: Path) -> None:
     assert "--only: there is no training 'worlds-gaol-3'; did you mean 'worlds-goal-3'?" in refused.stderr
 
 
+@pytest.mark.soak
 def test_the_same_search_for_every_reward(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried = search.TRIED[:3]
     monkeypatch.setattr(search, "TRIED", tried)
@@ -117,6 +120,7 @@ def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
     )  # four scans, of which eight cannot be held out
 
 
+@pytest.mark.soak
 def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     from wayscore.lab.agents import ablations
 

@@ -15,6 +15,7 @@ from wayscore.lab.audit.systems.scoreboard import Scoreboard, ranks
 
 
 @pytest.mark.parametrize("repeats", ["drop", "keep"])
+@pytest.mark.soak
 def test_measured_rankings(data: Path, repeats: str) -> None:
     known = systems(repeats)
     references = ws.load_references(data / "r2r" / "R2R_val_unseen.json.gz")

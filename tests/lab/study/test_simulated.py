@@ -211,6 +211,7 @@ def test_a_few_simulated_rankings_among_others_are_counted(study: Study) -> None
 # Power
 
 
+@pytest.mark.soak
 def test_larger_studies_find_more() -> None:
     found = power("SC", sizes=(10, 40, 160), simulations=150, seed=1)
     assert found.simulated
@@ -222,6 +223,7 @@ def test_larger_studies_find_more() -> None:
     assert power("SC", sizes=(10, 40, 160), simulations=150, seed=1) == found
 
 
+@pytest.mark.soak
 def test_where_there_is_nothing_to_find_little_is_found() -> None:
     blind = Temper(lapse=1.0)  # rankings are chance
     found = power("UC", sizes=(60,), simulations=400, temper=blind)
@@ -241,6 +243,7 @@ def test_findings_against_the_metric_are_not_findings_for_it() -> None:
     assert found.together == (0.0,)
 
 
+@pytest.mark.soak
 def test_simulated_studies_are_like_whole_ones() -> None:
     """The quick way to signs gives the counts that studies give, created, ranked and analyzed."""
     rng = np.random.default_rng(0)
@@ -362,6 +365,7 @@ def test_without_a_verb_there_is_help() -> None:
     assert "reproduce" in result.stdout
 
 
+@pytest.mark.soak
 def test_the_papers_protocol_is_one_command_and_gives_the_same_files(tmp_path: Path) -> None:
     shown = run("reproduce", "--out", tmp_path / "a", "--seed", 1)
     assert shown.exit_code == 0

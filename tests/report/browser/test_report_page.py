@@ -15,6 +15,7 @@ from tests.report.browser.houses import HOSTILE, ISLAND, graphs_of, references_i
 from wayscore.evaluation import compare, evaluate, load_result, pool
 from wayscore.report import render, write_page
 
+pytestmark = pytest.mark.soak
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 Open = Callable[..., Any]
 
