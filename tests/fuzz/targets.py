@@ -69,11 +69,11 @@ def _evaluate(content: bytes) -> None:
 
 
 def _convert(content: bytes) -> None:
-    from wayscore.formats.convert import check, convert
+    from wayscore.formats.convert import convert
 
     target = FOLDER / "converted.parquet"
-    convert(os.fspath(_file("to-convert.json", content)), os.fspath(target))
-    check(os.fspath(target))
+    if convert(os.fspath(_file("to-convert.json", content)), os.fspath(target)).kind == "run":
+        ws.load_run(target)
 
 
 def _saved(content: bytes) -> None:

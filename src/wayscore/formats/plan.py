@@ -17,9 +17,9 @@ from wayscore import reading
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError
 from wayscore.formats import storage
+from wayscore.formats.arrow import FORMAT
 from wayscore.formats.base import choose
 from wayscore.formats.beginning import HEAD, PARQUET_MAGIC, look
-from wayscore.formats.columns import FORMAT
 from wayscore.formats.decoding import LINE_LIMIT
 from wayscore.formats.faults import Fault
 from wayscore.formats.files import MARK, Source, read

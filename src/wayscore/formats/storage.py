@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import IO, Any, cast
 
 from wayscore import reading, writing
-from wayscore.errors import FormatError, MissingPackageError, WayscoreError, first_line
+from wayscore.errors import FormatError, MissingPackageError, OutputError, WayscoreError, first_line
 
 TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv", ".csv.gz")
 """Endings of the files in a folder that are answers of a run."""
@@ -230,6 +230,11 @@ def stamp(address: str) -> str:
     system, path = system_of(address)
     info = system.get_file_info(path)
     return f"{info.size}@{info.mtime_ns}"
+
+
+def only_read(address: str) -> OutputError:
+    """Return the error of a result that is to be written to another system."""
+    return OutputError(f"{address}: results are written on this machine only; write a file here and upload it yourself")
 
 
 @contextmanager

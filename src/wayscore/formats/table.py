@@ -6,7 +6,7 @@ Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `in
 `reference` need no episode. `facts` and `recorded` are objects with whatever else an evaluator takes. A path is a list
 of labels (text or integers) or of points; in CSV it is written as JSON, or as labels separated by spaces, and columns
 may have the names that others give them (`names.NAMES`). A run may also be one JSON object `{episode: [label, ...]}`.
-Parquet files that `wayscore convert` wrote hold codes for labels, and say which format they came from.
+Parquet files that `wayscore convert` wrote say which format they came from.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ from msgspec import structs
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Query, Reference, References
 from wayscore.errors import FormatError, OptionError, shortened
-from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, as_distances, from_arrow, reference_columns
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
-from wayscore.formats.beginning import Beginning, look
-from wayscore.formats.columns import (
+from wayscore.formats.arrow import (
+    COLUMNS,
+    EXPECTED as EXPECTED_RUN,
     FORMAT,
     OPTIONS,
-    REFUSED,
     UP_AXIS,
-    Columns,
-    Places,
-    Points,
+    as_distances,
+    from_arrow,
     notes_of,
-    read_csv,
-    refuse_cell,
+    reference_columns,
 )
+from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
+from wayscore.formats.beginning import PARQUET_MAGIC, Beginning, look
+from wayscore.formats.columns import REFUSED, Columns, Places, Points, read_csv, refuse_cell
 from wayscore.formats.decoding import decode_each, decode_mapping, place
 from wayscore.formats.faults import EMPTY_PATH, Fault, in_words
 from wayscore.formats.files import Source
@@ -94,7 +93,7 @@ class Table:
     def references(self, source: Source, *, up_axis: str | int | None = None) -> References:
         """Read references; `up_axis` says which coordinate of points points up: x, y or z."""
         rows = _rows(source, ReferenceRow, EXPECTED)
-        notes = notes_of(source)
+        notes = notes_of(source) if source.content.startswith(PARQUET_MAGIC) else {}
         made = make_references(
             source,
             self,
