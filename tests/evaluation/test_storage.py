@@ -1,4 +1,4 @@
-"""Where runs come from and scores go to: full disks, and addresses that fsspec reaches."""
+"""Where runs come from (also addresses that fsspec reaches) and scores go to (full disks)."""
 
 from __future__ import annotations
 
@@ -107,14 +107,13 @@ def test_memory(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytes
     write_lines(tmp_path / "b.jsonl.gz", town.walks.slice(200))
     for name in ("a.parquet", "b.jsonl.gz"):
         system.pipe(f"{home}/run/{name}", (tmp_path / name).read_bytes())
-    out = f"memory:/{home}/out/scores.parquet"
     for run, rows in ((f"memory:/{home}/run", 0), (f"memory:/{home}/run/*", 0), (f"memory:/{home}/run", 9999)):
         monkeypatch.setattr(evaluator, "KEPT_ROWS", rows)
-        found = evaluated(run, town, episodes=out, chunk=70)
+        found = evaluated(run, town, episodes=tmp_path / "out" / "scores.parquet", chunk=70)
         assert found.intervals() == whole.intervals()
         assert str(found.signature) == str(whole.signature)
         assert len(found["nDTW"]) == 600
-        assert system.ls(f"{home}/out", detail=False) == [f"{home}/out/scores.parquet"]
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["scores.parquet"]
     for address, message in (
         (f"memory:/{home}/run/c.parquet", r"memory://.*/c\.parquet: no such file"),
         (f"memory:/{home}/run/*.jsonl", r"memory://.*/\*\.jsonl: matches no file"),
@@ -132,10 +131,21 @@ def test_files_by_address(
     pytest.importorskip("fsspec")
     monkeypatch.setattr(evaluator, "KEPT_ROWS", 0)
     for target in ("scores.parquet", "folder"):
-        found = evaluated(f"file://{run}", town, episodes=f"file://{tmp_path}/out/{target}")
+        found = evaluated(f"file://{run}", town, episodes=tmp_path / "out" / target)
         assert found.intervals() == whole.intervals()
         assert read_scores(tmp_path / "out" / target)["episode"].to_pylist() == town.walks["episode"].to_pylist()
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["folder", "scores.parquet"]
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "scores.csv", "folder"])
+def test_nothing_is_written_elsewhere(town: Town, whole: ws.Result, tmp_path: Path, name: str) -> None:
+    run = write_parquet(tmp_path / "w.parquet", town.walks)
+    target = f"memory://out/{name}"
+    for write in (lambda: evaluated(run, town, episodes=target), lambda: whole.write_episodes(target)):
+        with pytest.raises(
+            ws.OutputError, match=rf"^{target}.*: files are written on this machine only; write it here"
+        ):
+            write()
 
 
 def test_what_fails_leaves_nothing(tmp_path: Path) -> None:

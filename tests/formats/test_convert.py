@@ -205,7 +205,7 @@ def test_addresses_of_other_systems(tmp_path: Path) -> None:
         near = convert(file, tmp_path / "near.parquet")
         assert rows_of(far.file) == rows_of(near.file)
         assert (far.read, far.written) == (near.read, near.written)
-    with pytest.raises(OutputError, match=r"^memory://convert/made\.parquet: results are written on this machine only"):
+    with pytest.raises(OutputError, match=r"^memory://convert/made\.parquet: files are written on this machine only"):
         convert(file, "memory://convert/made.parquet")
 
 

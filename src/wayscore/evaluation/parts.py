@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from wayscore import writing
 from wayscore.episodes.problems import Problem, Problems
 from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.evaluation.table import EpisodeTable
@@ -77,6 +78,7 @@ def finished(pieces: Sequence[Piece], task: Task, into: Partial) -> set[int]:
 
 def check_target(target: str, pieces: Sequence[Piece]) -> None:
     """Refuse a place for the table where it would replace something else."""
+    writing.check_place(target)
     whole = target.rstrip("/")
     if any(f"{storage.absolute(piece.file)}/".startswith(f"{storage.absolute(whole)}/") for piece in pieces):
         raise OutputError(f"{target}: is the run itself; write the scores to another file")

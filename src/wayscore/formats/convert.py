@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
+from wayscore import writing
 from wayscore.episodes.references import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
@@ -268,8 +269,7 @@ def _check(source: str, target: str, kind: str | None) -> None:
         raise OptionError(f"a file is a run or references, not {kind!r}")
     if not target.endswith(".parquet"):
         raise OptionError(f"{target}: the file to write must end in .parquet")
-    if storage.is_remote(target):
-        raise storage.only_read(target)
+    writing.check_place(target)
     home = os.path.dirname(target)
     if home and not os.path.isdir(home):
         raise OutputError(f"{target}: cannot be written: there is no folder {home}")
@@ -284,4 +284,4 @@ def _size(address: str) -> int:
         path = address if os.path.exists(address) else address.partition(MEMBER_MARK)[0]
         return os.path.getsize(path) if os.path.isfile(path) else 0
     system, path = storage.system_of(address)
-    return int(system.get_file_info(path).size)
+    return int(system.size(path))
