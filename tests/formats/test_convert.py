@@ -21,11 +21,11 @@ from tests.formats.test_readers import LINES, REFERENCES, RUNS, VLNCE_DENSE, wri
 from tests.house import command
 from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.formats import base, convert as module, load_references, load_run, pieces, plan
-from wayscore.formats.beginning import Beginning
+from wayscore.formats import base, convert as module, load_references, load_run, pieces, plan, sniff
 from wayscore.formats.convert import Converted, convert
 from wayscore.formats.files import Source
 from wayscore.formats.graphs import distances_for
+from wayscore.formats.sniff import Beginning
 
 FIELDS = ("episode", "scene", "path_id", "instruction", "goals", "start_distance", "heading")
 
@@ -222,7 +222,7 @@ class Letters:
 
 
 def test_formats_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "_installed", lambda: {"letters": Letters()})
+    monkeypatch.setattr(sniff, "_installed", lambda: {"letters": Letters()})
     file = tmp_path / "walks.txt"
     file.write_text("xab\nyb\nzcc\n")
     made, run = run_of(file)

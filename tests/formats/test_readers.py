@@ -12,8 +12,8 @@ import pytest
 
 from wayscore.episodes import Reference
 from wayscore.errors import FormatError, OptionError
-from wayscore.formats import FORMATS, base, load_references, load_run
-from wayscore.formats.beginning import look
+from wayscore.formats import FORMATS, base, load_references, load_run, sniff
+from wayscore.formats.sniff import look
 from wayscore.formats.street import load_street_graph
 
 R2R = [
@@ -341,7 +341,7 @@ def test_plugins_are_asked_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         def run(self, source: Any) -> Any:
             return base.make_batch(source, [])
 
-    monkeypatch.setattr(base, "_installed", lambda: {"mine": Mine()})
+    monkeypatch.setattr(sniff, "_installed", lambda: {"mine": Mine()})
     assert load_run(write(tmp_path, [{"walked": 1}])).format == "mine"
     assert load_run(write(tmp_path, RUNS["r2r"])).format == "r2r"
     assert load_run(write(tmp_path, RUNS["r2r"]), "mine").format == "mine"

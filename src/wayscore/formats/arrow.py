@@ -17,8 +17,8 @@ from msgspec import structs
 from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats.columns import Columns
-from wayscore.formats.faults import EMPTY_PATH, Fault, not_finite
-from wayscore.formats.files import Source
+from wayscore.formats.decoding import not_finite
+from wayscore.formats.files import EMPTY_PATH, Fault, Source
 from wayscore.formats.storage import parquet_file, parquet_table
 from wayscore.paths import PathBatch
 

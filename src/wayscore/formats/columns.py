@@ -11,10 +11,8 @@ import numpy as np
 
 from wayscore.errors import FormatError, first_line
 from wayscore.foreign import from_cell
-from wayscore.formats.beginning import header
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import Source
-from wayscore.formats.names import own_names
+from wayscore.formats.files import Fault, Source
+from wayscore.formats.sniff import header, own_names
 from wayscore.formats.trajectories import Loose, flatten
 
 Places: TypeAlias = list[str | int | list[float]]

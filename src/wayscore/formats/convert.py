@@ -21,11 +21,10 @@ from wayscore.episodes.references import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.arrow import FORMAT, OPTIONS, UP_AXIS
-from wayscore.formats.base import Kind, choose
-from wayscore.formats.beginning import look
+from wayscore.formats.base import Kind
 from wayscore.formats.files import MEMBER_MARK, Source, read
 from wayscore.formats.plan import head_of, plan_run
-from wayscore.formats.registry import FORMATS
+from wayscore.formats.sniff import FORMATS, choose, look
 
 ROWS = 100_000
 """Rows that are written at once."""

@@ -13,10 +13,8 @@ from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
 from wayscore.formats.arrow import COLUMNS, from_arrow
-from wayscore.formats.base import choose, read_with
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import MARK, Source, read
-from wayscore.formats.registry import FORMATS
+from wayscore.formats.files import MARK, Fault, Source, read
+from wayscore.formats.sniff import FORMATS, choose, read_with
 
 BLOCK = 8 * 2**20
 """Bytes of JSON lines that are decoded at once."""

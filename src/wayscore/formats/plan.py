@@ -18,13 +18,10 @@ from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError
 from wayscore.formats import storage
 from wayscore.formats.arrow import FORMAT
-from wayscore.formats.base import choose
-from wayscore.formats.beginning import HEAD, PARQUET_MAGIC, look
 from wayscore.formats.decoding import LINE_LIMIT
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import MARK, Source, read
+from wayscore.formats.files import MARK, Fault, Source, read
 from wayscore.formats.pieces import BLOCK, Piece, blocks, open_parquet, read_piece
-from wayscore.formats.registry import FORMATS
+from wayscore.formats.sniff import FORMATS, HEAD, PARQUET_MAGIC, choose, look
 
 Cut: TypeAlias = tuple[int, int, int]
 """Where some rows begin and end, and how many they are."""

@@ -17,10 +17,9 @@ from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Query
 from wayscore.formats.arrow import as_distances
 from wayscore.formats.base import make_batch
-from wayscore.formats.beginning import LIST, Beginning, look
 from wayscore.formats.decoding import decode_each, decode_mapping, decode_object, place
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import Source
+from wayscore.formats.files import Fault, Source
+from wayscore.formats.sniff import LIST, Beginning, look
 from wayscore.formats.trajectories import Name
 
 IDS = ("episode_id", "instruction_id")

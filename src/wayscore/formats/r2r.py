@@ -13,9 +13,9 @@ import msgspec
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
-from wayscore.formats.beginning import Beginning
 from wayscore.formats.decoding import decode_records
 from wayscore.formats.files import Source
+from wayscore.formats.sniff import Beginning
 from wayscore.formats.trajectories import Name, read_trajectories
 
 EXPECTED = '[{"path_id": ..., "scan": ..., "path": [viewpoint, ...], "instructions": [...]}, ...]'

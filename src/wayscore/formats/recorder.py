@@ -18,10 +18,9 @@ from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError
 from wayscore.formats.arrow import as_distances
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
-from wayscore.formats.beginning import Beginning
-from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.faults import EMPTY_PATH, Fault, loosely
-from wayscore.formats.files import Source
+from wayscore.formats.decoding import decode_each, loosely, place
+from wayscore.formats.files import EMPTY_PATH, Fault, Source
+from wayscore.formats.sniff import Beginning
 from wayscore.formats.trajectories import Name
 
 MARK = "wayscore_episode"

@@ -14,9 +14,9 @@ from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
 from wayscore.errors import OptionError
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
-from wayscore.formats.beginning import Beginning
 from wayscore.formats.decoding import decode_records
 from wayscore.formats.files import Source
+from wayscore.formats.sniff import Beginning
 from wayscore.formats.trajectories import Name, read_trajectories
 
 EXPECTED = (

@@ -17,9 +17,9 @@ from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError, did_you_mean
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
-from wayscore.formats.beginning import Beginning
 from wayscore.formats.decoding import decode_records, place
 from wayscore.formats.files import Source, read
+from wayscore.formats.sniff import Beginning
 from wayscore.formats.trajectories import Name, read_trajectories
 
 SCENE = "manhattan"

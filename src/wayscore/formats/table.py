@@ -5,7 +5,7 @@ Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `in
 (one per step; null where the goal is unreachable), `headings` and `recorded`; rows that carry their own `scene` and
 `reference` need no episode. `facts` and `recorded` are objects with whatever else an evaluator takes. A path is a list
 of labels (text or integers) or of points; in CSV it is written as JSON, or as labels separated by spaces, and columns
-may have the names that others give them (`names.NAMES`). A run may also be one JSON object `{episode: [label, ...]}`.
+may have the names that others give them (`sniff.NAMES`). A run may also be one JSON object `{episode: [label, ...]}`.
 Parquet files that `wayscore convert` wrote say which format they came from.
 """
 
@@ -34,12 +34,10 @@ from wayscore.formats.arrow import (
     reference_columns,
 )
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
-from wayscore.formats.beginning import PARQUET_MAGIC, Beginning, look
 from wayscore.formats.columns import REFUSED, Columns, Places, Points, read_csv, refuse_cell
-from wayscore.formats.decoding import decode_each, decode_mapping, place
-from wayscore.formats.faults import EMPTY_PATH, Fault, in_words
-from wayscore.formats.files import Source
-from wayscore.formats.names import NAMES, own_names
+from wayscore.formats.decoding import decode_each, decode_mapping, in_words, place
+from wayscore.formats.files import EMPTY_PATH, Fault, Source
+from wayscore.formats.sniff import NAMES, PARQUET_MAGIC, Beginning, look, own_names
 from wayscore.formats.storage import parquet_table
 from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectories
 

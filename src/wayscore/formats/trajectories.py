@@ -20,8 +20,7 @@ from wayscore.episodes.references import Query
 from wayscore.errors import FormatError
 from wayscore.formats.base import make_batch
 from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import Source
+from wayscore.formats.files import Fault, Source
 
 Name: TypeAlias = str | int
 Loose: TypeAlias = list[str | list[str | float | None]]

@@ -18,11 +18,11 @@ from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
-from wayscore.formats.beginning import LIST, Beginning
 from wayscore.formats.decoding import decode_mapping, decode_object
 from wayscore.formats.files import Source, read
 from wayscore.formats.positions import IDS, Point, is_run, read_positions
 from wayscore.formats.rxr import in_language
+from wayscore.formats.sniff import LIST, Beginning
 from wayscore.formats.trajectories import Name
 
 EXPECTED = (
