@@ -13,8 +13,8 @@ import pytest
 from wayscore.episodes import Reference
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats import FORMATS, base, load_references, load_run, sniff
+from wayscore.formats.graphs import load_street_graph
 from wayscore.formats.sniff import look
-from wayscore.formats.street import load_street_graph
 
 R2R = [
     {"path_id": 7, "scan": "s", "path": ["a", "b"], "instructions": ["go", "walk"], "distance": 2.5, "heading": 0.1},

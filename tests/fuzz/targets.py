@@ -137,7 +137,7 @@ def _rankings(content: bytes) -> None:
 
 
 def _street(content: bytes) -> None:
-    from wayscore.formats.street import load_street_graph
+    from wayscore.formats.graphs import load_street_graph
 
     nodes, _, links = content.partition(b"\n\n")
     load_street_graph(_file("nodes.txt", nodes), _file("links.txt", links))
