@@ -95,10 +95,9 @@ def convert(
             raise OptionError(f"{address}: references need no references; those belong to a run")
         found = load_references(address, **reader_options)
         listed = list(found.episodes.values())
-        options = found.name.removeprefix(_source_name(address))
-        notes = {FORMAT: found.format.encode(), **({OPTIONS: options.encode()} if options else {})}
-        if found.up_axis is not None:
-            notes[UP_AXIS] = str(found.up_axis).encode()
+        archive, _, member = address.partition(MEMBER_MARK)
+        options = found.name.removeprefix(Source(Path(archive), b"", member).name)
+        notes = {FORMAT: found.format, OPTIONS: options, UP_AXIS: "" if found.up_axis is None else str(found.up_axis)}
         schema = _schema(kind, listed[0], dense=any(reference.dense is not None for reference in listed))
         batches: Iterator[Sequence[Any]] = (listed[start : start + ROWS] for start in range(0, len(listed), ROWS))
         scenes, total = None, len(listed)
@@ -106,21 +105,23 @@ def convert(
         if reader_options:
             raise OptionError(f"{address}: a run has no reader settings; those belong to references")
         plan = plan_run(address)
-        scenes = None if references is None else _scenes_of(references)
         read_in = (batch.to_queries() for batch in plan.batches())
         some = next(read_in, [])
         if not some:
             raise FormatError(f"{address}: holds no episodes; expected at least one")
+        if references is not None and not isinstance(references, References):
+            references = load_references(references)
+        scenes = None if references is None else {one.episode: one.scene for one in references.episodes.values()}
         schema = _schema(kind, some[0], scene=scenes is not None)
-        batches, total, notes = chain([some], read_in), plan.rows, {FORMAT: plan.format.encode()}
+        batches, total, notes = chain([some], read_in), plan.rows, {FORMAT: plan.format}
+    schema = schema.with_metadata({name: note for name, note in notes.items() if note})
     rows = 0
-    with storage.writing_parquet(wanted, schema.with_metadata(notes)) as out:
+    with storage.writing_parquet(wanted, schema) as out:
         for items in batches:
-            where = None if scenes is None else [_scene(address, item.episode, scenes) for item in items]
             try:
-                out.add(_table(items, schema.with_metadata(notes), where))
+                out.add(_table(items, schema, scenes))
             except FormatError as error:
-                raise FormatError(f"{address}, {error.args[0]}") from None
+                raise FormatError(f"{address}{error.args[0]}") from None
             rows += len(items)
             if progress is not None:
                 progress(rows, total)
@@ -131,47 +132,50 @@ def _schema(kind: Kind, first: Any, scene: bool = False, dense: bool = False) ->
     """Return the columns of a file whose first row is this one."""
     import pyarrow as pa
 
-    place = _type_of(first.path) or pa.string()
-    columns = {"episode": pa.string()}
-    if kind == "references" or scene:
-        columns["scene"] = pa.string()
-    columns["path"] = pa.list_(place)
+    place, text = _type_of(first.path) or pa.string(), pa.string()
+    columns = {"episode": text, "scene": text, "path": pa.list_(place)}
     if kind == "run":
-        columns |= {"stopped": pa.bool_(), "recorded": pa.string()}
+        columns |= {"stopped": pa.bool_(), "recorded": text}
+        if not scene:
+            del columns["scene"]
     else:
-        columns |= {"path_id": pa.string(), "instruction": pa.string(), "goals": pa.list_(pa.string())}
-        columns |= {"start_distance": pa.float64(), "heading": pa.float64(), "facts": pa.string()}
+        columns |= {"path_id": text, "instruction": text, "goals": pa.list_(text)}
+        columns |= {"start_distance": pa.float64(), "heading": pa.float64(), "facts": text}
         if dense:
             columns["dense"] = pa.list_(place if pa.types.is_nested(place) else pa.list_(pa.float64(), 3))
     return pa.schema(list(columns.items()))
 
 
-def _table(items: Sequence[Any], schema: Any, scenes: Sequence[str] | None) -> Any:
+def _table(items: Sequence[Any], schema: Any, scenes: Mapping[str, str] | None) -> Any:
     """Return queries or references as an Arrow table.
 
     Raises:
-        FormatError: a path is of another kind than the file's.
+        FormatError: a path is of another kind than the file's, or an episode is none of the references.
     """
     import pyarrow as pa
 
-    columns: dict[str, Any] = {"path": _paths(items, "path", schema.field("path").type)}
-    if scenes is not None:
-        columns["scene"] = scenes
-    if "dense" in schema.names:
-        columns["dense"] = _paths(items, "dense", schema.field("dense").type)
-    if "recorded" in schema.names:
-        columns["recorded"] = [_json(item.recorded) for item in items]
-    else:  # goals that are points are facts
-        named = [all(isinstance(goal, str) for goal in item.goals) for item in items]
-        columns["goals"] = [item.goals if plain else () for item, plain in zip(items, named, strict=True)]
-        columns["facts"] = [
-            _json(item.facts if plain else {**item.facts, "goals": item.goals})
-            for item, plain in zip(items, named, strict=True)
-        ]
-    for name in schema.names:
-        if name not in columns:
+    columns: dict[str, Any] = {}
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if name in ("path", "dense"):
+            columns[name] = _paths(items, name, kind)
+        elif name == "scene" and scenes is not None:
+            if unknown := next((item.episode for item in items if item.episode not in scenes), None):
+                hint = did_you_mean(unknown, scenes) if len(scenes) < 10_000 else ""
+                raise FormatError(
+                    f": episode {unknown!r} is none of the {len(scenes):,} of the references{hint or ';'} "
+                    "give those that this run answers"
+                )
+            columns[name] = [scenes[item.episode] for item in items]
+        elif name == "goals":  # those that are points are facts
+            columns[name] = [item.goals if _named(item.goals) else () for item in items]
+        elif name == "facts":
+            facts = (item.facts if _named(item.goals) else {**item.facts, "goals": item.goals} for item in items)
+            columns[name] = [_json(one) for one in facts]
+        elif name == "recorded":
+            columns[name] = [_json(item.recorded) for item in items]
+        else:
             columns[name] = [getattr(item, name) for item in items]
-    return pa.table([pa.array(columns[one.name], one.type) for one in schema], schema=schema)
+    return pa.table(columns, schema=schema)
 
 
 def _paths(items: Sequence[Any], field: str, kind: Any) -> Any:
@@ -187,15 +191,14 @@ def _paths(items: Sequence[Any], field: str, kind: Any) -> Any:
             offsets = np.cumsum([0, *(0 if path is None else len(path) for path in paths)], dtype=np.int32)
             numbers = np.concatenate([*(path for path in paths if path is not None), np.empty((0, place.list_size))])
             points = pa.FixedSizeListArray.from_arrays(pa.array(numbers.ravel()), place.list_size)
-            missing = pa.array([path is None for path in paths])
-            return pa.ListArray.from_arrays(pa.array(offsets), points, mask=missing)
+            return pa.ListArray.from_arrays(pa.array(offsets), points, mask=pa.array([path is None for path in paths]))
     except (pa.ArrowException, TypeError, OverflowError):
         pass
     item, found = next((item, found) for item in items if (found := _type_of(getattr(item, field))) != place)
     if field == "dense":
-        raise FormatError(f"episode {item.episode!r}: its dense walk has {_words(found)}, expected {_words(place)}")
+        raise FormatError(f", episode {item.episode!r}: its dense walk has {_words(found)}, expected {_words(place)}")
     raise FormatError(
-        f"episode {item.episode!r}: its path has {_words(found)}, but the file begins with {_words(place)}; Parquet "
+        f", episode {item.episode!r}: its path has {_words(found)}, but the file begins with {_words(place)}; Parquet "
         "holds one kind in a file, so convert them apart"
     )
 
@@ -206,19 +209,19 @@ def _type_of(path: Any) -> Any:
 
     if isinstance(path, np.ndarray):
         return pa.list_(pa.float64(), int(path.shape[1]))
-    if all(isinstance(label, str) for label in path):
+    if path is None or all(isinstance(label, str) for label in path):
         return pa.string()
     return pa.int64() if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in path) else None
 
 
 def _words(place: Any) -> str:
-    import pyarrow as pa
-
     if place is None:
         return "both text and integers, or integers of more than 64 bits"
-    if pa.types.is_nested(place):
-        return f"points of {place.list_size} coordinates"
-    return "labels" if pa.types.is_string(place) else "integers"
+    return {"string": "labels", "int64": "integers"}.get(str(place)) or f"points of {place.list_size} coordinates"
+
+
+def _named(goals: Sequence[Any]) -> bool:
+    return all(isinstance(goal, str) for goal in goals)
 
 
 def _json(facts: Mapping[str, Any]) -> str | None:
@@ -228,39 +231,14 @@ def _json(facts: Mapping[str, Any]) -> str | None:
 
 def _kind_of(address: str) -> Kind:
     """Say what a file is: rows of a table that have a scene are a run if they say whether the agent stopped."""
-    head = _head(address)
+    file = storage.find_files(address)[0] if os.path.isdir(address) else address
+    head = head_of(file) if storage.is_remote(file) or os.path.isfile(file) else read(file)
     try:
         form = choose(head, "references", None, FORMATS)
     except FormatError:
         return "run"
     beginning = look(head.content)
     return "run" if "run" in form.sniff(beginning) and beginning.has("stopped") else "references"
-
-
-def _head(address: str) -> Source:
-    if storage.is_remote(address) or os.path.isfile(address):
-        return head_of(address)
-    return read(address) if not os.path.isdir(address) else head_of(storage.find_files(address)[0])
-
-
-def _scenes_of(references: str | os.PathLike[str] | References) -> Mapping[str, str]:
-    known = references if isinstance(references, References) else load_references(references)
-    return {name: reference.scene for name, reference in known.episodes.items()}
-
-
-def _scene(address: str, episode: str, scenes: Mapping[str, str]) -> str:
-    if episode not in scenes:
-        hint = did_you_mean(episode, scenes) if len(scenes) < 10_000 else ""
-        raise FormatError(
-            f"{address}: episode {episode!r} is none of the {len(scenes):,} of the references{hint or ';'} "
-            "give those that this run answers"
-        )
-    return scenes[episode]
-
-
-def _source_name(address: str) -> str:
-    archive, _, member = address.partition(MEMBER_MARK)
-    return Source(Path(archive), b"", member).name
 
 
 def _check(source: str, target: str, kind: str | None) -> None:
