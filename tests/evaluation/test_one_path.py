@@ -23,7 +23,6 @@ from tests.town import (
     carried,
     changed,
     evaluated,
-    in_codes,
     in_dictionaries,
     in_points,
     in_type,
@@ -64,7 +63,7 @@ def _pattern(folder: Path, walks: pa.Table) -> str:
 
 
 def _mixed(folder: Path, walks: pa.Table) -> str:
-    write_parquet(folder / "many" / "a.parquet", in_codes(walks.slice(0, 100)))
+    write_parquet(folder / "many" / "a.parquet", walks.slice(0, 100))
     write_lines(folder / "many" / "b.jsonl", walks.slice(100, 150))
     write_array(folder / "many" / "c.json", walks.slice(250, 50))
     write_parquet(folder / "many" / "deep" / "d.parquet", in_dictionaries(walks.slice(300, 100)))
@@ -97,7 +96,6 @@ FORMS: dict[str, Form] = {
     "gzipped lines": lambda folder, walks: write_lines(folder / "walks.jsonl.gz", walks),
     "CSV": _csv,
     "Parquet": _parquet(lambda walks: walks),
-    "codes": _parquet(in_codes),
     "dictionaries": _parquet(in_dictionaries),
     "large types": _parquet(lambda walks: in_type(walks, pa.large_string())),
     "views": _parquet(lambda walks: in_type(walks, pa.string_view())),
@@ -114,7 +112,7 @@ FORMS: dict[str, Form] = {
     "Arrow slices": lambda _, walks: pa.concat_tables([walks.slice(5), walks]).slice(len(walks) - 5),
     "Arrow batch": lambda _, walks: walks.combine_chunks().to_batches()[0],
     "Arrow reader": lambda _, walks: pa.RecordBatchReader.from_batches(walks.schema, walks.to_batches(99)),
-    "Arrow codes": lambda _, walks: in_codes(walks),
+    "Arrow dictionaries": lambda _, walks: in_dictionaries(walks),
     "pandas": lambda _, walks: walks.to_pandas(),
     "polars": lambda _, walks: pytest.importorskip("polars").from_arrow(walks),
     "DuckDB": lambda _, walks: pytest.importorskip("duckdb").from_arrow(walks),
@@ -136,7 +134,7 @@ def test_paths_by_episode(town: Town, tmp_path: Path) -> None:
 
 def test_what_the_command_prints(town: Town, tmp_path: Path) -> None:
     printed = set()
-    for form in ("array", "lines", "gzipped lines", "codes", "folder", "mixed folder"):
+    for form in ("array", "lines", "gzipped lines", "dictionaries", "folder", "mixed folder"):
         (tmp_path / form).mkdir()
         run = FORMS[form](tmp_path / form, town.walks)
         found = command(
@@ -195,7 +193,7 @@ def test_rows_that_carry_their_references(town: Town, whole: ws.Result, tmp_path
 def test_any_cut_of_parquet(
     town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, piece: int, **cut: int
 ) -> None:
-    run = write_parquet(tmp_path / "w.parquet", in_codes(town.walks) if cut["form"] else town.walks, rows=group)
+    run = write_parquet(tmp_path / "w.parquet", in_dictionaries(town.walks) if cut["form"] else town.walks, rows=group)
     with monkeypatch.context() as patched:
         patched.setattr(plan, "ROWS", piece)
         assert_same(evaluated(run, town, chunk=cut["chunk"]), whole, tmp_path)

@@ -13,7 +13,17 @@ import pytest
 
 import wayscore as ws
 from tests.conftest import CONVENTIONS
-from tests.town import ALL, Town, evaluated, in_codes, in_points, table_of, write_array, write_lines, write_parquet
+from tests.town import (
+    ALL,
+    Town,
+    evaluated,
+    in_dictionaries,
+    in_points,
+    table_of,
+    write_array,
+    write_lines,
+    write_parquet,
+)
 from wayscore.episodes.problems import POLICIES
 from wayscore.episodes.targets import Targets, make_targets
 from wayscore.evaluation import inputs
@@ -24,7 +34,7 @@ WRITE = {
     "array": lambda folder, table: write_array(folder / "agent.json", table),
     "lines": lambda folder, table: write_lines(folder / "agent.jsonl", table),
     "Parquet": lambda folder, table: write_parquet(folder / "agent.parquet", table),
-    "codes": lambda folder, table: write_parquet(folder / "codes.parquet", in_codes(table)),
+    "dictionaries": lambda folder, table: write_parquet(folder / "codes.parquet", in_dictionaries(table)),
     "Arrow": lambda _, table: table,
 }
 

@@ -1,4 +1,4 @@
-"""Where runs come from and scores go to: full disks, and addresses that fsspec reaches."""
+"""Where runs come from (also addresses that fsspec reaches) and scores go to (full disks)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import wayscore as ws
 from tests.town import SAMPLES, Town, evaluated, write_files, write_lines, write_parquet
-from wayscore.formats import storage
+from wayscore import writing
 
 LIMITED = """
 import resource, sys
@@ -104,11 +104,22 @@ def test_files_by_address(town: Town, run: Path, whole: ws.Result) -> None:
     assert evaluated(f"file://{run}", town).intervals() == whole.intervals()
 
 
+@pytest.mark.parametrize("name", ["scores.parquet", "scores.csv"])
+def test_nothing_is_written_elsewhere(town: Town, whole: ws.Result, tmp_path: Path, name: str) -> None:
+    run = write_parquet(tmp_path / "w.parquet", town.walks)
+    target = f"memory://out/{name}"
+    for write in (lambda: evaluated(run, town, episodes=target), lambda: whole.write_episodes(target)):
+        with pytest.raises(
+            ws.OutputError, match=rf"^{target}.*: files are written on this machine only; write it here"
+        ):
+            write()
+
+
 def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file"
-    with storage.replacing(str(path)) as stream:
+    with writing.replacing(str(path), folders=True) as stream:
         stream.write(b"old")
-    with pytest.raises(KeyError), storage.replacing(str(path)) as stream:  # noqa: PT012
+    with pytest.raises(KeyError), writing.replacing(str(path), folders=True) as stream:  # noqa: PT012
         stream.write(b"new")
         raise KeyError
     assert [(entry.name, entry.read_bytes()) for entry in path.parent.iterdir()] == [("file", b"old")]

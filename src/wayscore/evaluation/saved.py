@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wayscore import writing
 from wayscore.episodes.groups import CLUSTERS, check_choice
 from wayscore.episodes.problems import Problem, Problems
 from wayscore.errors import FormatError, OptionError, OutputError, check_count, first_line, marked
@@ -34,7 +35,7 @@ def save(result: Result, path: str | Path) -> None:
         raise OptionError(f"{target}: a result is saved as a .parquet file")
     table = result.to_arrow().replace_schema_metadata(metadata_of(result))
     with storage.writing_parquet(target, table.schema) as out:
-        out.add(table)
+        out.write_table(table)
 
 
 def write_episodes(result: Result, path: str | Path) -> None:
@@ -49,6 +50,7 @@ def write_episodes(result: Result, path: str | Path) -> None:
 
 def check_target(target: str, files: Sequence[str] = ()) -> None:
     """Refuse a file for the scores of single episodes that would replace something else, such as a file of the run."""
+    writing.check_place(target)
     if any(os.path.abspath(file) == os.path.abspath(target) for file in files):
         raise OutputError(f"{target}: is the run itself; write the scores to another file")
     if not target.endswith(ENDINGS):
@@ -64,7 +66,7 @@ def _write_rows(target: str, batches: Iterable[Any]) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
-    with storage.replacing(target) as stream:
+    with writing.replacing(target, folders=True) as stream:
         if target.endswith(".csv"):
             writer = None
             for batch in batches:

@@ -1,4 +1,4 @@
-"""Columns of CSV files as Python lists, and what Parquet files say of theirs in their metadata."""
+"""Columns of CSV files as Python lists."""
 
 from __future__ import annotations
 
@@ -11,25 +11,14 @@ import numpy as np
 
 from wayscore.errors import FormatError, first_line
 from wayscore.foreign import from_cell
-from wayscore.formats.beginning import PARQUET_MAGIC, header
-from wayscore.formats.faults import FAULTS, Fault
-from wayscore.formats.files import Source
-from wayscore.formats.names import own_names
+from wayscore.formats.files import Fault, Source
+from wayscore.formats.sniff import header, own_names
 from wayscore.formats.trajectories import Loose, flatten
 
 Places: TypeAlias = list[str | int | list[float]]
 Points: TypeAlias = list[list[float]]
 REFUSED: Any = object()
 """Stands for a cell that was refused; its row is left out."""
-LABELS = b"wayscore.labels"
-"""Where a Parquet file says in its metadata what the codes in its paths stand for."""
-FORMAT = b"wayscore.format"
-"""Where it names the format that its rows were read from ..."""
-OPTIONS = b"wayscore.options"
-"""... and the settings of that reader, as `load_references` adds them to a name."""
-UP_AXIS = b"wayscore.up_axis"
-"""Where it says which coordinate of its points points up."""
-NOTES = (FORMAT, OPTIONS, UP_AXIS)
 
 
 class Columns(dict[str, list[Any]]):
@@ -42,34 +31,6 @@ class Columns(dict[str, list[Any]]):
     def __init__(self, columns: Mapping[str, list[Any]], own: Mapping[str, str] | None = None) -> None:
         super().__init__(columns)
         self.own = own or {}
-
-
-def labels_of(schema: Any, file: object = "this table") -> dict[str, list[Any]] | None:
-    """Return what the codes in the paths of an Arrow schema's rows stand for: labels by scene.
-
-    Under "" are those of rows that have no scene. None: labels stand in the rows as they are. Errors name the file.
-
-    >>> import pyarrow as pa
-    >>> labels_of(pa.schema([], {LABELS: b'{"": ["door", 7]}'}))
-    {'': ['door', 7]}
-    """
-    text = (schema.metadata or {}).get(LABELS)
-    if text is None:
-        return None
-    try:
-        return msgspec.json.decode(text, type=dict[str, list[str | int]])
-    except FAULTS:
-        raise FormatError(f"{file}: the labels in its metadata are damaged; copy or write it again") from None
-
-
-def notes_of(source: Source) -> dict[bytes, str]:
-    """Return what a Parquet file says in its metadata of where its rows came from."""
-    from wayscore.formats.storage import parquet_file
-
-    if not source.content.startswith(PARQUET_MAGIC):
-        return {}
-    notes = parquet_file(source.content, str(source)).schema_arrow.metadata or {}
-    return {name: notes[name].decode(errors="replace") for name in NOTES if name in notes}
 
 
 def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
@@ -183,14 +144,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     "recorded": msgspec.json.decode,
     "facts": msgspec.json.decode,
 }
-
-
-def is_text(kind: Any) -> bool:
-    """Say whether an Arrow type holds text, as it is or by dictionary."""
-    import pyarrow as pa
-
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _short(cell: str) -> str:

@@ -1,4 +1,4 @@
-"""A file's content and its name: the whole file, or one member of a tar, read by `wayscore.reading`."""
+"""A file's content, its name, and what is wrong with it: the whole file, or one member of a tar."""
 
 from __future__ import annotations
 
@@ -10,13 +10,49 @@ from msgspec import Struct
 
 from wayscore import reading
 from wayscore.errors import FormatError, did_you_mean, shortened
-from wayscore.formats.faults import Fault
 
 MEMBER_MARK = "::"
 MARK = b"\xef\xbb\xbf"
 """What some editors put before UTF-8."""
 TAR_MAGIC = (257, b"ustar")
 ENDINGS = {".gz", ".bz2", ".xz", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".tar", ".tgz", ".txt"}
+EMPTY_PATH = "its path is empty; an agent that never moves has its start"
+
+
+class Fault(Struct, frozen=True):
+    """One thing that is wrong with a file.
+
+    Attributes:
+        what: in words, such as "must be text, got an integer".
+        where: the record, such as "line 4"; "" for the file as a whole.
+        episode: its name, where the record tells one.
+        field: the part of the record, such as "field 'trajectory', item 2".
+        expected: what should be there.
+
+    >>> str(Fault("must be text, got null", "record 3", "7_0", "field 'scan'", "R2R references"))
+    "record 3 (episode '7_0'), field 'scan': must be text, got null; expected R2R references"
+    """
+
+    what: str
+    where: str = ""
+    episode: str | None = None
+    field: str = ""
+    expected: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the fault is, in words."""
+        named = "" if self.episode is None else f"episode {self.episode!r}"
+        named = f"{self.where} ({named})" if self.where and named else self.where or named
+        return ", ".join(part for part in (named, self.field) if part)
+
+    def __str__(self) -> str:
+        told = f"{self.place}: {self.what}" if self.place else self.what
+        return f"{told}; expected {self.expected}" if self.expected else told
+
+    def of(self, file: object) -> str:
+        """Return the same as a sentence about a file."""
+        return f"{file}, {self}" if self.place else f"{file}: {self}"
 
 
 class Source(Struct, frozen=True):

@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from wayscore.errors import FormatError
-from wayscore.formats.faults import FAULTS, Fault, not_json, wrong_type
-from wayscore.formats.files import Source
+from wayscore.formats.decoding import FAULTS, not_json, wrong_type
+from wayscore.formats.files import Fault, Source
 from wayscore.formats.rated import RatedWalk, RatedWalks, check_names, check_rating
 
 EXPECTED = (

@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from wayscore.errors import FormatError
 from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import Source
+from wayscore.formats.files import Fault, Source
 from wayscore.formats.rated import RatedWalk, RatedWalks, check_names, check_rating
 from wayscore.formats.trajectories import Name
 

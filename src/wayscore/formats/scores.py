@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from wayscore.errors import FormatError, OptionError, first_line
 from wayscore.foreign import from_cell
-from wayscore.formats.beginning import Beginning, look
 from wayscore.formats.files import Source, read
+from wayscore.formats.sniff import Beginning, look
 from wayscore.metrics import Metric, find_metrics
 
 EPISODE_NAMES = ("episode_id", "episode", "instr_id", "instruction_id", "id", "trajectory_id")

@@ -15,7 +15,7 @@ from wayscore.episodes import References
 from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError, PathError
 from wayscore.evaluation.result import Result
-from wayscore.formats.r2r import encode_run
+from wayscore.formats.trajectories import encode_run
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import PathBatch
 from wayscore.scoring.score import score

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wayscore.formats.r2r import encode_run
+from wayscore.formats.trajectories import encode_run
 from wayscore.lab.agents.table2 import FOLLOWING, METRICS, Plan, data_file, lessons_for
 from wayscore.writing import write_whole
 
