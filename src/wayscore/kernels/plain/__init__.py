@@ -12,8 +12,6 @@ from wayscore.kernels.plain.measure import (
     measure_points,
     measure_table,
 )
-from wayscore.kernels.plain.navmesh import Mesh
-from wayscore.kernels.plain.navmesh_search import navmesh_search
 from wayscore.kernels.plain.pair import pair_measures, pair_ndtw, pair_value, pair_warping
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
@@ -41,7 +39,6 @@ __all__ = [
     "LEAPING",
     "LIMB_BITS",
     "MEASURES",
-    "Mesh",
     "Running",
     "advance_block",
     "advance_points",
@@ -62,7 +59,6 @@ __all__ = [
     "measure_block",
     "measure_points",
     "measure_table",
-    "navmesh_search",
     "pair_measures",
     "pair_ndtw",
     "pair_value",
