@@ -153,7 +153,7 @@ def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: A
         made = carry_out(
             out, seed=seed, sampler=sampler, temper=_temper(**temper), through_web=through_web, progress=tell
         )
-    show(lambda width, _: made.text(width))
+    show(lambda _, width, **__: made.text(width))
     if through_web:
         given = sum(one.rankings for one in made.analyses)
         say(f"All {given:,} answers were sent through the forms of the web pages and exported by the server.")
