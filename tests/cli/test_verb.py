@@ -216,7 +216,6 @@ def test_a_bar_is_shown_when_work_takes_long(
         tell("no terminal")
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     with output.progress(2) as tell:
         tell("first")
         tell("halfway", 50, 100)

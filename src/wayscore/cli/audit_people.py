@@ -79,4 +79,4 @@ def audit_people(
     else:
         from wayscore.lab.audit.people.text import text
 
-        show(lambda width, color: text(found, width=width, color=color))
+        show(lambda _, width, color: text(found, width=width, color=color))

@@ -48,7 +48,7 @@ def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
     results, comparison, rivals = score_walkers(out, course)
     title = f"wayscore demo: {len(results)} walkers in {len(course.worlds)} generated worlds"
     write_page(out / PAGE, results, comparison=comparison, title=title)
-    show(lambda width, color: report(out, course, results, comparison, rivals, width=width, color=color))
+    show(lambda _, width, color: report(out, course, results, comparison, rivals, width=width, color=color))
 
 
 def score_walkers(out: Path, course: Course) -> tuple[list[Result], Comparison, Comparison]:

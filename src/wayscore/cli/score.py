@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
@@ -93,7 +94,7 @@ def score(
         from wayscore.report import write_page
 
         write_page(html, results, split_by=split_by)
-    show(lambda width, color: render(results, form, width=width, color=color, split_by=split_by, sort=sort))
+    show(partial(render, results, split_by=split_by, sort=sort), form)
     if form in FOR_PROGRAMS:
         from wayscore.report.notes import warnings_of
 

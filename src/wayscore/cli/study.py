@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +204,7 @@ def analyze(
         from wayscore.lab.study.figures import figure_study
 
         save(figure_study(analyses), figure)
-    show(lambda width, color: render(analyses, form, width=width, color=color))
+    show(partial(render, analyses), form)
 
 
 for command in (create, serve, relink, export, erase, simulate, analyze, power, reproduce):
@@ -232,7 +233,7 @@ def _show_paper(form: str) -> None:
     else:
         from textwrap import fill
 
-        show(lambda width, _: f"{table1.text(table1.PAPER)}\n{fill(table1.SLIP, width)}\n")
+        show(lambda _, width, **__: f"{table1.text(table1.PAPER)}\n{fill(table1.SLIP, width)}\n")
 
 
 def _described(made: Study) -> str:

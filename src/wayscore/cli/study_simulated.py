@@ -143,7 +143,7 @@ def reproduce(sampler: Any, seed: int, out: Path, **temper: Any) -> None:
 
     with progress(STEPS) as tell:
         made = carry_out(out, seed=seed, sampler=sampler, temper=_temper(**temper), progress=tell)
-    show(lambda width, _: made.text(width))
+    show(lambda _, width, **__: made.text(width))
     say(f"All files are in {out}.")
 
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from wayscore.errors import OptionError
 from wayscore.foreign import shown, shown_json
 from wayscore.palette import base_css
-from wayscore.report.forms import render, render_comparison
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import references_name, results_of
+from wayscore.report.results import render, render_comparison
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
