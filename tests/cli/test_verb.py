@@ -134,7 +134,6 @@ def test_score_hands_on_what_was_given(evaluation: SimpleNamespace, monkeypatch:
         "scheduler": None,
         "chunk": 65_536,
         "episodes": None,
-        "resume": False,
         "run_format": None,
     }
     assert evaluation.render[0][1] == {"width": 140, "color": False, "split_by": None, "sort": None}

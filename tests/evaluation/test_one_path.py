@@ -69,8 +69,6 @@ def _mixed(folder: Path, walks: pa.Table) -> str:
     write_parquet(folder / "many" / "deep" / "d.parquet", in_dictionaries(walks.slice(300, 100)))
     write_lines(folder / "many" / "e.ndjson.gz", walks.slice(400))
     (folder / "many" / "_note.jsonl").write_text("left by another program")
-    (folder / "many" / "e.parquet.parts").mkdir()
-    (folder / "many" / "e.parquet.parts" / "part-000000.parquet").write_text("unfinished")
     return f"{folder / 'many'}/"
 
 

@@ -198,8 +198,8 @@ def sum_by_cluster(columns: Iterable[NDArray[Any]], clusters: Integers) -> Float
 
 def sums_of(columns: Sequence[Floats], clusters: Integers) -> Sums:
     """Return what resamples need to know of columns of values; infinite ones are undefined."""
-    codes = np.unique(clusters, return_inverse=True)[1]
-    count = int(codes.max(initial=-1)) + 1
+    held = np.bincount(clusters) > 0  # np.unique would load masked arrays
+    codes, count = (np.cumsum(held) - 1)[clusters], int(np.count_nonzero(held))
     sums, counts, origin = np.empty((count, len(columns))), np.empty((count, len(columns))), np.zeros(len(columns))
     known: dict[bytes, Floats] = {}  # most metrics are defined in the same episodes
     for number, column in enumerate(columns):
