@@ -35,7 +35,7 @@ class Episodes {
       return found;
     };
     const nothing = new Float64Array(this.count).fill(NaN);
-    const columns = Object.fromEntries(metrics.map(({ symbol }) => [symbol, nothing])); // some runs may not have a metric
+    const columns = Object.fromEntries(metrics.map(({ symbol }) => [symbol, nothing])); // some runs lack a metric
     for (const [symbol, values] of Object.entries(scores)) {
       const column = (columns[symbol] = new Float64Array(this.count).fill(NaN));
       const steps = this.steps[symbol];
