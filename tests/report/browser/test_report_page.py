@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wayscore as ws
@@ -286,6 +287,22 @@ def test_a_click_on_a_bar_lists_its_episodes(opened: Open, one: Path) -> None:
     (table,) = scored("noisy")
     page.locator("#distributions figure", has_text="CLS").locator(".bin").last.click()
     assert count(page) == f"{(table['CLS'] >= 0.95).sum()} of 61 episodes"
+
+
+def test_whiskers_of_groups_keep_paths_together(opened: Open, one: Path) -> None:
+    page = opened(one).go()
+    (result,) = scored("noisy")
+    labels = np.array([name.partition("_")[0] for name in result.episodes])
+    for scan in ("attic", "barn", "cabin"):
+        rows = labels == scan
+        values = result["nDTW"][rows]
+        paths = np.unique(np.array(result.cluster_labels())[rows], return_inverse=True)[1]
+        sums = np.bincount(paths, values - values.mean())
+        error = np.sqrt(len(sums) / (len(sums) - 1) * (sums**2).sum()) / len(values)
+        shown = page.locator("#breakdown .whisker title", has_text=f"noisy, {scan}: ").text_content()
+        mean, _, spread = shown.partition(": ")[2].partition(" % ± ")
+        assert (float(mean), float(spread)) == pytest.approx((100 * values.mean(), 196 * error), abs=0.051)
+    assert "clustered by path" in page.locator("#breakdown figcaption").text_content()
 
 
 def test_two_runs(opened: Open, two: Path) -> None:

@@ -120,6 +120,7 @@ function showBreakdown() {
     draw();
   };
   const several = results.runs.length > 1;
+  const together = data.cluster ? `, clustered by ${data.clustered_by}` : "";
   const choices = metrics.map((metric) => [metric.symbol, `${metric.symbol}: ${metric.name}`]);
   add(
     $("#breakdown"),
@@ -131,7 +132,7 @@ function showBreakdown() {
     ),
     el(
       "figure.card",
-      el("figcaption", name, "Mean of each group; lines are 1.96 standard errors either way."),
+      el("figcaption", name, `Mean of each group; lines are 1.96 standard errors either way${together}.`),
       figure,
       several && legend(results.runs.map((_, run) => run)),
     ),
@@ -151,15 +152,16 @@ function groups(by) {
 
 const MOST_DOTS = 60; // groups in the figure; the table has all
 
-function groupDots(found, metric, width) {
-  const rows = found.slice(0, MOST_DOTS).map(({ name, rows: members }) => ({
+function groupDots(all, metric, width) {
+  const rows = all.slice(0, MOST_DOTS).map(({ name, rows: members }) => ({
     name,
     count: members.length,
     runs: data.runs.map(({ scores }, run) => {
-      const { mean, error, left } = meanOf(scores[metric.symbol], members);
-      const missing = leftOut(run, metric, left);
-      const about = `${results.runs[run].name}, ${name}: ${withUnit(metric, mean)} ${missing}`;
-      return { mean, error, missing, about };
+      const found = meanOf(scores[metric.symbol], members);
+      const error = errorOf(scores[metric.symbol], members, found);
+      const missing = leftOut(run, metric, found.left);
+      const value = `${withUnit(metric, found.mean)} ± ${printed(metric, 1.96 * error)}`;
+      return { mean: found.mean, error, missing, about: `${results.runs[run].name}, ${name}: ${value} ${missing}` };
     }),
   }));
   const ends = rows
