@@ -27,21 +27,8 @@ if TYPE_CHECKING:
     from wayscore.evaluation.result import Result
 
 SCRIPTS = (
-    "base",
-    "data",
-    "charts",
-    "results",
-    "comparison",
-    "distributions",
-    "breakdown",
-    "drawing",
-    "map",
-    "warping",
-    "episode",
-    "list",
-    "filters",
-    "browser",
-    "main",
+    *("base", "data", "charts", "figures", "results", "comparison"),
+    *("drawing", "map", "warping", "episode", "list", "filters", "browser", "main"),
 )
 """The parts of the page's program, in the order in which they are joined into one module."""
 PRINT_WIDTH = 100

@@ -14,7 +14,7 @@ const KEYS = [
 function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   $("#theme").setAttribute("aria-pressed", String(dark));
-  repaint();
+  for (const canvas of document.querySelectorAll(".cloud canvas")) canvas.paint(); // canvases follow no style sheet
 }
 
 function startTheme() {
@@ -36,24 +36,14 @@ function startTheme() {
 
 function startHelp() {
   const help = $("#help");
-  const single = el("input", { type: "checkbox", id: "single-keys", checked: true });
+  const single = el("input", { type: "checkbox", checked: true });
+  const keys = (text) => text.split(/( or | )/).map((part) => (/^\S+$/.test(part) ? el("kbd", part) : part));
   add(
     help,
     el("h2", { id: "help-title" }, "Keys"),
-    el(
-      "dl",
-      { class: "keys" },
-      KEYS.map(([key, what]) => [
-        el(
-          "dt",
-          {},
-          key.split(/( or | )/).map((part) => (part.trim() && part !== " or " ? el("kbd", {}, part) : part)),
-        ),
-        el("dd", {}, what),
-      ]),
-    ),
-    el("p", {}, el("label", {}, single, " Use single-letter keys")),
-    el("form", { method: "dialog" }, el("button", {}, "Close")),
+    el("dl.keys", KEYS.map(([key, what]) => [el("dt", keys(key)), el("dd", what)])),
+    el("p", el("label", single, " Use single-letter keys")),
+    el("form", { method: "dialog" }, el("button", "Close")),
   );
   $("#keys").addEventListener("click", () => help.showModal());
   addEventListener("keydown", (event) => {
@@ -94,15 +84,11 @@ function stepWarping(by) {
 function showNoEpisodes() {
   for (const id of ["distributions", "breakdown"]) $(`#${id}`).hidden = $(`nav a[href="#${id}"]`).hidden = true;
   $("#episodes").append(
-    el("p", { class: "note" }, "The scores of single episodes were not kept, so there are no figures and no list."),
+    el("p.note", "The scores of single episodes were not kept, so there are no figures and no list."),
   );
 }
 
 async function start() {
-  add(
-    $("#colours"),
-    [0, 1, 2, 3, 4, 5, 6].map((run) => el("span", { class: `run-${run}` })),
-  ); // canvases read them here
   startTheme();
   startHelp();
   showResults();
@@ -110,9 +96,7 @@ async function start() {
   try {
     data = await unpack();
   } catch (error) {
-    $("#episodes").append(
-      el("p", { class: "warning" }, `The episodes cannot be unpacked by this browser: ${error.message}`),
-    );
+    $("#episodes").append(el("p.warning", `The episodes cannot be unpacked by this browser: ${error.message}`));
     return;
   }
   if (data.count) {
