@@ -63,13 +63,14 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
     )
     if own.get("scene") == "scene_id":  # mp3d/17DRP5sb8fy/17DRP5sb8fy.glb
         columns["scene"] = [None if cell is None else PurePosixPath(cell).stem for cell in columns["scene"]]
-    for name, reader in READERS.items():
+    for name, (reader, hint) in CELLS.items():
         for row, cell in enumerate(columns.get(name, ())):
             if cell is not None:
                 try:
                     columns[name][row] = reader(cell)
                 except (msgspec.MsgspecError, ValueError) as error:
-                    what = f"cannot be read from {_short(cell)} ({first_line(error)}); {HINTS[name]}"
+                    short = repr(cell if len(cell) <= 40 else cell[:37] + "...")
+                    what = f"cannot be read from {short} ({first_line(error)}); {hint}"
                     refuse_cell(source, columns, name, row, what)
     return columns
 
@@ -80,20 +81,6 @@ def refuse_cell(source: Source, columns: Columns, name: str, row: int, what: str
     named = str(episode) if isinstance(episode, str | int) else None
     source.refuse(Fault(what, f"row {row}", named, f"column {columns.own.get(name, name)!r}", expected))
     columns[name][row] = REFUSED
-
-
-HINTS = {
-    "path": "write a JSON list of labels or of finite points, or labels separated by spaces",
-    "goals": "write a JSON list of labels, or labels separated by spaces",
-    "start_distance": "write metres as a finite number",
-    "heading": "write radians as a finite number",
-    "dense": "write a JSON list of finite points",
-    "stopped": "write true or false",
-    "goal_distances": "write a JSON list of metres, null where the goal is unreachable",
-    "headings": "write a JSON list of angles",
-    "recorded": "write a JSON object",
-    "facts": "write a JSON object",
-}
 
 
 def _cell_path(cell: str) -> Any:
@@ -110,14 +97,6 @@ def _cell_path(cell: str) -> Any:
             raise error from None
 
 
-def _cell_goals(cell: str) -> Any:
-    return msgspec.json.decode(cell, type=Places) if cell.lstrip().startswith("[") else cell.split()
-
-
-def _cell_points(cell: str) -> Any:
-    return msgspec.json.decode(cell, type=Points)
-
-
 def _cell_number(cell: str) -> float:
     number = float(cell)
     if not np.isfinite(number):
@@ -132,19 +111,19 @@ def _cell_flag(cell: str) -> bool:
     return flags[cell.strip().lower()]
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "path": _cell_path,
-    "goals": _cell_goals,
-    "start_distance": _cell_number,
-    "heading": _cell_number,
-    "dense": _cell_points,
-    "stopped": _cell_flag,
-    "goal_distances": msgspec.json.decode,
-    "headings": msgspec.json.decode,
-    "recorded": msgspec.json.decode,
-    "facts": msgspec.json.decode,
+CELLS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "path": (_cell_path, "write a JSON list of labels or of finite points, or labels separated by spaces"),
+    "goals": (
+        lambda cell: msgspec.json.decode(cell, type=Places) if cell.lstrip().startswith("[") else cell.split(),
+        "write a JSON list of labels, or labels separated by spaces",
+    ),
+    "start_distance": (_cell_number, "write metres as a finite number"),
+    "heading": (_cell_number, "write radians as a finite number"),
+    "dense": (lambda cell: msgspec.json.decode(cell, type=Points), "write a JSON list of finite points"),
+    "stopped": (_cell_flag, "write true or false"),
+    "goal_distances": (msgspec.json.decode, "write a JSON list of metres, null where the goal is unreachable"),
+    "headings": (msgspec.json.decode, "write a JSON list of angles"),
+    "recorded": (msgspec.json.decode, "write a JSON object"),
+    "facts": (msgspec.json.decode, "write a JSON object"),
 }
-
-
-def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= 40 else cell[:37] + "...")
+"""How the cells of a column are read that are more than text, and what to do about one that cannot be."""

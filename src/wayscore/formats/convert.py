@@ -159,7 +159,8 @@ def _table(items: Sequence[Any], schema: Any, scenes: Mapping[str, str] | None) 
         if name in ("path", "dense"):
             columns[name] = _paths(items, name, kind)
         elif name == "scene" and scenes is not None:
-            if unknown := next((item.episode for item in items if item.episode not in scenes), None):
+            unknown = next((item.episode for item in items if item.episode not in scenes), None)
+            if unknown is not None:
                 hint = did_you_mean(unknown, scenes) if len(scenes) < 10_000 else ""
                 raise FormatError(
                     f": episode {unknown!r} is none of the {len(scenes):,} of the references{hint or ';'} "

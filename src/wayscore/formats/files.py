@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tarfile
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -114,15 +113,19 @@ def read(path: str | os.PathLike[str], member: str | None = None) -> Source:
         name, _, member = str(path).rpartition(MEMBER_MARK)
         path = Path(name)
     with reading.opened(path) as file:
-        if not _is_tar(file.peek(TAR_MAGIC[0] + 8)):
+        at, magic = TAR_MAGIC
+        if file.peek(at + 8)[at : at + len(magic)] != magic:
             if member:
                 raise FormatError(f"{path}: is not a tar, so it has no member {shortened(member)}; leave that out")
-            return Source(path, _without_mark(file.read()))
+            return Source(path, file.read().removeprefix(MARK))
     member = _find(path, member)
     with reading.opened(path) as file:
         for entry, archive in reading.members(file, str(path), stream=True):
             if entry.name == member:
-                return Source(path, _without_mark(_read_entry(path, archive, entry)), member)
+                stream = archive.extractfile(entry)
+                assert stream is not None  # only files come here
+                inner = reading.BoundedFile(stream, f"{path}{MEMBER_MARK}{entry.name}", reading.size_limit())
+                return Source(path, inner.read().removeprefix(MARK), member)
     raise FormatError(f"{path}: has no member {member!r}")  # pragma: no cover - _find() has seen it
 
 
@@ -141,19 +144,3 @@ def _find(path: Path, member: str | None) -> str:
     if names.count(member) > 1:
         raise FormatError(f"{path}: has two files named {shortened(member)} inside; keep one of them")
     return member
-
-
-def _read_entry(path: Path, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
-    stream = archive.extractfile(entry)
-    assert stream is not None  # only files come here
-    return reading.BoundedFile(stream, f"{path}{MEMBER_MARK}{entry.name}", reading.size_limit()).read()
-
-
-def _is_tar(start: bytes) -> bool:
-    place, magic = TAR_MAGIC
-    return start[place : place + len(magic)] == magic
-
-
-def _without_mark(content: bytes) -> bytes:
-    """Drop the byte order mark that some editors put before UTF-8."""
-    return content.removeprefix(MARK)

@@ -25,20 +25,7 @@ from wayscore.metrics import Metric, find_metrics
 EPISODE_NAMES = ("episode_id", "episode", "instr_id", "instruction_id", "id", "trajectory_id")
 """The fields that may name an episode; the first present counts."""
 SCENE_NAMES = ("scene_id", "scene", "scan")
-TELLING = frozenset(
-    {
-        "success",
-        "spl",
-        "ne",
-        "os",
-        "ndtw",
-        "sdtw",
-        "nav_error",
-        "distance_to_goal",
-        "oracle_success",
-        "navigation_error",
-    }
-)
+TELLING = frozenset("success spl ne os ndtw sdtw nav_error distance_to_goal oracle_success navigation_error".split())
 """Fields by which a file of scores is recognised."""
 PATHS = frozenset({"path", "trajectory", "positions", "reference_path", "path_id", "instructions"})
 """Fields of files that hold paths."""

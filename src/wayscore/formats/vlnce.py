@@ -226,15 +226,12 @@ def _walks(source: Source, dense: str | os.PathLike[str] | bool) -> dict[str, An
         if not found:
             return {}
         dense = found[0]
-    walks = read(Path(dense))
-    return dict(_dense(walks))
-
-
-def _dense(source: Source) -> Iterator[tuple[str, Any]]:
-    for name, walk in decode_mapping(source, Walk, expected=EXPECTED_DENSE):
-        if not walk.locations:
-            raise FormatError(f"{source}, episode {name!r}, field 'locations': is empty; expected {EXPECTED_DENSE}")
-        yield name, np.array(walk.locations)
+    file = read(Path(dense))
+    walks = dict(decode_mapping(file, Walk, expected=EXPECTED_DENSE))
+    empty = next((name for name, walk in walks.items() if not walk.locations), None)
+    if empty is not None:
+        raise FormatError(f"{file}, episode {empty!r}, field 'locations': is empty; expected {EXPECTED_DENSE}")
+    return {name: np.array(walk.locations) for name, walk in walks.items()}
 
 
 def _is_run(beginning: Beginning) -> bool:
