@@ -127,13 +127,7 @@ def power(
             progress=tell,
             **settings,
         )
-    if form == "json":
-        import json
-        from dataclasses import asdict
-
-        say(json.dumps(asdict(found)))
-    else:
-        say(powers.text(found), nl=False)
+    show(powers.document(found).render, form)
 
 
 @verb("wayscore study reproduce --seed 1 --through-web")
@@ -153,7 +147,7 @@ def reproduce(sampler: Any, seed: int, through_web: bool, out: Path, **temper: A
         made = carry_out(
             out, seed=seed, sampler=sampler, temper=_temper(**temper), through_web=through_web, progress=tell
         )
-    show(lambda _, width, **__: made.text(width))
+    show(made.document().render)
     if through_web:
         given = sum(one.rankings for one in made.analyses)
         say(f"All {given:,} answers were sent through the forms of the web pages and exported by the server.")

@@ -123,6 +123,34 @@ class Document:
         return self.render("html")
 
 
+class Documented:
+    """A value that prints itself as a document."""
+
+    __slots__ = ()
+
+    def document(self) -> Document:
+        """Return it as tables, words and data."""
+        raise NotImplementedError
+
+    def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
+        """Return it in one of `FORMS`; width and colour concern text only."""
+        return self.document().render(form, width, color)
+
+    def to_json(self) -> str:
+        """Return one JSON object: fractions and metres, full precision; null where a value is undefined."""
+        return self.render("json")
+
+    def to_markdown(self) -> str:
+        """Return Markdown tables."""
+        return self.render("markdown")
+
+    def __str__(self) -> str:
+        return str(self.document())
+
+    def _repr_html_(self) -> str:
+        return self.render("html")
+
+
 def check_form(form: str) -> None:
     """Refuse a form that does not exist."""
     if form not in FORMS:
@@ -192,8 +220,8 @@ Pieces: TypeAlias = list[tuple[str, str]]
 def text_table(table: Table, width: int = DEFAULT_WIDTH, color: bool = False) -> list[list[str]]:
     """Return the lines of the blocks of columns that fit the width.
 
-    Intervals stand beside or below their means, and tables without any are set closer, whichever puts the columns that
-    belong together into the first block, and then takes fewer lines.
+    Intervals stand beside or below their means, and tables without any are set closer, whichever cuts no column, puts
+    the columns that belong together into the first block, and then takes fewer lines.
     """
     columns = [list(map(_cell, column)) for column in zip(table.heads, *table.rows, strict=True)]
     intervals = any(cell.below for column in columns for cell in column)
@@ -206,7 +234,9 @@ def text_table(table: Table, width: int = DEFAULT_WIDTH, color: bool = False) ->
                 blocks.append(laid[: table.left])
             blocks[-1] = [*blocks[-1], column]
         lines = [_block(block, space, width, color) for block in blocks]
-        found.append(((len(blocks[0]) - table.left < table.together, sum(len(one) + 1 for one in lines)), lines))
+        cut = any(_width(block, space) > width for block in blocks)
+        apart = len(blocks[0]) - table.left < table.together
+        found.append(((cut, apart, sum(len(one) + 1 for one in lines)), lines))
     return min(found, key=lambda one: one[0])[1]
 
 
