@@ -240,13 +240,11 @@ def text_table(table: Table, width: int = DEFAULT_WIDTH, color: bool = False) ->
     return min(found, key=lambda one: one[0])[1]
 
 
-class _Column(NamedTuple):
-    width: int
-    left: bool
-    cells: list[list[Pieces]]
+Column: TypeAlias = tuple[int, bool, list[list[Pieces]]]
+"""Its width, whether it is flush left, and the lines of its cells."""
 
 
-def _laid_out(column: Sequence[Cell], left: bool, below: bool) -> _Column:
+def _laid_out(column: Sequence[Cell], left: bool, below: bool) -> Column:
     """Return a column's cells as lines of pieces: beside each other, numbers are aligned, and so are intervals."""
     head, *cells = column
     apart = not below and any(cell.rest or cell.below for cell in cells)
@@ -262,37 +260,39 @@ def _laid_out(column: Sequence[Cell], left: bool, below: bool) -> _Column:
             found: list[Pieces] = [[(line, style)] for line in shown(cell.text, "text").split("\n")]
             found[-1].append((cell.rest, ""))
             lines.append([*found, [(cell.below, "dim")]] if cell.below else found)
-    width = max(sum(breadth(text) for text, _ in line) for cell_lines in lines for line in cell_lines)
-    return _Column(width, left or apart, lines)
+    return max(_breadth(line) for some in lines for line in some), left or apart, lines
 
 
-def _width(columns: Sequence[_Column], space: int) -> int:
-    return sum(column.width for column in columns) + space * (len(columns) - 1)
+def _width(columns: Sequence[Column], space: int) -> int:
+    return sum(width for width, _, _ in columns) + space * (len(columns) - 1)
 
 
-def _block(columns: list[_Column], space: int, most: int, color: bool) -> list[str]:
+def _block(columns: Sequence[Column], space: int, most: int, color: bool) -> list[str]:
     """Return the lines of a table; where these would be wider than `most`, the widest columns are cut."""
-    widths = [column.width for column in columns]
+    widths = [width for width, _, _ in columns]
     while (total := sum(widths) + space * (len(widths) - 1)) > most and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
     lines = []
-    for number, row in enumerate(zip(*(column.cells for column in columns), strict=True)):
+    for row in zip(*(cells for _, _, cells in columns), strict=True):
         for place in range(max(map(len, row))):
             out = []
-            for cell, width, column in zip(row, widths, columns, strict=True):
+            for cell, width, (_, left, _) in zip(row, widths, columns, strict=True):
                 pieces = cell[place] if place < len(cell) else []
-                if sum(breadth(text) for text, _ in pieces) > width:
+                if _breadth(pieces) > width:
                     text = "".join(text for text, _ in pieces)
                     while breadth(text) > width - 1:
                         text = text[:-1]
                     pieces = [(f"{text}…", "")]
-                blank = " " * (width - sum(breadth(text) for text, _ in pieces))
+                blank = " " * (width - _breadth(pieces))
                 written = "".join(_styled(text, style, color) for text, style in pieces)
-                out.append(written + blank if column.left else blank + written)
+                out.append(written + blank if left else blank + written)
             lines.append((" " * space).join(out).rstrip())
-        if not number:
-            lines.append("─" * total)
-    return lines
+    heads = max(len(cells[0]) for _, _, cells in columns)
+    return [*lines[:heads], "─" * total, *lines[heads:]]
+
+
+def _breadth(pieces: Pieces) -> int:
+    return sum(breadth(text) for text, _ in pieces)
 
 
 def breadth(text: str) -> int:
