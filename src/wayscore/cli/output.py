@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from time import monotonic
 from typing import Protocol, TextIO
 
@@ -50,18 +50,13 @@ def _print(text: str, *, err: bool = False, nl: bool = False, color: bool | None
         return
     if not err and sys.stdout is None:
         raise OutputError("standard output is closed; give it a place, such as a file with > FILE")
-    with standard_output() if not err else nullcontext():
-        click.echo(text, nl=nl, err=err, color=color)
-
-
-@contextmanager
-def standard_output() -> Iterator[None]:
-    """Say in one sentence that standard output cannot be written; a reader who has enough is no error."""
     try:
-        yield
-    except BrokenPipeError:
+        click.echo(text, nl=nl, err=err, color=color)
+    except BrokenPipeError:  # a reader who has enough is no error
         raise
     except OSError as error:
+        if err:
+            raise
         from wayscore.writing import in_few_words
 
         raise OutputError(f"standard output: cannot be written: {in_few_words(error)}") from None

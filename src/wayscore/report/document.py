@@ -123,6 +123,34 @@ class Document:
         return self.render("html")
 
 
+class Documented:
+    """A value that prints itself as a document."""
+
+    __slots__ = ()
+
+    def document(self) -> Document:
+        """Return it as tables, words and data."""
+        raise NotImplementedError
+
+    def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
+        """Return it in one of `FORMS`; width and colour concern text only."""
+        return self.document().render(form, width, color)
+
+    def to_json(self) -> str:
+        """Return one JSON object: fractions and metres, full precision; null where a value is undefined."""
+        return self.render("json")
+
+    def to_markdown(self) -> str:
+        """Return Markdown tables."""
+        return self.render("markdown")
+
+    def __str__(self) -> str:
+        return str(self.document())
+
+    def _repr_html_(self) -> str:
+        return self.render("html")
+
+
 def check_form(form: str) -> None:
     """Refuse a form that does not exist."""
     if form not in FORMS:
@@ -192,8 +220,8 @@ Pieces: TypeAlias = list[tuple[str, str]]
 def text_table(table: Table, width: int = DEFAULT_WIDTH, color: bool = False) -> list[list[str]]:
     """Return the lines of the blocks of columns that fit the width.
 
-    Intervals stand beside or below their means, and tables without any are set closer, whichever puts the columns that
-    belong together into the first block, and then takes fewer lines.
+    Intervals stand beside or below their means, and tables without any are set closer, whichever cuts no column, puts
+    the columns that belong together into the first block, and then takes fewer lines.
     """
     columns = [list(map(_cell, column)) for column in zip(table.heads, *table.rows, strict=True)]
     intervals = any(cell.below for column in columns for cell in column)
@@ -206,17 +234,17 @@ def text_table(table: Table, width: int = DEFAULT_WIDTH, color: bool = False) ->
                 blocks.append(laid[: table.left])
             blocks[-1] = [*blocks[-1], column]
         lines = [_block(block, space, width, color) for block in blocks]
-        found.append(((len(blocks[0]) - table.left < table.together, sum(len(one) + 1 for one in lines)), lines))
+        cut = any(_width(block, space) > width for block in blocks)
+        apart = len(blocks[0]) - table.left < table.together
+        found.append(((cut, apart, sum(len(one) + 1 for one in lines)), lines))
     return min(found, key=lambda one: one[0])[1]
 
 
-class _Column(NamedTuple):
-    width: int
-    left: bool
-    cells: list[list[Pieces]]
+Column: TypeAlias = tuple[int, bool, list[list[Pieces]]]
+"""Its width, whether it is flush left, and the lines of its cells."""
 
 
-def _laid_out(column: Sequence[Cell], left: bool, below: bool) -> _Column:
+def _laid_out(column: Sequence[Cell], left: bool, below: bool) -> Column:
     """Return a column's cells as lines of pieces: beside each other, numbers are aligned, and so are intervals."""
     head, *cells = column
     apart = not below and any(cell.rest or cell.below for cell in cells)
@@ -232,37 +260,39 @@ def _laid_out(column: Sequence[Cell], left: bool, below: bool) -> _Column:
             found: list[Pieces] = [[(line, style)] for line in shown(cell.text, "text").split("\n")]
             found[-1].append((cell.rest, ""))
             lines.append([*found, [(cell.below, "dim")]] if cell.below else found)
-    width = max(sum(breadth(text) for text, _ in line) for cell_lines in lines for line in cell_lines)
-    return _Column(width, left or apart, lines)
+    return max(_breadth(line) for some in lines for line in some), left or apart, lines
 
 
-def _width(columns: Sequence[_Column], space: int) -> int:
-    return sum(column.width for column in columns) + space * (len(columns) - 1)
+def _width(columns: Sequence[Column], space: int) -> int:
+    return sum(width for width, _, _ in columns) + space * (len(columns) - 1)
 
 
-def _block(columns: list[_Column], space: int, most: int, color: bool) -> list[str]:
+def _block(columns: Sequence[Column], space: int, most: int, color: bool) -> list[str]:
     """Return the lines of a table; where these would be wider than `most`, the widest columns are cut."""
-    widths = [column.width for column in columns]
+    widths = [width for width, _, _ in columns]
     while (total := sum(widths) + space * (len(widths) - 1)) > most and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
     lines = []
-    for number, row in enumerate(zip(*(column.cells for column in columns), strict=True)):
+    for row in zip(*(cells for _, _, cells in columns), strict=True):
         for place in range(max(map(len, row))):
             out = []
-            for cell, width, column in zip(row, widths, columns, strict=True):
+            for cell, width, (_, left, _) in zip(row, widths, columns, strict=True):
                 pieces = cell[place] if place < len(cell) else []
-                if sum(breadth(text) for text, _ in pieces) > width:
+                if _breadth(pieces) > width:
                     text = "".join(text for text, _ in pieces)
                     while breadth(text) > width - 1:
                         text = text[:-1]
                     pieces = [(f"{text}…", "")]
-                blank = " " * (width - sum(breadth(text) for text, _ in pieces))
+                blank = " " * (width - _breadth(pieces))
                 written = "".join(_styled(text, style, color) for text, style in pieces)
-                out.append(written + blank if column.left else blank + written)
+                out.append(written + blank if left else blank + written)
             lines.append((" " * space).join(out).rstrip())
-        if not number:
-            lines.append("─" * total)
-    return lines
+    heads = max(len(cells[0]) for _, _, cells in columns)
+    return [*lines[:heads], "─" * total, *lines[heads:]]
+
+
+def _breadth(pieces: Pieces) -> int:
+    return sum(breadth(text) for text, _ in pieces)
 
 
 def breadth(text: str) -> int:

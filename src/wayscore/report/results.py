@@ -13,7 +13,7 @@ from wayscore.errors import OptionError, did_you_mean
 from wayscore.foreign import shown
 from wayscore.metrics.registry import paper_symbol
 from wayscore.report import notes
-from wayscore.report.document import DEFAULT_WIDTH, Cell, Document, Line, Part, Row, Table, check_form
+from wayscore.report.document import DEFAULT_WIDTH, Cell, Document, Line, Part, Row, Table
 from wayscore.report.layout import (
     HEADLINE,
     UNDEFINED,
@@ -77,7 +77,6 @@ def render(
         split_by: also give the means of groups of episodes: by "scan", "length" of the reference, or "path".
         sort: list runs by this metric, the best first.
     """
-    check_form(form)
     if not results:
         raise OptionError("there is no result to render; give at least one")
     listed = results if sort is None else sort_results(results, sort)
@@ -108,7 +107,6 @@ def render_comparison(comparison: Comparison, form: str, *, width: int | None = 
 
     LaTeX has the table for a paper, the means with marks of significance; the others also have the tests.
     """
-    check_form(form)
     results = comparison.results
     warnings = notes.warnings_of(results, comparison.warnings)
     tests = [contrast for run in comparison.others for _, contrast in contrasts_of(comparison, run)]

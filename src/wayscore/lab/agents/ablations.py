@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.lab.agents.checkpoints import CHECKPOINT
-from wayscore.report.terminal import TextTable
+from wayscore.report.document import Document, Table
 from wayscore.rewards.nodes import LOOK_AHEAD
 from wayscore.writing import write_whole
 
@@ -65,14 +65,14 @@ def ablate(
     write_whole(folder / "scores.json", json.dumps(scores).encode())
 
 
-def table(out: Path, seeds: int) -> str:
-    """Lay out the scores of all variants that were trained, percent, means over seeds."""
+def table(out: Path, seeds: int) -> Document:
+    """Return the scores of all variants that were trained, percent, means over seeds."""
     metrics = ("SR", "nDTW", "SDTW")
-    found = TextTable(["imitation, held-out houses", *metrics])
+    rows = []
     for name in VARIANTS:
         files = [out / f"{name.replace(' ', '-')}-{seed}" / "scores.json" for seed in range(seeds)]
         scores = [json.loads(file.read_text()) for file in files if file.exists()]
         if scores:
             means = (100 * sum(one[metric] for one in scores) / len(scores) for metric in metrics)
-            found.rows.append([name, *(f"{mean:.1f}" for mean in means)])
-    return "\n".join([*found.lines(), ""])
+            rows.append([name, *(f"{mean:.1f}" for mean in means)])
+    return Document([Table(["imitation, held-out houses", *metrics], rows)])

@@ -14,7 +14,7 @@ from typing import Any
 
 from wayscore.lab.agents.table2 import FOLLOWING, Job, Plan, recipe_of, trainer_of
 from wayscore.lab.agents.table2_testing import CHOSEN_BY
-from wayscore.report.terminal import TextTable
+from wayscore.report.document import Document, Table
 from wayscore.writing import write_whole
 
 REWARDS = tuple(agent for agent in FOLLOWING if agent != "continued")
@@ -85,11 +85,11 @@ def searched(out: Path) -> list[dict[str, Any]]:
     ]
 
 
-def table(out: Path) -> str:
-    """Lay out what every setting reached in held-out houses, percent; the chosen ones have a star."""
-    found = TextTable(["reward", "learning rate", "entropy", "guidance", "SR", "nDTW", "SDTW", ""])
+def table(out: Path) -> Document:
+    """Return what every setting reached in held-out houses, percent; the chosen ones have a star."""
+    rows = []
     for one in searched(out):
         settings = (f"{one['setting'][name]:g}" for name in USUAL)
         scores = (f"{100 * one[metric]:.1f}" for metric in ("SR", "nDTW", "SDTW"))
-        found.rows.append([one["reward"], *settings, *scores, "*" if one["chosen"] else ""])
-    return "\n".join([*found.lines(), ""])
+        rows.append([one["reward"], *settings, *scores, "*" if one["chosen"] else ""])
+    return Document([Table(["reward", "learning rate", "entropy", "guidance", "SR", "nDTW", "SDTW", ""], rows)])
