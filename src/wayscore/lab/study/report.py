@@ -42,20 +42,19 @@ def document(analyses: Sequence[Analysis]) -> Document:
 def study_tables(one: Analysis) -> list[Table]:
     """Return the correlation of each metric with the rankings, and how far the study's metric is ahead of each."""
     means = [[metric, signed(found.mean), bounds(found)] for metric, found in one.correlations.items()]
-    effects = []
-    for effect in one.effects:
-        effects.append(
-            [
-                effect.rival,
-                signed(effect.mean),
-                "–" if effect.by_rater is None else bounds(effect.by_rater),
-                bounds(effect.by_set),
-                signed(effect.d_z),
-                "–" if effect.superiority is None else f"{effect.superiority:.2f}",
-                p_text(effect.p_holm),
-                p_text(effect.p_swap),
-            ]
-        )
+    effects = [
+        [
+            effect.rival,
+            signed(effect.mean),
+            "–" if effect.by_rater is None else bounds(effect.by_rater),
+            bounds(effect.by_set),
+            signed(effect.d_z),
+            "–" if effect.superiority is None else f"{effect.superiority:.2f}",
+            p_text(effect.p_holm),
+            p_text(effect.p_swap),
+        ]
+        for effect in one.effects
+    ]
     return [
         Table(["metric", "mean correlation", "95 % interval by set"], means),
         Table([f"{MAIN[one.kind]} minus", *EFFECT_HEADS], effects),
