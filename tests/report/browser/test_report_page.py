@@ -404,13 +404,6 @@ def test_nothing_defined(opened: Open, tmp_path: Path) -> None:
     assert row.locator("td").nth(0).text_content() == "–(3 unreachable)"
 
 
-def test_a_page_without_episodes(opened: Open, tmp_path: Path) -> None:
-    write_page(tmp_path / "page.html", [replace(scored("noisy")[0], table=None)])
-    page = opened(tmp_path / "page.html").go()
-    assert "were not kept" in page.locator("#episodes").text_content()
-    assert not page.locator("#distributions").is_visible()
-
-
 @pytest.mark.parametrize("background", ["#ffffff", "#111111"])
 def test_the_table_of_a_notebook_is_readable(opened: Open, tmp_path: Path, background: str) -> None:
     """The fragment brings no colours of its own: contrast is the notebook's, on white and on black."""
