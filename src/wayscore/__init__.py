@@ -24,7 +24,6 @@ _HOMES = {
     "distances.navmeshes": ("load_navmeshes",),
     "distances.snapped": ("Snapped",),
     "distances.table": ("Table",),
-    "evaluation.pairing": ("join",),
     "episodes": ("Query", "Reference", "References", "Run"),
     "errors": (
         "DistanceError",
@@ -41,7 +40,7 @@ _HOMES = {
     "evaluation.evaluator": ("evaluate",),
     "evaluation.result": ("Result",),
     "evaluation.saved": ("load_result",),
-    "evaluation.validation": ("validate",),
+    "evaluation.validation": ("join", "validate"),
     "formats": ("load_references", "load_run"),
     "lab.audit.audit": ("audit",),
     "metrics": ("METRICS", "Episode", "Metric"),
@@ -91,12 +90,11 @@ if TYPE_CHECKING:
     )
     from wayscore.evaluation.comparison import Comparison as Comparison, compare as compare
     from wayscore.evaluation.evaluator import evaluate as evaluate
-    from wayscore.evaluation.pairing import join as join
     from wayscore.evaluation.result import Result as Result
     from wayscore.evaluation.saved import load_result as load_result
     from wayscore.evaluation.score import score as score
     from wayscore.evaluation.table import ScoreTable as ScoreTable
-    from wayscore.evaluation.validation import validate as validate
+    from wayscore.evaluation.validation import join as join, validate as validate
     from wayscore.formats import load_references as load_references, load_run as load_run
     from wayscore.lab.audit.audit import audit as audit
     from wayscore.metrics import METRICS as METRICS, Episode as Episode, Metric as Metric

@@ -194,13 +194,11 @@ class Result:
     def groups(self, split_by: str) -> list[Group]:
         """Return the means of groups of episodes: by "scan", "length" of the reference, or "path"."""
         table = self.table
-        rows = [str(number) for number in range(len(table))]
-        scenes, paths = list(table.fact("scene")), list(table.fact("path_id"))
         lengths = [int(count or 0) for count in table.fact("reference_nodes")]
-        found = group_by(split_by, rows, scenes, paths, lengths)
-        labels = np.array([found.labels[row] for row in rows], dtype=object)
+        found, names = group_by(split_by, list(table.fact("scene")), list(table.fact("path_id")), lengths)
+        labels = np.array(found, dtype=object)
         groups = []
-        for name in found.names:
+        for name in names:
             some = np.flatnonzero(labels == name)
             means, undefined = {}, {}
             for symbol in self.symbols:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from wayscore import writing
-from wayscore.errors import FormatError, OptionError, OutputError, check_count, first_line, marked
-from wayscore.evaluation.groups import CLUSTERS, check_choice
+from wayscore.errors import FormatError, OptionError, OutputError, check_choice, check_count, first_line, marked
+from wayscore.evaluation.groups import CLUSTERS
 from wayscore.evaluation.policies import Problem, Problems
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.table import FACTS, ScoreTable

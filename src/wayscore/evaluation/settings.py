@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from wayscore.convention.choices import CHOICES, Convention
 from wayscore.convention.presets import CONVENTIONS, find_convention, signed
-from wayscore.errors import check_count
-from wayscore.evaluation.groups import CLUSTERS, check_choice
+from wayscore.errors import check_choice, check_count
+from wayscore.evaluation.groups import CLUSTERS
 from wayscore.evaluation.policies import choose_policies
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import with_columns
