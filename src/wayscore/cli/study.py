@@ -100,7 +100,7 @@ def create(
     A reference is a ground-truth path; queries are trajectories of agents, or generated. The same options always give
     the same file, byte for byte. The file also stores its options.
     """
-    from wayscore.lab.study.design import QUESTION, create as create_study, read_study, rebuild, write_study
+    from wayscore.lab.study.create import QUESTION, create as create_study, read_study, rebuild, write_study
 
     settings["question"] = QUESTION if question is None else question
     if more and not from_runs:
@@ -110,7 +110,7 @@ def create(
     elif from_runs:
         if references is None or graphs is None:
             raise OptionError("--from-runs also needs --references FILE and --graphs FOLDER or TAR")
-        from wayscore.lab.study.from_runs import create_from_runs
+        from wayscore.lab.study.create import create_from_runs
 
         runs = [*from_runs, *more]
         made = create_from_runs(runs, references=Path(references), graphs=Path(graphs), threshold=threshold, **settings)
@@ -184,7 +184,7 @@ def analyze(
     if not files or len(files) % 2:
         raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs; files given: {len(files)}")
     from wayscore.lab.study.analysis import analyze as analyze_answers
-    from wayscore.lab.study.design import read_study
+    from wayscore.lab.study.create import read_study
     from wayscore.lab.study.rankings import read_rankings
     from wayscore.lab.study.report import tables
 

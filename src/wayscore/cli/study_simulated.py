@@ -12,7 +12,7 @@ from wayscore.cli.study_serve import beside, study_file
 from wayscore.cli.verb import SEED, option, together, verb, whole
 
 if TYPE_CHECKING:
-    from wayscore.lab.study.simulated import Temper
+    from wayscore.lab.study.rater_models import Temper
 
 kind_option = option(
     "--kind", type=OneOf(["UC", "SC"]), default="UC", help="Unconstrained (UC) or success-constrained (SC)."
@@ -62,9 +62,9 @@ temper_options = together(
 @options.out("File to write; <study>-simulated.jsonl by default.")
 def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
-    from wayscore.lab.study.design import read_study
+    from wayscore.lab.study.create import read_study
     from wayscore.lab.study.rankings import write_rankings
-    from wayscore.lab.study.simulated import simulate as draw
+    from wayscore.lab.study.rater_models import simulate as draw
 
     rankings = draw(read_study(file), seed=seed, temper=_temper(**temper))
     out = out or beside(file, "-simulated.jsonl")
@@ -94,11 +94,11 @@ def power(
 ) -> None:
     """Estimate how many sets and raters a study needs, with simulated raters or from a pilot study."""
     from wayscore.lab.study import power as powers
-    from wayscore.lab.study.design import check_options
+    from wayscore.lab.study.create import check_options
 
     source, named, simulated = None, f"{powers.SIMULATED} (taste: {settings['taste']})", True
     if pilot is not None:
-        from wayscore.lab.study.design import read_study
+        from wayscore.lab.study.create import read_study
         from wayscore.lab.study.rankings import read_rankings
 
         study = read_study(pilot[0])
@@ -148,6 +148,6 @@ def reproduce(sampler: Any, seed: int, out: Path, **temper: Any) -> None:
 
 
 def _temper(taste: str, noise: float, spread: float, lapse: float, careless: float = 0.0) -> Temper:
-    from wayscore.lab.study.simulated import Temper
+    from wayscore.lab.study.rater_models import Temper
 
     return Temper(taste=taste, noise=noise, spread=spread, lapse=lapse, careless=careless)

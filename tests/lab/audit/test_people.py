@@ -205,9 +205,9 @@ def test_wrong_calls_are_explained(tmp_path):
 
 def test_answers_to_a_study_agree_with_its_analysis(tmp_path):
     from wayscore.lab.study.analysis import analyze
-    from wayscore.lab.study.design import create, write_study
+    from wayscore.lab.study.create import create, write_study
     from wayscore.lab.study.rankings import write_rankings
-    from wayscore.lab.study.simulated import simulate
+    from wayscore.lab.study.rater_models import simulate
 
     study = create("UC", sets=8, raters=4, each=2, checks=1, repeats=1, seed=2, worlds=1)
     rankings = simulate(study, seed=2)
