@@ -71,7 +71,7 @@ def audit_people(
     found = audit(files, graphs, metrics=metrics or METRICS, **settings)
     if figure is not None:
         from wayscore.figures.style import save
-        from wayscore.lab.audit.people.figure import figure_people
+        from wayscore.lab.audit.figures import figure_people
 
         save(figure_people([found]), figure)
     if form == "json":

@@ -12,10 +12,9 @@ from click.testing import CliRunner
 import wayscore as ws
 from wayscore.cli.audit_people import audit_people as verb
 from wayscore.errors import FormatError, OptionError
-from wayscore.formats.hear import WORDS
-from wayscore.formats.rated import RatedWalk, RatedWalks, read_rated
+from wayscore.lab.audit.figures import figure_people
 from wayscore.lab.audit.people import audit_people
-from wayscore.lab.audit.people.figure import figure_people
+from wayscore.lab.audit.people.rated import WORDS, RatedWalk, RatedWalks, read_rated
 from wayscore.statistics import kendall, spearman
 
 LINE = {"S": ws.Graph.from_edges([(a, b) for a, b in zip("abcdefg", "bcdefgh", strict=True)], [2.0] * 7)}

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wayscore.lab.audit.sheets import Sheet
-from wayscore.lab.audit.systems.rankings import Matrix
-from wayscore.lab.audit.systems.redundancy import ALIKE
+from wayscore.lab.audit.systems.scoreboard import ALIKE, Matrix
 from wayscore.report.layout import UNDEFINED, head, legend, number, short_names
 
 if TYPE_CHECKING:
-    from wayscore.lab.audit.systems.alternatives import Alternative
+    from wayscore.lab.audit.systems.scoreboard import Alternative
     from wayscore.lab.audit.systems.systems import Systems
     from wayscore.metrics import Metric
 
