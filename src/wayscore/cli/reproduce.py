@@ -78,7 +78,7 @@ def reproduce(
     uses the best ones. `ablations` trains agents by imitation, each without one ingredient, and evaluates them in
     held-out houses. To continue interrupted work, run the same command again.
     """
-    from wayscore.lab.agents.need import need_torch
+    from wayscore.lab.agents.checkpoints import need_torch
 
     if worlds == (r2r is not None):
         raise OptionError("give either --r2r FOLDER (and --graphs) or --worlds")
@@ -108,9 +108,8 @@ def _table2(plan: Plan, workers: int, only: str | None, form: str) -> None:
     import json
 
     from wayscore.lab.agents.search import searched
-    from wayscore.lab.agents.table2 import jobs, needed_for, run_job, work_off
+    from wayscore.lab.agents.table2 import jobs, needed_for, run_job, run_trial, trials, work_off
     from wayscore.lab.agents.table2_results import gather
-    from wayscore.lab.agents.table2_testing import run_trial, trials
     from wayscore.lab.agents.table2_text import latex, text
     from wayscore.writing import write_whole
 
@@ -140,7 +139,7 @@ def _ablate(
     out: Path, r2r: Path, graphs: Path | None, views: Path | None, seeds: int, workers: int, scale: float
 ) -> None:
     from wayscore.evaluation.engines import processes
-    from wayscore.lab.agents.ablations import VARIANTS, ablate, table
+    from wayscore.lab.agents.search import VARIANTS, ablate, ablation_table
     from wayscore.lab.agents.table2 import Plan, data_file
 
     train = data_file(Plan(out, r2r), "r2r", "train")
@@ -157,7 +156,7 @@ def _ablate(
         wanted = [(name, seed) for seed in range(seeds) for name in VARIANTS if views is not None or name != "no views"]
         for done in [submit(partial(one, name, seed=seed)) for name, seed in wanted]:
             done.result()
-    say(table(out, seeds), nl=False)
+    say(ablation_table(out, seeds), nl=False)
 
 
 def _draw(plan: Plan) -> None:
@@ -167,8 +166,7 @@ def _draw(plan: Plan) -> None:
     except ImportError:
         return
     from wayscore.figures import save
-    from wayscore.lab.agents.checkpoints import CURVE
-    from wayscore.lab.agents.curves import figure_curves
+    from wayscore.lab.agents.checkpoints import CURVE, figure_curves
 
     for dataset in plan.datasets:
         agents = {

@@ -78,12 +78,11 @@ def train(
 
     The learning curve is written to OUT/curve.csv. OUT/checkpoint.pt contains everything that --resume needs.
     """
-    from wayscore.lab.agents.houses import lessons_from_files, lessons_from_worlds
-    from wayscore.lab.agents.need import need_torch
+    from wayscore.lab.agents.checkpoints import need_torch
+    from wayscore.lab.agents.data import lessons_from_files, lessons_from_worlds
 
     need_torch()
-    from wayscore.lab.agents.checkpoints import CHECKPOINT, load_checkpoint, reading_checkpoint
-    from wayscore.lab.agents.recipe import Recipe
+    from wayscore.lab.agents.checkpoints import CHECKPOINT, Recipe, load_checkpoint, reading_checkpoint
     from wayscore.lab.agents.training import Trainer
     from wayscore.rewards.tasks import WORLD_THRESHOLD
 
@@ -149,6 +148,6 @@ def _draw(out: Path) -> None:
     except ImportError:
         return
     from wayscore.figures import save
-    from wayscore.lab.agents.curves import figure_curves
+    from wayscore.lab.agents.checkpoints import figure_curves
 
     say(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")

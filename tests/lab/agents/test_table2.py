@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("torch", reason="install wayscore[navigation] to run these tests")
 
 from tests.lab.agents.test_training import course, invoke  # noqa: F401
-from wayscore.lab.agents import houses, search, table2
+from wayscore.lab.agents import data as lessons_data, search, table2
 from wayscore.lab.agents.search import REWARDS, chosen
 from wayscore.lab.agents.table2 import FOLLOWING, METRICS, Plan, jobs, recipe_of
 from wayscore.lab.agents.table2_results import Cell, Gap, Table2
@@ -36,8 +36,8 @@ def test_jobs_follow_each_other() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(houses.lessons_from_worlds, "__defaults__", (60,))
-    monkeypatch.setattr(houses.world_test, "__defaults__", (30,))
+    monkeypatch.setattr(lessons_data.lessons_from_worlds, "__defaults__", (60,))
+    monkeypatch.setattr(lessons_data.world_test, "__defaults__", (30,))
     monkeypatch.setattr(table2, "EPISODES", {"r4r": 50, "sparse": 20})
 
 
@@ -118,16 +118,16 @@ def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
 
 
 def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    from wayscore.lab.agents import ablations
-
     train = course / "references.json"
     monkeypatch.setattr(
-        houses.lessons_from_files, "__kwdefaults__", {**houses.lessons_from_files.__kwdefaults__, "held_out": 1}
+        lessons_data.lessons_from_files,
+        "__kwdefaults__",
+        {**lessons_data.lessons_from_files.__kwdefaults__, "held_out": 1},
     )
-    for name in ablations.VARIANTS:
-        ablations.ablate(name, tmp_path, train, course / "connectivity", None, updates=2)
-    shown = ablations.table(tmp_path, 1).splitlines()
-    assert len(shown) == 2 + len(ablations.VARIANTS)
+    for name in search.VARIANTS:
+        search.ablate(name, tmp_path, train, course / "connectivity", None, updates=2)
+    shown = search.ablation_table(tmp_path, 1).splitlines()
+    assert len(shown) == 2 + len(search.VARIANTS)
     assert shown[2].startswith("everything")
 
 

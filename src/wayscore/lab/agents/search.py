@@ -1,4 +1,4 @@
-"""The same search of settings for every reward: what to train it with, chosen in held-out training houses.
+"""Searches of settings: the same for every reward; and agents trained without one ingredient, for ablations.
 
 Every reward gets the same settings to try, the same number of updates for each, and the same agent to start from.
 The setting with the largest SDTW in the held-out houses is chosen; validation splits are not looked at.
@@ -12,9 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wayscore.lab.agents.table2 import FOLLOWING, Job, Plan, recipe_of, trainer_of
-from wayscore.lab.agents.table2_testing import CHOSEN_BY
+from wayscore.lab.agents.checkpoints import CHECKPOINT
+from wayscore.lab.agents.table2 import CHOSEN_BY, FOLLOWING, Job, Plan, recipe_of, trainer_of
 from wayscore.report.terminal import TextTable
+from wayscore.rewards.nodes import LOOK_AHEAD
 from wayscore.writing import write_whole
 
 REWARDS = tuple(agent for agent in FOLLOWING if agent != "continued")
@@ -92,4 +93,69 @@ def table(out: Path) -> str:
         settings = (f"{one['setting'][name]:g}" for name in USUAL)
         scores = (f"{100 * one[metric]:.1f}" for metric in ("SR", "nDTW", "SDTW"))
         found.rows.append([one["reward"], *settings, *scores, "*" if one["chosen"] else ""])
+    return "\n".join([*found.lines(), ""])
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "no views": {},
+    "no words": {"without": ("words",)},
+    "no look-ahead": {"without": LOOK_AHEAD},
+    "no visited flags": {"without": ("came from", "visited")},
+    "no mirror images": {"mirror": False},
+    "teacher forcing only": {"student": 0.0},
+    "a faithful teacher": {"teacher": "faithful"},
+    "dropout": {"dropout": 0.2, "word_dropout": 0.05},
+    "half the size": {"hidden": 64, "embedding": 32},
+}
+"""Name -> what its recipe changes; "no views" trains without captions and detections."""
+
+
+def ablate(
+    name: str,
+    out: Path,
+    references: Path,
+    graphs: Path | None,
+    views: Path | None,
+    updates: int,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Train one variant by imitation and save its scores in held-out houses, unless they are already saved."""
+    from wayscore.lab.agents.checkpoints import Recipe
+    from wayscore.lab.agents.data import lessons_from_files
+    from wayscore.lab.agents.rollout import evaluate
+    from wayscore.lab.agents.training import Trainer
+
+    folder = out / f"{name.replace(' ', '-')}-{seed}"
+    if (folder / "scores.json").exists():
+        return
+    lessons = lessons_from_files(references, graphs, views=None if name == "no views" else views)
+    recipe = replace(
+        Recipe(teacher="shortest", imitation=updates, reinforcement=0, seed=seed, every=max(1, updates // 6)),
+        **VARIANTS[name],
+    )
+    trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight)
+    if (folder / CHECKPOINT).exists():
+        trainer.resume(folder)
+
+    def report(update: int, row: Any) -> None:
+        if progress is not None and row is not None:
+            progress(f"{name}: update {update} of {trainer.total}, SR {row['SR']:.3f}, nDTW {row['nDTW']:.3f}")
+
+    trainer.run(folder, report)
+    scores = evaluate(trainer.policy, lessons.dev, recipe, lessons.sight)
+    write_whole(folder / "scores.json", json.dumps(scores).encode())
+
+
+def ablation_table(out: Path, seeds: int) -> str:
+    """Lay out the scores of all variants that were trained, percent, means over seeds."""
+    metrics = ("SR", "nDTW", "SDTW")
+    found = TextTable(["imitation, held-out houses", *metrics])
+    for name in VARIANTS:
+        files = [out / f"{name.replace(' ', '-')}-{seed}" / "scores.json" for seed in range(seeds)]
+        scores = [json.loads(file.read_text()) for file in files if file.exists()]
+        if scores:
+            means = (100 * sum(one[metric] for one in scores) / len(scores) for metric in metrics)
+            found.rows.append([name, *(f"{mean:.1f}" for mean in means)])
     return "\n".join([*found.lines(), ""])

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wayscore.lab.agents.checkpoints import CURVE
-from wayscore.lab.agents.curves import SHOWN, read_curve
-from wayscore.lab.agents.table2 import FOLLOWING, METRICS, Plan
-from wayscore.lab.agents.table2_testing import random_row, trials, validation_data
+from wayscore.lab.agents.checkpoints import CURVE, SHOWN, read_curve
+from wayscore.lab.agents.table2 import FOLLOWING, METRICS, Plan, random_row, trials, validation_data
 
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {
     ("r2r", "random"): (5.1, 3.3, 5.8, 29.0, 27.9, 3.6),
