@@ -4,13 +4,16 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/wayscore/kernels/native/*)
 
-.PHONY: demo test lint pythons recorder bench twins sanitize fuzz docs schemas wheel sbom lock clean
+.PHONY: demo test soak lint pythons recorder bench twins sanitize fuzz docs schemas wheel sbom lock clean
 
 demo: .venv/base  ## the main job on generated worlds, nothing to download
 	$(BIN)/wayscore demo --out demo-output
 
-test: .venv/dev  ## the whole suite; set WAYSCORE_DATA for the tests on real data
-	$(BIN)/python -m pytest -q -n 2
+test: .venv/dev  ## the quick suite; set WAYSCORE_DATA for the tests on real data
+	$(BIN)/python -m pytest -q -n 2 -m "not soak"
+
+soak: .venv/dev  ## the tests that are slow by nature
+	$(BIN)/python -m pytest -q -n 2 -m soak
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -23,7 +23,7 @@ from benchmarks.processes import child_environment, children_cpu, children_peak,
 from benchmarks.report import TOLERANCE, Outcome, difference
 from benchmarks.timing import race
 from benchmarks.walks import load_walks, references_of, write_walks
-from wayscore.report.markdown import markdown_table
+from wayscore.report.document import Document, Table
 
 if TYPE_CHECKING:
     from benchmarks.rows import Setting
@@ -102,7 +102,7 @@ def main(words: Sequence[str] | None = None) -> None:
             rows.append([name, f"{best['wall']:.1f}", f"{best['cpu']:.1f}", *rate, f"{best['memory'] / 1e6:.0f}"])
     print(f"{inputs.source}; {given.walks:,} walks, 13 metrics, {os.cpu_count()} cores\n")
     heads = ["run", "wall s", "CPU s", "episodes per second", "CPU ns per episode", "memory of a process, MB"]
-    print("\n".join(markdown_table(heads, rows)))
+    print(Document([Table(heads, rows)]).render("markdown"), end="")
 
 
 if __name__ == "__main__":

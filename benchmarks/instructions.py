@@ -23,7 +23,7 @@ import numpy as np
 import wayscore as ws
 from benchmarks import data
 from benchmarks.processes import child_environment
-from wayscore.report.markdown import markdown_table
+from wayscore.report.document import Document, Table
 
 SWITCH = "_PyEval_CallTracing"
 """The C function behind `sys.call_tracing`, which nothing else calls: callgrind counts while it runs."""
@@ -125,7 +125,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if not paths:
         parser.error(f"no path contains {given.only!r}; there are {'; '.join(PATHS)}")
     rows = [[path, f"{found:,.0f}"] for path, found in zip(paths, count(paths), strict=True)]
-    print("\n".join(markdown_table(["path", "instructions per call"], rows)))
+    print(Document([Table(["path", "instructions per call"], rows)]).render("markdown"), end="")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from benchmarks.timing import Timing
-from wayscore.report.markdown import markdown_table
-from wayscore.report.terminal import TextPage, TextTable, breadth
+from wayscore.report.document import Document, Table, breadth
 
 TOLERANCE = 1e-9
 """Up to this relative difference two results are the same."""
@@ -159,21 +158,20 @@ class Report:
     def to_markdown(self) -> str:
         """Return the rows as a Markdown table."""
         rows = [[cell.replace("|", "\\|") for cell in cells(row)] for row in self.rows]
-        return "\n".join(markdown_table(HEADINGS, rows, left=len(HEADINGS))) + "\n"
+        head, *below = (f"| {' | '.join(row)} |\n" for row in (HEADINGS, *rows))
+        return "".join([head, "|" + "---|" * len(HEADINGS) + "\n", *below])
 
     def to_text(self, width: int) -> str:
         """Return the rows as a table for a terminal; peers and notes stand below what was measured."""
         sizes = "a smoke test at small sizes, without bars" if self.quick else "CPU time of one thread"
-        page = TextPage(width)
-        page.add(f"wayscore against its peers: {sizes}", "")
-        table = TextTable(["work, peer, note", *HEADINGS[2:-1]], space=2)
         figures = sum(breadth(heading) + 4 for heading in HEADINGS[2:-1])
+        rows = []
         for row in self.rows:
             work, peer, *values, note = cells(row)
             below = [line for text in (peer, note) for line in wrap(text, max(40, width - figures - 2))]
-            table.rows.append(["\n  ".join([work, *below]), *values])
-        page.add(table, "", self.circumstances)
-        return str(page)
+            rows.append(["\n  ".join([work, *below]), *values])
+        table = Table(["work, peer, note", *HEADINGS[2:-1]], rows)
+        return Document([f"wayscore against its peers: {sizes}", table, self.circumstances]).render(width=width)
 
     @property
     def circumstances(self) -> str:

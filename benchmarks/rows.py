@@ -173,7 +173,7 @@ def _batches(quick: bool) -> list[Spec]:
     for work, (function, bar, stretch) in works.items():
         rows.append(Spec(work, RELEASED, partial(function, style="released"), bar, stretch))
         rows.append(Spec(work, TUNED, partial(function, style="literal")))
-    rows.append(Spec("streaming Parquet, one worker, per episode", "the kernel in memory", bulk.stream, 0.5, 0.65))
+    rows.append(Spec("streaming Parquet, one worker, per episode", "the kernel in memory", bulk.stream, 0.35, 0.5))
     for peer, least in (("networkx", 106.0), ("SciPy", 5.8)):
         run = partial(graphs.all_pairs, peer=peer.casefold())
         rows.append(Spec(f"all pairs of {scans} scans", peer, run, least * KEPT))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 
 from benchmarks.data import Inputs
 from wayscore.episodes import Reference, References
-from wayscore.formats.columns import LABELS
 from wayscore.lab.agents.baselines import random_walks
 from wayscore.paths import PathBatch
 
@@ -35,10 +33,8 @@ def write_walks(path: Path, inputs: Inputs, walks: int, seed: int = 0) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = {scene: np.array(inputs.graphs[scene].nodes, dtype=object) for scene in inputs.scans}
-    labels = json.dumps({scene: nodes.tolist() for scene, nodes in names.items()})
-    columns = {"episode": pa.string(), "scene": pa.string(), "path": pa.list_(pa.int32()), "stopped": pa.bool_()}
-    schema = pa.schema(list(columns.items()), {LABELS: labels.encode()})
+    columns = {"episode": pa.string(), "scene": pa.string(), "path": pa.list_(pa.string()), "stopped": pa.bool_()}
+    schema = pa.schema(list(columns.items()))
     tables = _tables(inputs, walks, np.random.default_rng(seed), schema)
     if path.suffix == ".parquet":
         with pq.ParquetWriter(path, schema, compression="lz4", write_page_checksum=True) as writer:
@@ -47,9 +43,7 @@ def write_walks(path: Path, inputs: Inputs, walks: int, seed: int = 0) -> None:
         return
     with path.open("wb") as file:
         for table in tables:
-            rows = zip(*(table.column(name).to_pylist() for name in ("episode", "scene", "path")), strict=True)
-            lines = ({"episode": episode, "path": names[scene][codes].tolist()} for episode, scene, codes in rows)
-            file.write(msgspec.json.Encoder().encode_lines(lines))
+            file.write(msgspec.json.Encoder().encode_lines(table.select(["episode", "path"]).to_pylist()))
 
 
 def load_walks(path: Path, inputs: Inputs) -> list[dict[str, Any]]:
@@ -60,11 +54,14 @@ def load_walks(path: Path, inputs: Inputs) -> list[dict[str, Any]]:
     scenes = np.array(table["scene"].to_pylist())
     answered = np.array([int(name.partition("_")[0]) for name in table["episode"].to_pylist()])
     lists = table["path"].chunk(0)
-    walks = PathBatch(lists.values.to_numpy(), lists.offsets.to_numpy().astype(np.int64))
+    labels = lists.values.dictionary_encode()
+    named, offsets = labels.dictionary.to_pylist(), lists.offsets.to_numpy().astype(np.int64)
     found = []
     for scan in inputs.scans:
         numbers = [number for number, (where, _) in enumerate(inputs.references) if where == scan]
         graph, rows = inputs.graphs[scan], np.flatnonzero(scenes == scan)
+        codes = np.array([graph.index.get(label, -1) for label in named], dtype=np.int32)
+        walks = PathBatch(codes[labels.indices.to_numpy()], offsets)
         found.append(
             {
                 "references": graph.encode([inputs.references[number][1] for number in numbers]),
@@ -82,6 +79,8 @@ def _tables(inputs: Inputs, walks: int, rng: np.random.Generator, schema: Any) -
     graphs, scenes = inputs.graphs, inputs.scans
     episodes = list(references_of(inputs).episodes.values())
     lengths = np.array([len(reference.path) for reference in episodes])
+    names = [name for scene in scenes for name in graphs[scene].nodes]
+    before = np.cumsum([0, *(len(graphs[scene].nodes) for scene in scenes)], dtype=np.int32)
     scene_of = np.array([scenes.index(reference.scene) for reference in episodes], dtype=np.int32)
     starts = np.array([graphs[reference.scene].index[reference.path[0]] for reference in episodes], dtype=np.int32)
     for first in range(0, walks, ROW_GROUP):
@@ -95,13 +94,15 @@ def _tables(inputs: Inputs, walks: int, rng: np.random.Generator, schema: Any) -
             if len(rows):
                 some = random_walks(graphs[scene], starts[drawn[rows]], counts[rows], rng)
                 shifts = np.repeat(offsets[rows] - some.offsets[:-1], counts[rows])
-                nodes[shifts + np.arange(len(some.places))] = some.places
+                nodes[shifts + np.arange(len(some.places))] = some.places + before[number]
         columns = {
             "episode": pa.DictionaryArray.from_arrays(
                 pa.array(drawn.astype(np.int32)), pa.array([reference.episode for reference in episodes])
             ),
             "scene": pa.DictionaryArray.from_arrays(pa.array(scene_of[drawn]), pa.array(scenes)),
-            "path": pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(nodes)),
+            "path": pa.ListArray.from_arrays(
+                pa.array(offsets.astype(np.int32)), pa.DictionaryArray.from_arrays(pa.array(nodes), pa.array(names))
+            ),
             "stopped": pa.nulls(count, pa.bool_()),
         }
         yield pa.table(columns).cast(schema)

@@ -11,10 +11,19 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+import wayscore as ws
+from tests.oracles.navmesh_search import navmesh_search
 from tests.town import Town, make_town
+from wayscore import kernels
+
+if kernels.name == "numpy":  # which search no meshes
+    kernels.navmesh_search = navmesh_search
 
 settings.register_profile("wayscore", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("wayscore")
+FAMILIES = {"paper", "cvdn", "reverie", "vlnce", "aerialvln", "touchdown-vlnt"}
+CONVENTIONS = [name if name in FAMILIES else pytest.param(name, marks=pytest.mark.soak) for name in ws.conventions()]
+"""All conventions; in the quick suite one of each family."""
 
 
 @pytest.fixture(scope="session")

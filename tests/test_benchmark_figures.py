@@ -27,6 +27,7 @@ def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "LITTLE", 0.0)
 
 
+@pytest.mark.soak
 def test_the_ratios_over_length() -> None:
     report = rows.run(Setting(quick=True), ["lengths"])
     assert not report.rows
@@ -116,6 +117,7 @@ def test_a_difference_is_noticed() -> None:
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.soak
 def test_instructions_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     instructions.main(["--only", "step, list"])
     (found,) = (line for line in capsys.readouterr().out.splitlines() if "step, list" in line)

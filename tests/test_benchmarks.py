@@ -236,6 +236,7 @@ COVERED = {  # rows of a quick run, and the packages that they need
 
 
 @pytest.mark.parametrize("text", COVERED)
+@pytest.mark.soak
 def test_rows_agree_with_their_peers(text: str, inputs: data.Inputs) -> None:
     for package in COVERED[text]:
         pytest.importorskip(package)
@@ -257,6 +258,7 @@ def test_files_of_the_command_hold_what_is_scored(tmp_path: Path, inputs: data.I
     assert len(load_run(run).queries) == len(inputs.episodes)
 
 
+@pytest.mark.soak
 def test_compare_needs_an_older_version(inputs: data.Inputs) -> None:
     (row,) = rows.run(quick(inputs), ["compare"]).rows
     assert "--before PYTHON" in row.problem

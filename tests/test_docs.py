@@ -56,6 +56,7 @@ def text_of(page: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.soak
 def test_a_page_does_what_it_says(page: str, tmp_path: Path) -> None:
     workspace.write(tmp_path)
     runner = Runner(page, tmp_path)
@@ -111,6 +112,7 @@ def test_every_public_name_is_documented() -> None:
     assert sorted(of_statistics) == sorted(statistics.__all__)
 
 
+@pytest.mark.soak
 def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     workspace.write(tmp_path)
@@ -129,6 +131,7 @@ def test_the_readme_shows_the_demo(tmp_path: Path) -> None:
     assert [line for line in table.splitlines() if line not in printed] == []
 
 
+@pytest.mark.soak
 def test_the_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("nbclient", "ipykernel", "matplotlib"):
         if importlib.util.find_spec(name) is None:
@@ -164,6 +167,7 @@ def test_what_is_said_of_the_demo(tmp_path: Path) -> None:
     assert "SED, DTW, nDTW and SDTW notice every fault." in shown
 
 
+@pytest.mark.soak
 def test_what_is_said_of_directions() -> None:
     """The ranges of the table in study.md: what nDTW wins against NE, and how often they tie."""
     found: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
@@ -240,6 +244,7 @@ def test_formulas_that_make_no_sense(wrong: str) -> None:
 
 
 @pytest.mark.parametrize("name", pictures.PICTURES)
+@pytest.mark.soak
 def test_pictures(name: str) -> None:
     drawn = pictures.svg(name)
     assert drawn.startswith(b"<?xml")
@@ -294,6 +299,7 @@ class Requests(HTMLParser):
                 self.found.append(value)
 
 
+@pytest.mark.soak
 def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     if any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings")):
         pytest.skip("mkdocs-material is not installed; `make docs` installs it")

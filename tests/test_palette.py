@@ -25,8 +25,10 @@ def test_colours_are_those_of_the_palette(folder: str) -> None:
 
 
 def test_pages_use_no_variable_that_is_not_defined() -> None:
-    defined = set(re.findall(r"(--[a-z0-9-]+):", palette.css()))
-    for file in (*SOURCE.glob("study/web/static/*.css"), *SOURCE.glob("report/page/static/*.css")):
+    defined = set(re.findall(r"(--[a-z0-9-]+):", palette.base_css()))
+    sheets = [SOURCE / "base.css", *SOURCE.glob("lab/study/web/static/*.css"), *SOURCE.glob("report/page/static/*.css")]
+    assert len(sheets) == 3
+    for file in sheets:
         text = file.read_text(encoding="utf-8")
         own = set(re.findall(r"(--[a-z0-9-]+):", text))
         others = {

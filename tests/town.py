@@ -17,8 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import wayscore as ws
-from wayscore.formats.columns import LABELS
-from wayscore.formats.layout import Labels, Layout
 from wayscore.worlds.files import Course, course_files, node_name
 
 EPISODES, WALKS = 120, 600
@@ -98,14 +96,6 @@ def table_of(walks: Any, references: ws.References, stopped: list[bool | None] |
             "stopped": pa.array(stopped or [None] * len(listed), pa.bool_()),
         }
     )
-
-
-def in_codes(walks: pa.Table) -> pa.Table:
-    """Return a table with codes in place of labels, as converted files have them."""
-    queries = [ws.Query(**row) for row in walks.select(["episode", "path", "stopped"]).to_pylist()]
-    labels = Labels()
-    table = Layout("run", None, scene=True).table(queries, labels, walks["scene"].to_pylist())
-    return table.replace_schema_metadata({LABELS: labels.to_json()})
 
 
 def in_dictionaries(walks: pa.Table) -> pa.Table:

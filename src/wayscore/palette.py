@@ -7,6 +7,8 @@ colour-blind readers tell apart, darkened for contrast on white and lightened fo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -90,3 +92,9 @@ def css() -> str:
         ':root[data-theme="dark"] {\n  color-scheme: dark;\n}\n'
         f"{runs}"
     )
+
+
+@cache
+def base_css() -> str:
+    """Return the style sheet that all pages start from: the palette and `base.css`."""
+    return css() + files("wayscore").joinpath("base.css").read_text(encoding="utf-8")

@@ -40,6 +40,7 @@ def replacing(path: str | os.PathLike[str], *, folders: bool = False) -> Iterato
 
     A link is followed, permissions are kept, and a pipe or device (`/dev/stdout`) is written directly.
     """
+    check_place(path)
     try:
         target = _place_of(path)
         if target is None:
@@ -64,6 +65,14 @@ def replacing(path: str | os.PathLike[str], *, folders: bool = False) -> Iterato
                 os.unlink(unfinished)
     except OSError as error:
         raise unwritable(path, error) from None
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse an address of another system, such as s3://bucket/scores.parquet; pathlib leaves one slash of it."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", os.fspath(path)):
+        raise OutputError(
+            f"{os.fspath(path)}: files are written on this machine only; write it here and upload it yourself"
+        )
 
 
 def clear_unfinished(path: str | os.PathLike[str]) -> None:

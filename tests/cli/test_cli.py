@@ -238,7 +238,7 @@ def test_a_closed_pipe_is_no_error(words):
 
 
 def test_what_a_terminal_cannot_print_is_replaced():
-    program = "from wayscore.cli.output import show; show(lambda width, color: f'é SR ↑ ─ 5 ± 1 {width} {color}\\n')"
+    program = "from wayscore.cli.output import show; show(lambda _, width, color: f'é SR ↑ ─ 5 ± 1 {width} {color}\\n')"
     result = run(program=program, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert (result.stdout, result.stderr) == ("? SR ^ - 5 +- 1 100 False\n", "")
     for name, shown in (("FORCE_COLOR", "True"), ("NO_COLOR", "False")):

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.test_cli import invoke, run
 from tests.worlds.test_instructions import follow
 from wayscore import METRICS, Graph, OptionError, Signature, load_graphs, load_references, load_run
-from wayscore.cli import demo_text
+from wayscore.cli import demo
 from wayscore.report.layout import number
 from wayscore.worlds import WALKERS
 from wayscore.worlds.files import MARK, Course, course_files, node_name, write_files
@@ -250,9 +250,7 @@ def test_faults_and_who_notices_them(default):
     _, result = default
     rows = {}
     for walker in WALKERS:
-        if found := re.search(
-            rf"^{walker} +{re.escape(demo_text.FAULTS[walker])} +(.+?) *$", result.stdout, re.MULTILINE
-        ):
+        if found := re.search(rf"^{walker} +{re.escape(demo.FAULTS[walker])} +(.+?) *$", result.stdout, re.MULTILINE):
             rows[walker] = found[1]
     assert list(rows) == [name for name in WALKERS if name != "perfect"]
     assert rows["shortest"] == "NE ONE SR OSR SPL (prefers it)"
@@ -325,10 +323,10 @@ def test_a_folder_that_cannot_be_written(tmp_path, inside):
 
 
 def test_a_name_that_a_shell_would_misread(tmp_path, monkeypatch):
-    monkeypatch.setattr(demo_text.shutil, "which", lambda _: "/somewhere/wayscore")
-    words = demo_text.commands(Path("my demo"), Course(episodes=1))[0][1]
+    monkeypatch.setattr(demo.shutil, "which", lambda _: "/somewhere/wayscore")
+    words = demo.commands(Path("my demo"), Course(episodes=1))[0][1]
     assert "'my demo/runs/noisy.json'" in words
-    assert demo_text.program() == "wayscore"
+    assert demo.program() == "wayscore"
 
 
 @pytest.mark.parametrize(
@@ -336,6 +334,6 @@ def test_a_name_that_a_shell_would_misread(tmp_path, monkeypatch):
     [("env/bin/wayscore", "env/bin/wayscore"), ("-c", r"\S+ -m wayscore"), ("my env/wayscore", "'my env/wayscore'")],
 )
 def test_the_program_is_called_as_it_was(monkeypatch, called, shown):
-    monkeypatch.setattr(demo_text.shutil, "which", lambda _: None)
-    monkeypatch.setattr(demo_text.sys, "argv", [called])
-    assert re.fullmatch(shown, demo_text.program())
+    monkeypatch.setattr(demo.shutil, "which", lambda _: None)
+    monkeypatch.setattr(demo.sys, "argv", [called])
+    assert re.fullmatch(shown, demo.program())

@@ -134,7 +134,6 @@ def test_score_hands_on_what_was_given(evaluation: SimpleNamespace, monkeypatch:
         "scheduler": None,
         "chunk": 65_536,
         "episodes": None,
-        "resume": False,
         "run_format": None,
     }
     assert evaluation.render[0][1] == {"width": 140, "color": False, "split_by": None, "sort": None}
@@ -216,7 +215,6 @@ def test_a_bar_is_shown_when_work_takes_long(
         tell("no terminal")
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
     with output.progress(2) as tell:
         tell("first")
         tell("halfway", 50, 100)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -15,17 +18,17 @@ import pytest
 
 import wayscore as ws
 from tests import navmeshes
-from tests.navmeshes import L_POLYGONS, L_VERTICES, l_shape, random_floor, random_points, search, two_tiles
+from tests.navmeshes import L_POLYGONS, L_VERTICES, l_shape, mesh_of, random_floor, random_points, search, two_tiles
+from tests.oracles import navmesh_search
 from wayscore import kernels
 from wayscore.distances.navmesh_build import build
 from wayscore.distances.navmesh_file import parse
-from wayscore.kernels import plain
 
 
 @pytest.fixture
 def house() -> ws.NavMesh:
     """The L."""
-    return ws.NavMesh.from_polygons(L_VERTICES, L_POLYGONS)
+    return mesh_of(L_VERTICES, L_POLYGONS)
 
 
 def test_around_a_corner(house: ws.NavMesh) -> None:
@@ -58,7 +61,7 @@ def test_what_is_not_on_the_mesh_is_infinitely_far(house: ws.NavMesh) -> None:
 
 def test_islands() -> None:
     squares = [[0, 0, 0], [1, 0, 0], [1, 0, 1], [0, 0, 1], [5, 0, 0], [6, 0, 0], [6, 0, 1], [5, 0, 1]]
-    mesh = ws.NavMesh.from_polygons(squares, [[0, 1, 2, 3], [4, 5, 6, 7]])
+    mesh = mesh_of(squares, [[0, 1, 2, 3], [4, 5, 6, 7]])
     assert mesh.islands == 2
     assert mesh.distance([0.5, 0, 0.5], [5.5, 0, 0.5]) == np.inf
     assert mesh.distances([[0.5, 0, 0.5], [5.25, 0, 0.5]], [5.5, 0, 0.5]).tolist() == [np.inf, 0.25]
@@ -67,7 +70,7 @@ def test_islands() -> None:
 
 def test_two_floors_above_each_other() -> None:
     floor = [[0, 0, 0], [4, 0, 0], [4, 0, 4], [0, 0, 4]]
-    mesh = ws.NavMesh.from_polygons([*floor, *([x, 3, z] for x, _, z in floor)], [[0, 1, 2, 3], [4, 5, 6, 7]])
+    mesh = mesh_of([*floor, *([x, 3, z] for x, _, z in floor)], [[0, 1, 2, 3], [4, 5, 6, 7]])
     assert mesh.snap([[1, 1.4, 1], [1, 1.6, 1], [1, 2.9, 1]])[0][:, 1].tolist() == [0, 3, 3]
 
 
@@ -82,8 +85,8 @@ def test_tiles_are_joined_where_their_borders_meet(gap: float, step: float, want
 def test_points_are_the_same_by_the_rule_of_the_version() -> None:
     far = np.array([[28, 0, 0], [32, 0, 0], [32, 0, 4], [28, 0, 4]])
     a, b = [30.0, 0.0, 0.5], [30.0004, 0.0, 0.5]
-    assert ws.NavMesh.from_polygons(far, [[0, 1, 2, 3]]).distance(a, b) == 0.0
-    older = ws.NavMesh.from_polygons(far, [[0, 1, 2, 3]], habitat="0.1.7")
+    assert mesh_of(far, [[0, 1, 2, 3]]).distance(a, b) == 0.0
+    older = mesh_of(far, [[0, 1, 2, 3]], habitat="0.1.7")
     assert older.distance(a, b) == pytest.approx(0.0004, rel=1e-2)
     assert older.fingerprint.startswith("navmesh-0.1.7#")
 
@@ -113,7 +116,7 @@ def test_an_agent_that_turns_is_not_measured_again(house: ws.NavMesh, monkeypatc
 def test_paths_stay_on_the_floor(seed: int) -> None:
     rng = np.random.default_rng(seed)
     vertices, polygons = random_floor(rng)
-    mesh = ws.NavMesh.from_polygons(vertices, polygons)
+    mesh = mesh_of(vertices, polygons)
     cells = [vertices[polygon][:, [0, 2]] for polygon in polygons]
     on_floor = np.array([vertices[polygon].mean(axis=0) for polygon in polygons])
     found = 0
@@ -143,7 +146,7 @@ def depths(cell: np.ndarray, places: np.ndarray) -> np.ndarray:
 def test_many_pairs_are_single_pairs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     vertices, polygons = random_floor(rng)
-    mesh = ws.NavMesh.from_polygons(vertices, polygons)
+    mesh = mesh_of(vertices, polygons)
     points = random_points(rng, vertices, 12).astype(np.float64)
     points = points[np.isfinite(points).all(axis=1)]
     a, b = points[: len(points) // 2], points[len(points) // 2 :]
@@ -181,7 +184,7 @@ def test_paths_in_the_plane_are_refused(house: ws.NavMesh) -> None:
 def test_many_threads_share_a_mesh() -> None:
     rng = np.random.default_rng(3)
     vertices, polygons = random_floor(rng, side=10)
-    mesh = ws.NavMesh.from_polygons(vertices, polygons)
+    mesh = mesh_of(vertices, polygons)
     points = rng.uniform(vertices.min(axis=0), vertices.max(axis=0), (40, 3))
     wanted = mesh.between(points, points)
     with ThreadPoolExecutor(8) as pool:
@@ -199,11 +202,11 @@ def test_fingerprints_tell_meshes_apart(house: ws.NavMesh) -> None:
     assert house.fingerprint == ws.NavMesh(l_shape()).fingerprint
     assert house.fingerprint.startswith("navmesh-0.3.4#")
     moved = np.array(L_VERTICES) + np.array([0, 0.5, 0])
-    assert ws.NavMesh.from_polygons(moved, L_POLYGONS).fingerprint != house.fingerprint
+    assert mesh_of(moved, L_POLYGONS).fingerprint != house.fingerprint
 
 
 def test_the_agent_that_a_mesh_is_for() -> None:
-    mesh = ws.NavMesh.from_polygons(L_VERTICES, L_POLYGONS, agent_height=0.88, agent_radius=0.18)
+    mesh = mesh_of(L_VERTICES, L_POLYGONS, (0.88, 0.18, 0.2))
     assert (mesh.agent_height, mesh.agent_radius, mesh.agent_climb) == (0.88, 0.18, 0.2)
     assert mesh.agent_warning(height=0.88, radius=0.18) == ""
     said = mesh.agent_warning(height=1.5, radius=0.1)
@@ -262,33 +265,8 @@ def test_versions_that_are_none(version: Any) -> None:
         ws.NavMesh(l_shape(), habitat=version)
 
 
-@pytest.mark.parametrize(
-    ("vertices", "polygons", "words"),
-    [
-        (L_VERTICES, [], "polygons must be 1 to"),
-        (L_VERTICES, [[0, 1]], "3 to 6 different corners"),
-        (L_VERTICES, [[0, 1, 1]], "3 to 6 different corners"),
-        (L_VERTICES, [[0, 1, 8]], "3 to 6 different corners"),
-        (L_VERTICES, [[0, 4, 1, 3]], "must be convex"),
-        (L_VERTICES, [[0, 1, 2]], "must be convex"),
-        (L_VERTICES, [[0, 1, 4, 3], [0, 1, 4]], "same side of the edge"),
-        ([[0, 0], [1, 0], [1, 1]], [[0, 1, 2]], "vertices must be 3 to"),
-        ([[0, 0, 0], [1, 0, 0], [1, np.nan, 1]], [[0, 1, 2]], "vertices must be finite"),
-        ("floor", [[0, 1, 2]], "vertices must be numbers"),
-    ],
-)
-def test_polygons_that_make_no_mesh(vertices: Any, polygons: Any, words: str) -> None:
-    with pytest.raises(ws.DistanceError, match=words):
-        ws.NavMesh.from_polygons(vertices, polygons)
-
-
-def test_an_agent_of_no_size() -> None:
-    with pytest.raises(ws.DistanceError, match="height, radius and climb"):
-        ws.NavMesh.from_polygons(L_VERTICES, L_POLYGONS, agent_radius=-1.0)
-
-
 def test_either_direction_of_corners(house: ws.NavMesh) -> None:
-    backwards = ws.NavMesh.from_polygons(L_VERTICES, [polygon[::-1] for polygon in L_POLYGONS])
+    backwards = mesh_of(L_VERTICES, [polygon[::-1] for polygon in L_POLYGONS])
     for start, end in (([7, 0, 3], [3, 0, 7]), ([1, 0, 7], [7, 0, 1])):
         assert backwards.path(start, end).tolist() == house.path(start, end).tolist()
 
@@ -311,7 +289,7 @@ def test_either_direction_of_corners(house: ws.NavMesh) -> None:
         lambda mesh: tuple(mesh)[:5],
     ],
 )
-@pytest.mark.parametrize("module", [kernels, plain], ids=["chosen", "numpy"])
+@pytest.mark.parametrize("module", [kernels, navmesh_search], ids=["chosen", "oracle"])
 def test_kernels_refuse_meshes_that_lead_nowhere(spoil: Any, module: ModuleType) -> None:
     mesh = build(parse(l_shape(), "L"), rounds=True, where="L")[0]
     points = np.ones((2, 3), dtype=np.float32)
@@ -320,12 +298,20 @@ def test_kernels_refuse_meshes_that_lead_nowhere(spoil: Any, module: ModuleType)
         search(module, spoil(mesh), points, np.array([[0, 1]]))
 
 
-@pytest.mark.parametrize("module", [kernels, plain], ids=["chosen", "numpy"])
+@pytest.mark.parametrize("module", [kernels, navmesh_search], ids=["chosen", "oracle"])
 def test_kernels_refuse_pairs_that_are_not_there(module: ModuleType) -> None:
     mesh = build(parse(l_shape(), "L"), rounds=True, where="L")[0]
     for pairs in ([[0, 2]], [[-1, 0]], [[0, 1, 1]]):
         with pytest.raises(ValueError, match="do not fit each other"):
             search(module, mesh, np.ones((2, 3), dtype=np.float32), np.array(pairs))
+
+
+def test_without_native_kernels(tmp_path: Path) -> None:
+    (tmp_path / "L.navmesh").write_bytes(l_shape())
+    code = "import sys, wayscore as ws; ws.NavMesh.load(sys.argv[1]).distance([1, 0, 1], [2, 0, 1])"
+    command = [sys.executable, "-c", code, str(tmp_path / "L.navmesh")]
+    found = subprocess.run(command, env={**os.environ, "WAYSCORE_KERNELS": "numpy"}, capture_output=True, text=True)
+    assert "MissingPackageError: navigation meshes need the native kernels" in found.stderr.splitlines()[-1]
 
 
 def test_the_helpers_damage_one_number() -> None:

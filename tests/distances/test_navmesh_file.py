@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from tests.navmeshes import AGENT, TILE, flipped, l_shape, patched, random_floor, random_points, two_tiles
+from tests.navmeshes import AGENT, TILE, flipped, l_shape, patched, random_floor, random_points, two_tiles, write
+from tests.oracles import navmesh_search
 from wayscore import kernels
-from wayscore.distances import navmesh, navmesh_links
+from wayscore.distances import navmesh, navmesh_build
 from wayscore.distances.navmesh_file import START
-from wayscore.distances.navmesh_writer import write
-from wayscore.kernels import plain
 
 HUGE = 2**31 - 1
 
@@ -147,7 +146,7 @@ def test_tiles_that_are_not_beside_each_other() -> None:
 
 
 def test_too_many_borders_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(navmesh_links, "MOST_TRIALS", 1)
+    monkeypatch.setattr(navmesh_build, "MOST_TRIALS", 1)
     refused(two_tiles(), "more edges on borders of tiles")
 
 
@@ -206,6 +205,7 @@ def test_counts_cost_nothing_before_they_are_checked() -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 600, 100))
+@pytest.mark.soak
 def test_random_damage(first: int) -> None:
     """Each file is refused with a sentence, or it is a mesh on which both kernels find the same."""
     survived = 0
@@ -223,7 +223,7 @@ def test_random_damage(first: int) -> None:
         points = random_points(rng, vertices, 4)
         pairs = np.array([[0, 1], [1, 2], [2, 3], [3, 0]], dtype=np.int32)
         found = []
-        for module in (kernels, plain):
+        for module in (kernels, navmesh_search):
             results = (np.zeros((4, 3), np.float32), np.zeros(4, np.int32), np.zeros(4), np.zeros((4, 3), np.int32))
             module.navmesh_search(mesh._mesh, points, pairs, 1, *results, None)
             found.append([result.tolist() for result in results])

@@ -12,11 +12,11 @@ import pytest
 import wayscore as ws
 from tests.conftest import read_json
 from tests.navmeshes import search
+from tests.oracles import navmesh_search
 from wayscore import kernels
 from wayscore.distances.navmesh import Goals
 from wayscore.distances.navmesh_build import build
 from wayscore.distances.navmesh_file import parse
-from wayscore.kernels import plain
 
 MESHES = (
     "corridors flags forest house islands plan10 plan30 plan60 ramp room snake stairs thin tiled-mixed tiled"
@@ -85,8 +85,8 @@ def test_every_bit_of_detours_answers(golden: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["room", "stairs", "thin", "flags", "tiled-mixed"])
-def test_every_bit_without_a_compiler(golden: Path, name: str) -> None:
-    assert golden_differences(golden / f"navmesh/{name}.navmesh", plain, most=60) == []
+def test_every_bit_of_the_oracle(golden: Path, name: str) -> None:
+    assert golden_differences(golden / f"navmesh/{name}.navmesh", navmesh_search, most=60) == []
 
 
 @pytest.mark.parametrize("name", MESHES)

@@ -13,7 +13,7 @@ import pytest
 
 import wayscore as ws
 from benchmarks import geodesics
-from tests.navmeshes import L_POLYGONS, L_VERTICES
+from tests.navmeshes import L_POLYGONS, L_VERTICES, mesh_of
 
 CORNERS = [[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]]
 ALONG = [[0, 3, 7], [3, 0, 4], [7, 4, 0]]
@@ -50,7 +50,7 @@ def test_of_equally_near_points_the_first_counts() -> None:
 def test_distances_of_a_graph_or_a_mesh() -> None:
     graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], [3.0, 4.0])
     assert ws.Snapped(CORNERS, graph).table.tolist() == np.array(ALONG, dtype=float).tolist()
-    mesh = ws.NavMesh.from_polygons(L_VERTICES, L_POLYGONS)
+    mesh = mesh_of(L_VERTICES, L_POLYGONS)
     places = np.array([[1.0, 0.0, 1.0], [7.0, 0.0, 3.0], [3.0, 0.0, 7.0]])
     space = ws.Snapped(places, mesh)
     assert space.table.tolist() == mesh.between(places, places).tolist()

@@ -16,7 +16,7 @@ from msgspec import structs
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run, write_references
-from tests.town import Town, in_codes
+from tests.town import Town, in_dictionaries
 from wayscore.episodes.batch import CodedPaths, EpisodeBatch
 from wayscore.episodes.groups import choose_cluster, clusters_of, few_clusters, group_by, path_labels
 from wayscore.episodes.matching import Matcher
@@ -141,7 +141,7 @@ def test_answers_match_however_they_are_given(town: Town, cut: int) -> None:
         queries = [ws.Query(row["episode"], row["path"]) for row in lists[start : start + cut]]
         batches = [
             from_arrow(table, source, first=start),
-            from_arrow(in_codes(town.walks).slice(start, cut), source, first=start),
+            from_arrow(in_dictionaries(town.walks).slice(start, cut), source, first=start),
             EpisodeBatch.from_queries(queries, first=start),
         ]
         found = [matcher.match(batch) for batch in batches]

@@ -19,11 +19,6 @@ PATIENCE = 120.0
 """Seconds until what is waited for is given up."""
 
 
-def part(folder: Path, number: int) -> Path:
-    """Return where a part of scores.parquet is while the table is made."""
-    return folder / "scores.parquet.parts" / f"part-{number:06d}.parquet"
-
-
 @dataclass(frozen=True)
 class Gate:
     """A measure of episodes that waits at one of them, as long as a file says that the gate is shut.

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 import wayscore as ws
 from tests.evaluation.gates import PATIENCE, Gate, stopped_at, wait_for
 from tests.house import command
 from tests.town import SAMPLES, Town, evaluated, read_scores, write_parquet
 from wayscore.evaluation import engines, evaluator
-from wayscore.evaluation.settings import Settings
-from wayscore.evaluation.work import Task
 from wayscore.formats import plan
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes as POSIX does")
@@ -72,6 +69,7 @@ def test_results_come_in_order(run: Path) -> None:
         assert list(found) == list(range(1, PIECES))
 
 
+@pytest.mark.soak
 def test_a_worker_is_killed(town: Town, run: Path, gate: Gate) -> None:
     with stopped_at(gate, lambda: evaluated(run, town, metrics=gate.metrics, workers=2)) as (worker, future):
         assert worker != os.getpid()
@@ -87,6 +85,7 @@ class Deadly:
         return os._exit, (1,)
 
 
+@pytest.mark.soak
 def test_workers_that_keep_dying(
     town: Town, run: Path, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +101,7 @@ def test_workers_that_keep_dying(
 # Clusters
 
 
+@pytest.mark.soak
 def test_no_cluster_at_an_address(town: Town, run: Path) -> None:
     pytest.importorskip("distributed")
     import dask
@@ -112,6 +112,7 @@ def test_no_cluster_at_an_address(town: Town, run: Path) -> None:
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.soak
 def test_a_cluster_without_workers(town: Town, run: Path, scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "WAIT", 0.1)
     words = ["score", run, *town.files, "--engine", "dask", "--scheduler", scheduler]
@@ -120,6 +121,7 @@ def test_a_cluster_without_workers(town: Town, run: Path, scheduler: str, monkey
     assert found.stderr == f"wayscore: the Dask scheduler at {scheduler} has no workers; start some\n"
 
 
+@pytest.mark.soak
 def test_the_address_of_a_cluster(
     town: Town, run: Path, tmp_path: Path, cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,7 @@ def test_the_address_of_a_cluster(
     assert read_scores("0.parquet").equals(read_scores("1.parquet"))
 
 
+@pytest.mark.soak
 def test_workers_of_a_cluster_are_killed(
     town: Town, run: Path, gate: Gate, cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,12 +161,3 @@ def test_dask_is_not_installed(town: Town, run: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(ws.MissingPackageError, match=r'engine="dask" needs Dask: pip install \'wayscore\[cluster\]\''):
         evaluated(run, town, engine="dask")
-
-
-def test_pieces_of_changed_files_are_other_pieces(town: Town, run: Path) -> None:
-    task = Task(Settings.make(), 9, made_from="x")
-    first, second = plan.plan_run(run).pieces[:2]
-    assert task.stamp(first) != task.stamp(second)
-    assert task.stamp(first) == task.stamp(structs.replace(first, file=f"/elsewhere/{run.name}"))
-    os.utime(run, ns=(1, 1))
-    assert task.stamp(plan.plan_run(run).pieces[0]) != task.stamp(first)

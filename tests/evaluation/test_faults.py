@@ -20,7 +20,6 @@ from tests.town import (
     carried,
     changed,
     evaluated,
-    in_codes,
     in_points,
     put,
     write_array,
@@ -29,7 +28,6 @@ from tests.town import (
     write_parquet,
 )
 from wayscore.formats import decoding, pieces, plan
-from wayscore.formats.columns import LABELS
 
 ROW = 7
 """The row that is changed."""
@@ -180,7 +178,6 @@ def test_all_left_out(town: Town) -> None:
         ({"engine": "spark"}, "engine must be local or dask, not 'spark'"),
         ({"workers": 0}, "workers must be a whole number, 1 to 1,024, not 0"),
         ({"scheduler": "tcp://127.0.0.1:9"}, 'it needs engine="dask"'),
-        ({"resume": True}, r"resume goes on with the file that episodes=\.\.\. names"),
         ({"chunk": 0}, "chunk must be a whole number"),
         ({"cluster": "house"}, "cluster must be auto, none, path or scan, not 'house'"),
         ({"missing": "keep"}, "missing must be error, skip or zero, not 'keep'"),
@@ -236,10 +233,6 @@ def _flipped_in_folder(town: Town, folder: Path) -> Path:
     return whole
 
 
-def _wide(table: pa.Table) -> pa.Table:
-    return changed(put(table, path=table["path"].cast(pa.list_(pa.int64()))), ROW, path=[2**40])
-
-
 def _written(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
@@ -272,33 +265,9 @@ DAMAGED: dict[str, Case] = {
         lambda town, folder: write_parquet(folder / "w.parquet", put(town.walks, path=town.walks["episode"])),
         r"w\.parquet: the column 'path' must hold lists, got Arrow type string",
     ),
-    "a code too large": (
-        lambda town, folder: write_parquet(folder / "w.parquet", changed(in_codes(town.walks), 117, path=[0, 9999])),
-        r"w\.parquet, row 117 \(episode '.*'\): code 9999 stands for no label; the file lists \d+ of the scene world",
-    ),
-    "a negative code": (
-        lambda town, folder: write_parquet(folder / "w.parquet", changed(in_codes(town.walks), 117, path=[-1])),
-        r"w\.parquet, row 117 \(episode '.*'\): code -1 stands for no label",
-    ),
-    "a huge code": (
-        lambda town, folder: write_parquet(folder / "w.parquet", _wide(in_codes(town.walks))),
-        r"w\.parquet, row 7: code 1099511627776 stands for no label",
-    ),
-    "labels of no scene": (
-        lambda town, folder: write_parquet(
-            folder / "w.parquet", in_codes(town.walks).replace_schema_metadata({LABELS: b'{"attic": ["a"]}'})
-        ),
-        r"w\.parquet, row \d+ .*: code \d+ stands for no label; the file lists 0 of the scene world",
-    ),
-    "labels that are lost": (
-        lambda town, folder: write_parquet(folder / "w.parquet", in_codes(town.walks).replace_schema_metadata(None)),
-        r"w\.parquet, row 0: paths hold numbers, and no node of the scene world\d is one; a converted file says",
-    ),
-    "damaged labels": (
-        lambda town, folder: write_parquet(
-            folder / "w.parquet", in_codes(town.walks).replace_schema_metadata({LABELS: b"{["})
-        ),
-        r"w\.parquet: the labels in its metadata are damaged; copy or write it again",
+    "numbers for names": (
+        lambda town, folder: write_parquet(folder / "w.parquet", put(town.walks, path=pa.array([[0]] * 600))),
+        r"w\.parquet, row 0: paths hold numbers, and no node of the scene world\d is one; write the names of nodes",
     ),
     "other columns": (
         lambda town, folder: write_parquet(folder / "w.parquet", pa.table({"episode": ["1"], "name": ["x"]})),

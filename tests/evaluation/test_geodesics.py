@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from wayscore.distances.navmesh_writer import write
+from tests.navmeshes import mesh_of, write
 
 # A floor in the shape of an L: from one end to the other, the way leads round the corner.
 CORNERS = [[0, 0, 0], [2, 0, 0], [2, 0, 8], [0, 0, 8], [2, 0, 10], [0, 0, 10], [9, 0, 8], [9, 0, 10]]
@@ -21,7 +21,7 @@ VLNCE = {"convention": "vlnce", "metrics": "NE,ONE,SR,SPL"}
 
 
 def mesh() -> ws.NavMesh:
-    return ws.NavMesh.from_polygons(CORNERS, POLYGONS)
+    return mesh_of(CORNERS, POLYGONS)
 
 
 def references(**facts: Any) -> ws.References:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.town import Town, write_files
 
 SCRIPT = '''
@@ -42,6 +44,7 @@ if __name__ == "__main__":
 '''
 
 
+@pytest.mark.soak
 def test_a_script(town: Town, tmp_path: Path, cluster: str) -> None:
     run = write_files(tmp_path / "walks", town.walks, 3)
     (tmp_path / "mine.py").write_text(SCRIPT)

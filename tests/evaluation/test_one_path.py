@@ -23,7 +23,6 @@ from tests.town import (
     carried,
     changed,
     evaluated,
-    in_codes,
     in_dictionaries,
     in_points,
     in_type,
@@ -33,7 +32,6 @@ from tests.town import (
     write_lines,
     write_parquet,
 )
-from wayscore.evaluation import evaluator
 from wayscore.formats import pieces, plan
 from wayscore.metrics.base import Measurements
 
@@ -65,14 +63,12 @@ def _pattern(folder: Path, walks: pa.Table) -> str:
 
 
 def _mixed(folder: Path, walks: pa.Table) -> str:
-    write_parquet(folder / "many" / "a.parquet", in_codes(walks.slice(0, 100)))
+    write_parquet(folder / "many" / "a.parquet", walks.slice(0, 100))
     write_lines(folder / "many" / "b.jsonl", walks.slice(100, 150))
     write_array(folder / "many" / "c.json", walks.slice(250, 50))
     write_parquet(folder / "many" / "deep" / "d.parquet", in_dictionaries(walks.slice(300, 100)))
     write_lines(folder / "many" / "e.ndjson.gz", walks.slice(400))
     (folder / "many" / "_note.jsonl").write_text("left by another program")
-    (folder / "many" / "e.parquet.parts").mkdir()
-    (folder / "many" / "e.parquet.parts" / "part-000000.parquet").write_text("unfinished")
     return f"{folder / 'many'}/"
 
 
@@ -98,7 +94,6 @@ FORMS: dict[str, Form] = {
     "gzipped lines": lambda folder, walks: write_lines(folder / "walks.jsonl.gz", walks),
     "CSV": _csv,
     "Parquet": _parquet(lambda walks: walks),
-    "codes": _parquet(in_codes),
     "dictionaries": _parquet(in_dictionaries),
     "large types": _parquet(lambda walks: in_type(walks, pa.large_string())),
     "views": _parquet(lambda walks: in_type(walks, pa.string_view())),
@@ -115,7 +110,7 @@ FORMS: dict[str, Form] = {
     "Arrow slices": lambda _, walks: pa.concat_tables([walks.slice(5), walks]).slice(len(walks) - 5),
     "Arrow batch": lambda _, walks: walks.combine_chunks().to_batches()[0],
     "Arrow reader": lambda _, walks: pa.RecordBatchReader.from_batches(walks.schema, walks.to_batches(99)),
-    "Arrow codes": lambda _, walks: in_codes(walks),
+    "Arrow dictionaries": lambda _, walks: in_dictionaries(walks),
     "pandas": lambda _, walks: walks.to_pandas(),
     "polars": lambda _, walks: pytest.importorskip("polars").from_arrow(walks),
     "DuckDB": lambda _, walks: pytest.importorskip("duckdb").from_arrow(walks),
@@ -137,7 +132,7 @@ def test_paths_by_episode(town: Town, tmp_path: Path) -> None:
 
 def test_what_the_command_prints(town: Town, tmp_path: Path) -> None:
     printed = set()
-    for form in ("array", "lines", "gzipped lines", "codes", "folder", "mixed folder"):
+    for form in ("array", "lines", "gzipped lines", "dictionaries", "folder", "mixed folder"):
         (tmp_path / form).mkdir()
         run = FORMS[form](tmp_path / form, town.walks)
         found = command(
@@ -196,7 +191,7 @@ def test_rows_that_carry_their_references(town: Town, whole: ws.Result, tmp_path
 def test_any_cut_of_parquet(
     town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, group: int, piece: int, **cut: int
 ) -> None:
-    run = write_parquet(tmp_path / "w.parquet", in_codes(town.walks) if cut["form"] else town.walks, rows=group)
+    run = write_parquet(tmp_path / "w.parquet", in_dictionaries(town.walks) if cut["form"] else town.walks, rows=group)
     with monkeypatch.context() as patched:
         patched.setattr(plan, "ROWS", piece)
         assert_same(evaluated(run, town, chunk=cut["chunk"]), whole, tmp_path)
@@ -265,6 +260,7 @@ VISITS = ws.Metric(
 )
 
 
+@pytest.mark.soak
 def test_threads_score_parquet_and_processes_what_is_python(
     town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +286,7 @@ def test_an_error_in_a_thread(town: Town, tmp_path: Path, monkeypatch: pytest.Mo
     assert said[0] == said[1]
 
 
+@pytest.mark.soak
 def test_dask(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="install wayscore[cluster] to run the tests of clusters")
     monkeypatch.setattr(plan, "ROWS", 100)
@@ -297,42 +294,23 @@ def test_dask(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.
     assert_same(evaluated(run, town, workers=2, engine="dask"), whole, tmp_path)
 
 
-# Large runs, whose table is on disk
+# Scores as files
 
 
-@pytest.fixture
-def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluator, "KEPT_ROWS", 0)
+def test_files_of_scores(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "ROWS", 100)
-
-
-@pytest.mark.usefixtures("large")
-def test_a_table_on_disk(town: Town, whole: ws.Result, tmp_path: Path) -> None:
     run = write_parquet(tmp_path / "walks.parquet", town.walks)
-    unkept = evaluated(run, town)
-    assert unkept.intervals() == whole.intervals()
-    with pytest.raises(ws.OptionError, match=r"scores of its 600 episodes were not kept; evaluate it with episodes="):
-        unkept["nDTW"]
-    for target in ("scores.parquet", "scores.csv", "scores.jsonl", "scores", "scores"):  # what was there is replaced
+    for target in ("scores.parquet", "scores.csv", "scores.jsonl", "scores.jsonl"):  # what was there is replaced
         found = evaluated(run, town, episodes=tmp_path / target, chunk=70)
-        assert found.intervals() == whole.intervals()
-        assert str(found.signature) == str(whole.signature)
-        assert found.problems == whole.problems
-        assert not (tmp_path / f"{target}.parts").exists()
-        if target.endswith(("csv", "jsonl")):
-            continue
-        assert found.to_arrow().equals(whole.to_arrow())  # in the run's order
-        assert read_scores(tmp_path / target).equals(whole.to_arrow())
-        assert np.array_equal(found["nDTW"], whole["nDTW"])
-    assert sorted(path.name for path in (tmp_path / "scores").iterdir()) == [f"part-{n:06d}.parquet" for n in range(6)]
+        assert_same(found, whole, tmp_path)
+    assert read_scores(tmp_path / "scores.parquet").equals(whole.to_arrow())  # in the run's order
     assert_same(ws.load_result(tmp_path / "scores.parquet"), whole, tmp_path)
     lines = (tmp_path / "scores.jsonl").read_text().splitlines()
     assert [json.loads(line)["episode"] for line in lines] == town.walks["episode"].to_pylist()
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == 601
 
 
-@pytest.mark.usefixtures("large")
-def test_a_large_run_with_every_problem_of_few(town: Town, tmp_path: Path) -> None:
+def test_references_without_an_answer(town: Town, tmp_path: Path) -> None:
     answers, references = in_points(town)
     run = write_lines(tmp_path / "agent.jsonl", answers.slice(0, 100))
     given: dict[str, Any] = {"references": references, "graphs": None, "missing": "zero", "duplicate": None}

@@ -12,7 +12,18 @@ import pyarrow as pa
 import pytest
 
 import wayscore as ws
-from tests.town import ALL, Town, evaluated, in_codes, in_points, table_of, write_array, write_lines, write_parquet
+from tests.conftest import CONVENTIONS
+from tests.town import (
+    ALL,
+    Town,
+    evaluated,
+    in_dictionaries,
+    in_points,
+    table_of,
+    write_array,
+    write_lines,
+    write_parquet,
+)
 from wayscore.episodes.problems import POLICIES
 from wayscore.episodes.targets import Targets, make_targets
 from wayscore.evaluation import inputs
@@ -23,7 +34,7 @@ WRITE = {
     "array": lambda folder, table: write_array(folder / "agent.json", table),
     "lines": lambda folder, table: write_lines(folder / "agent.jsonl", table),
     "Parquet": lambda folder, table: write_parquet(folder / "agent.parquet", table),
-    "codes": lambda folder, table: write_parquet(folder / "codes.parquet", in_codes(table)),
+    "dictionaries": lambda folder, table: write_parquet(folder / "codes.parquet", in_dictionaries(table)),
     "Arrow": lambda _, table: table,
 }
 
@@ -62,7 +73,7 @@ def scored(pairs: Any, distance: Any, convention: str = "paper", **options: Any)
 
 
 @pytest.mark.parametrize("space", ["graphs", "points"])
-@pytest.mark.parametrize("name", ws.conventions())
+@pytest.mark.parametrize("name", CONVENTIONS)
 def test_every_convention(town: Town, monkeypatch: pytest.MonkeyPatch, name: str, space: str) -> None:
     # As workers have it: targets are one block of bytes that cannot be written.
     monkeypatch.setattr(inputs, "make_targets", lambda *given: Targets.from_bytes(make_targets(*given).to_bytes()))

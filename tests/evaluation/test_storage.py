@@ -1,4 +1,4 @@
-"""Where runs come from and scores go to: full disks, and addresses that fsspec reaches."""
+"""Where runs come from (also addresses that fsspec reaches) and scores go to (full disks)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 import wayscore as ws
-from tests.evaluation.gates import part
-from tests.town import SAMPLES, Town, evaluated, read_scores, write_files, write_lines, write_parquet
-from wayscore.evaluation import evaluator
-from wayscore.formats import storage
+from tests.town import SAMPLES, Town, evaluated, write_files, write_lines, write_parquet
+from wayscore import writing
 
 LIMITED = """
 import resource, sys
@@ -43,36 +41,19 @@ def refused(town: Town, run: Path, out: Path, program: list[str], *words: str) -
     return done.stderr
 
 
-def left(town: Town, run: Path, out: Path, whole: ws.Result) -> int:
-    """Resume, now that there is room; return how many pieces were left to score."""
-    told: list[str] = []
-    known = ws.load_references(town.folder / "references.json")
-    options = {"references": known, "resume": True, "progress": lambda what, *_: told.append(what)}
-    found = evaluated(run, town, episodes=out, **options)
-    assert found.intervals() == whole.intervals()
-    return told.count("scoring")
-
-
-@pytest.mark.parametrize(("limit", "pieces"), [(60_000, 0), (8_000, PIECES)])
-def test_files_that_must_not_grow(
-    town: Town, run: Path, whole: ws.Result, tmp_path: Path, limit: int, pieces: int
-) -> None:
-    # Parts fit below the greater limit, and the whole does not; below the lesser not even a part does.
+def test_files_that_must_not_grow(town: Town, run: Path, tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="limits of processes are POSIX's")
-    out = tmp_path / "scores.parquet"
-    said = refused(town, run, out, ["-c", LIMITED, str(limit)], "--resume")
-    assert "cannot be written: file too large" in said
-    assert str(part(tmp_path, 0) if pieces else out) in said
-    assert left(town, run, out, whole) == pieces
+    said = refused(town, run, tmp_path / "scores.parquet", ["-c", LIMITED, "8000"])
+    assert "scores.parquet: cannot be written: file too large" in said
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 160 KiB."""
+    """A disk of 16 KiB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=160k", "wayscore-test", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "wayscore-test", str(folder)], capture_output=True, check=False
     )
     if mounted.returncode:
         pytest.skip("mounting a small disk is for the superuser of Linux")
@@ -80,14 +61,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk(town: Town, run: Path, whole: ws.Result, small_disk: Path) -> None:
-    out = small_disk / "scores.parquet"
-    said = refused(town, run, out, ["-m", "wayscore"], "--workers", "2", "--resume")
+def test_a_full_disk(town: Town, run: Path, small_disk: Path) -> None:
+    said = refused(town, run, small_disk / "scores.parquet", ["-m", "wayscore"], "--workers", "2")
     assert "cannot be written: no space left on device" in said
-    kept = len(list(part(small_disk, 0).parent.glob("*.parquet")))
-    assert 0 < kept < PIECES
-    subprocess.run(["mount", "-o", "remount,size=8m", str(small_disk)], check=True)
-    assert left(town, run, out, whole) == PIECES - kept
 
 
 @pytest.mark.parametrize("name", ["scores.parquet", "scores.csv", "scores.jsonl"])
@@ -99,7 +75,7 @@ def test_places_that_cannot_be_written(town: Town, tmp_path: Path, whole: ws.Res
         evaluated(write_parquet(tmp_path / "w.parquet", town.walks), town, episodes=tmp_path / "file" / name)
 
 
-def test_memory(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory(town: Town, whole: ws.Result, tmp_path: Path) -> None:
     fsspec = pytest.importorskip("fsspec")
     system = fsspec.filesystem("memory")
     home = f"/{tmp_path.name}"
@@ -107,14 +83,11 @@ def test_memory(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytes
     write_lines(tmp_path / "b.jsonl.gz", town.walks.slice(200))
     for name in ("a.parquet", "b.jsonl.gz"):
         system.pipe(f"{home}/run/{name}", (tmp_path / name).read_bytes())
-    out = f"memory:/{home}/out/scores.parquet"
-    for run, rows in ((f"memory:/{home}/run", 0), (f"memory:/{home}/run/*", 0), (f"memory:/{home}/run", 9999)):
-        monkeypatch.setattr(evaluator, "KEPT_ROWS", rows)
-        found = evaluated(run, town, episodes=out, chunk=70)
+    for run in (f"memory:/{home}/run", f"memory:/{home}/run/*"):
+        found = evaluated(run, town, chunk=70)
         assert found.intervals() == whole.intervals()
         assert str(found.signature) == str(whole.signature)
         assert len(found["nDTW"]) == 600
-        assert system.ls(f"{home}/out", detail=False) == [f"{home}/out/scores.parquet"]
     for address, message in (
         (f"memory:/{home}/run/c.parquet", r"memory://.*/c\.parquet: no such file"),
         (f"memory:/{home}/run/*.jsonl", r"memory://.*/\*\.jsonl: matches no file"),
@@ -126,23 +99,27 @@ def test_memory(town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytes
         assert "\n" not in str(raised.value)
 
 
-def test_files_by_address(
-    town: Town, run: Path, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_by_address(town: Town, run: Path, whole: ws.Result) -> None:
     pytest.importorskip("fsspec")
-    monkeypatch.setattr(evaluator, "KEPT_ROWS", 0)
-    for target in ("scores.parquet", "folder"):
-        found = evaluated(f"file://{run}", town, episodes=f"file://{tmp_path}/out/{target}")
-        assert found.intervals() == whole.intervals()
-        assert read_scores(tmp_path / "out" / target)["episode"].to_pylist() == town.walks["episode"].to_pylist()
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["folder", "scores.parquet"]
+    assert evaluated(f"file://{run}", town).intervals() == whole.intervals()
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "scores.csv"])
+def test_nothing_is_written_elsewhere(town: Town, whole: ws.Result, tmp_path: Path, name: str) -> None:
+    run = write_parquet(tmp_path / "w.parquet", town.walks)
+    target = f"memory://out/{name}"
+    for write in (lambda: evaluated(run, town, episodes=target), lambda: whole.write_episodes(target)):
+        with pytest.raises(
+            ws.OutputError, match=rf"^{target}.*: files are written on this machine only; write it here"
+        ):
+            write()
 
 
 def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file"
-    with storage.replacing(str(path)) as stream:
+    with writing.replacing(str(path), folders=True) as stream:
         stream.write(b"old")
-    with pytest.raises(KeyError), storage.replacing(str(path)) as stream:  # noqa: PT012
+    with pytest.raises(KeyError), writing.replacing(str(path), folders=True) as stream:  # noqa: PT012
         stream.write(b"new")
         raise KeyError
     assert [(entry.name, entry.read_bytes()) for entry in path.parent.iterdir()] == [("file", b"old")]

@@ -13,7 +13,7 @@ from tests.house import ASKED, GRAPHS, command, connectivity, run
 from wayscore.convention.presets import find_convention
 from wayscore.evaluation.effects import Effects, effects
 from wayscore.metrics import METRICS
-from wayscore.report.effects import differences, render_effects
+from wayscore.report.conventions import differences, effects_document
 
 CHAIN = "abcdefgh"
 
@@ -232,7 +232,7 @@ def test_only_what_changes_is_printed() -> None:
     assert [*kept.choices] == ["comparison"]
     assert [metric.symbol for metric in kept.metrics] == ["SPL", "SR"]
     assert (
-        render_effects(found, differences(envdrop, paper))
+        effects_document(found, differences(envdrop, paper)).render()
         == """\
 comparison: envdrop <, paper <=
 
@@ -246,13 +246,13 @@ paper, but comparison as envdrop    66.7     44.4
 """
     )
     same = effects(run(e1="abc", e2="xy", e3="abc"), ASKED, paper, paper, graphs=GRAPHS)
-    assert render_effects(same, {}) == "No number of this run changes.\n"
+    assert effects_document(same, {}).render() == "No number of this run changes.\n"
 
 
 def test_small_changes_get_as_many_digits_as_they_need() -> None:
     metric = METRICS["SPL"]
     found = Effects(("a", "b"), {"SPL": 0.44837}, {"SPL": 0.44790}, {"spl_length": {"SPL": 0.44837}}, (metric,))
-    lines = render_effects(found, {"spl_length": "spl_length: a reference, b shortest"}).splitlines()
+    lines = effects_document(found, {"spl_length": "spl_length: a reference, b shortest"}).render().splitlines()
     assert [line.split()[-1] for line in lines[4:7]] == ["44.84", "44.79", "44.84"]
 
 

@@ -20,6 +20,7 @@ from matplotlib.collections import LineCollection, PolyCollection, QuadMesh
 from matplotlib.figure import Figure
 
 import wayscore as ws
+from tests.conftest import CONVENTIONS
 from tests.distances.test_distances import connectivity
 from wayscore.cli.app import app
 from wayscore.episodes import Query, Reference, References, Run
@@ -362,6 +363,7 @@ def test_galleries_have_a_size() -> None:
 
 @pytest.mark.parametrize("name", SIMULATED)
 @pytest.mark.parametrize("form", BEGINNINGS)
+@pytest.mark.soak
 def test_files_are_the_same_byte_for_byte(tmp_path: Path, name: str, form: str) -> None:
     first, again = (save(SIMULATED[name](6), tmp_path / f"{k}" / f"{name}.{form}", dpi=60).read_bytes() for k in "ab")
     assert first.startswith(BEGINNINGS[form])
@@ -410,7 +412,7 @@ def episode_of(path: Any, walked: Any, **facts: Any) -> tuple[Reference, Query]:
     return Reference("e1", "here", path, "p1", start_distance=5.0, **facts), Query("e1", walked, stopped=True)
 
 
-@pytest.mark.parametrize("convention", sorted(ws.conventions()))
+@pytest.mark.parametrize("convention", CONVENTIONS)
 @pytest.mark.parametrize("kind", ["labels", "points"])
 def test_episodes_are_warped_as_they_are_scored(convention: str, kind: str, world: ws.World) -> None:
     rng = np.random.default_rng(8)
@@ -603,6 +605,7 @@ def test_help_needs_neither_numpy_nor_matplotlib() -> None:
         assert result.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.soak
 def test_figures_are_written_with_their_captions(tmp_path: Path) -> None:
     out = tmp_path / "drawn"
     words = ["figures", "--out", str(out), "--format", "pdf,svg", "-f", "png", "--dpi", "50", "--seed", "3"]
@@ -616,6 +619,7 @@ def test_figures_are_written_with_their_captions(tmp_path: Path) -> None:
     assert figure_comparison_set(3).get_label() in result.stdout
 
 
+@pytest.mark.soak
 def test_the_same_seed_gives_the_same_files_in_another_process(tmp_path: Path) -> None:
     found = []
     for salt in ("1", "2"):
@@ -698,6 +702,7 @@ def test_real_episodes_on_graphs(data: Path, convention: str) -> None:
 
 
 @pytest.mark.parametrize("convention", ["paper", "vlnce", "vlnce-exact"])
+@pytest.mark.soak
 def test_real_walks(data: Path, convention: str, tmp_path: Path) -> None:
     references = data / "vlnce" / "R2R_VLNCE_v1-3" / "val_unseen" / "val_unseen.json.gz"
     run = data / "vlnce" / "results" / "gridmap_agent_val_unseen_3scenes_locations.json.gz"

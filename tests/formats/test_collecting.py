@@ -87,7 +87,7 @@ def test_lines_are_counted_with_the_empty_ones(
 def test_a_file_too_large_to_be_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"instr_id": f"{n}_0", "trajectory": [["a", 0, 0], 7 if n == 3 else ["b", 0, 0]]} for n in range(6)]
     path = write(tmp_path, rows)
-    monkeypatch.setattr("wayscore.formats.damaged.NAMED_LIMIT", 10)
+    monkeypatch.setattr("wayscore.formats.decoding.NAMED_LIMIT", 10)
     faults: list[Fault] = []
     with pytest.raises(FormatError, match=r"record 3, field 'trajectory', item 1: must be"):
         load_run(path, faults=faults)

@@ -1,4 +1,4 @@
-"""Conversion to Parquet: the same rows come back from every format; damage is named, and found by checksums."""
+"""Conversion to Parquet: the same rows come back from every format; damage is found by checksums of pages."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ from tests.formats.test_readers import LINES, REFERENCES, RUNS, VLNCE_DENSE, wri
 from tests.house import command
 from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.formats import base, convert as module, load_references, load_run, pieces, plan
-from wayscore.formats.beginning import Beginning
-from wayscore.formats.columns import LABELS, labels_of
-from wayscore.formats.convert import Converted, check, convert
+from wayscore.formats import base, convert as module, load_references, load_run, pieces, plan, sniff
+from wayscore.formats.convert import Converted, convert
 from wayscore.formats.files import Source
 from wayscore.formats.graphs import distances_for
-from wayscore.formats.layout import Labels
+from wayscore.formats.sniff import Beginning
 
 FIELDS = ("episode", "scene", "path_id", "instruction", "goals", "start_distance", "heading")
 
@@ -70,6 +68,10 @@ def run_of(file: Path, **options: Any) -> tuple[Converted, Run]:
     return made, load_run(target)
 
 
+def rows_of(file: str | Path) -> list[dict[str, Any]]:
+    return pq.read_table(file).to_pylist()
+
+
 def many(tmp_path: Path, count: int = 50, name: str = "walks.jsonl") -> Path:
     rows = [{"episode": f"e{n}", "path": [f"a{n % 7}", f"b{n}"]} for n in range(count)]
     return write(tmp_path, rows, name, lines=True)
@@ -98,10 +100,12 @@ def test_runs_of_every_format(tmp_path: Path, form: str) -> None:
     assert_same_run(run, load_run(file))
 
 
-LABEL = st.text(max_size=3) | st.integers(-(10**20), 10**20)
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 PATHS = st.one_of(
-    st.lists(st.lists(LABEL, min_size=1, max_size=5), min_size=1, max_size=8),
+    *(
+        st.lists(st.lists(label, min_size=1, max_size=5), min_size=1, max_size=8)
+        for label in (st.text(max_size=3), st.integers(-(2**63), 2**63 - 1))
+    ),
     st.integers(1, 3).flatmap(
         lambda k: st.lists(
             st.lists(st.lists(NUMBER, min_size=k, max_size=k), min_size=1, max_size=4), min_size=1, max_size=6
@@ -119,7 +123,6 @@ def test_any_table_of_walks(tmp_path_factory: pytest.TempPathFactory, paths: Any
     made, run = run_of(file)
     assert made.rows == len(table)  # second answers too
     assert_same_run(run, load_run(file))
-    assert check(made.file).checksum == made.checksum
 
 
 @settings(max_examples=40)
@@ -134,7 +137,7 @@ def test_any_table_of_references(tmp_path_factory: pytest.TempPathFactory, paths
     assert_same_references(load_references(made.file), load_references(file))
 
 
-def test_layouts_of_a_table_make_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layouts_of_a_table_make_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"episode": f"e{n}", "path": ["a", f"b{n % 3}", "c\nd"], "stopped": n % 2 == 0} for n in range(10)]
     lines = write(tmp_path, rows, "t.jsonl", lines=True)
     array, packed = write(tmp_path, rows, "t.json"), write(tmp_path, rows, "t.jsonl.gz", lines=True)
@@ -147,15 +150,16 @@ def test_layouts_of_a_table_make_the_same_file(tmp_path: Path, monkeypatch: pyte
         written = csv.writer(stream)
         written.writerow(rows[0])
         written.writerows([row["episode"], json.dumps(row["path"]), row["stopped"]] for row in rows)
-    sums = set()
     for block in (None, 200):  # however it is cut
         if block is not None:
             for where in (plan, pieces):
                 monkeypatch.setattr(where, "BLOCK", block)
         for file in (lines, array, packed, marked, table, text):
-            sums.add(convert(file, tmp_path / f"{file.name}.parquet").checksum)
-    assert len(sums) == 1
-    assert {convert(tmp_path / "t.json.parquet", tmp_path / "again.parquet").checksum} == sums
+            made = convert(file, tmp_path / f"{file.name}.parquet")
+            assert rows_of(made.file) == rows_of(tmp_path / "t.jsonl.parquet")
+    assert rows_of(tmp_path / "t.json.parquet") == [{**row, "recorded": None} for row in rows]
+    again = convert(tmp_path / "t.json.parquet", tmp_path / "again.parquet")
+    assert rows_of(again.file) == rows_of(tmp_path / "t.json.parquet")
 
 
 def test_second_answers_are_kept(tmp_path: Path) -> None:
@@ -178,7 +182,7 @@ def test_members_of_tars_pipes_and_folders(tmp_path: Path) -> None:
             archive.add(tmp_path / name, name)
     for name in ("a.json", "b.jsonl"):
         made = convert(f"{tmp_path}/runs.tar.gz::{name}", tmp_path / "x.parquet")
-        assert made.checksum == convert(tmp_path / name, tmp_path / "y.parquet").checksum
+        assert rows_of(made.file) == rows_of(convert(tmp_path / name, tmp_path / "y.parquet").file)
     os.mkfifo(tmp_path / "pipe")
     writer = subprocess.Popen(["sh", "-c", f"cat {tmp_path}/a.json > {tmp_path}/pipe"])
     assert convert(tmp_path / "pipe", tmp_path / "x.parquet", kind="run").rows == 1
@@ -188,7 +192,7 @@ def test_members_of_tars_pipes_and_folders(tmp_path: Path) -> None:
     lines = many(tmp_path).read_text().splitlines(keepends=True)
     for number in range(2):
         (tmp_path / "parts" / f"{number}.jsonl").write_text("".join(lines[number * 25 : number * 25 + 25]))
-    assert convert(tmp_path / "parts", tmp_path / "x.parquet").checksum == whole.checksum
+    assert rows_of(convert(tmp_path / "parts", tmp_path / "x.parquet").file) == rows_of(whole.file)
 
 
 def test_addresses_of_other_systems(tmp_path: Path) -> None:
@@ -197,10 +201,12 @@ def test_addresses_of_other_systems(tmp_path: Path) -> None:
         file = write(tmp_path, content, name, lines=name == "t.jsonl")
         with fsspec.open(f"memory://convert/{name}", "wb") as stream:
             stream.write(file.read_bytes())
-        far = convert(f"memory://convert/{name}", "memory://convert/made.parquet")
+        far = convert(f"memory://convert/{name}", tmp_path / "far.parquet")
         near = convert(file, tmp_path / "near.parquet")
-        assert far.checksum == near.checksum == check("memory://convert/made.parquet").checksum
-        assert far.written == near.written
+        assert rows_of(far.file) == rows_of(near.file)
+        assert (far.read, far.written) == (near.read, near.written)
+    with pytest.raises(OutputError, match=r"^memory://convert/made\.parquet: files are written on this machine only"):
+        convert(file, "memory://convert/made.parquet")
 
 
 class Letters:
@@ -216,7 +222,7 @@ class Letters:
 
 
 def test_formats_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "_installed", lambda: {"letters": Letters()})
+    monkeypatch.setattr(sniff, "_installed", lambda: {"letters": Letters()})
     file = tmp_path / "walks.txt"
     file.write_text("xab\nyb\nzcc\n")
     made, run = run_of(file)
@@ -227,26 +233,31 @@ def test_formats_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # What a file keeps besides rows
 
 
-def test_labels_are_numbered_by_scene(tmp_path: Path) -> None:
+def test_rows_get_the_scene_of_their_reference(tmp_path: Path) -> None:
     asked = write(tmp_path, REFERENCES["r2r"], "asked.json")
     walks = [{"instr_id": "8_0", "trajectory": [["c", 0, 0]]}, {"instr_id": "7_1", "trajectory": [["c", 0, 0], ["a"]]}]
     file = write(tmp_path, walks, "walks.json")
-    plain, _ = run_of(file)
-    assert labels_of(pq.read_schema(plain.file)) == {"": ["c", "a"]}
     packed = convert(asked, tmp_path / "asked.parquet")
-    assert labels_of(pq.read_schema(packed.file)) == {"s": ["a", "b"], "t": ["c", "d"]}
-    sums = set()
     for references in (asked, packed.file, load_references(asked)):
         made, run = run_of(file, references=references)
         assert pq.read_table(made.file).column("scene").to_pylist() == ["t", "s"]
-        assert pq.read_table(made.file).column("path").to_pylist() == [[0], [0, 1]]
-        assert labels_of(pq.read_schema(made.file)) == {"t": ["c"], "s": ["c", "a"]}
+        assert pq.read_table(made.file).column("path").to_pylist() == [["c"], ["c", "a"]]
         assert_same_run(run, load_run(file))
-        sums.add(made.checksum)
-    assert len(sums) == 1
     again, run = run_of(Path(made.file))  # a run still, since rows say whether the agent stopped
     assert again.kind == "run"
     assert_same_run(run, load_run(file))
+
+
+def test_columns_as_parquet_writes_them(tmp_path: Path) -> None:
+    made = convert(many(tmp_path, 1000), tmp_path / "labels.parquet")
+    file = pq.ParquetFile(made.file)
+    assert file.schema_arrow.field("path").type == pa.list_(pa.field("element", pa.string()))
+    column = file.metadata.row_group(0).column(1)
+    assert column.path_in_schema == "path.list.element"
+    assert "RLE_DICTIONARY" in column.encodings
+    rows = [{"episode": 1, "path": [[0, 1, 2]]}, {"episode": 2, "path": [[3, 4, 5], [6, 7, 8]]}]
+    made = convert(write(tmp_path, rows, lines=True), tmp_path / "points.parquet")
+    assert pq.read_schema(made.file).field("path").type.value_type.list_size == 3
 
 
 def test_references_that_do_not_fit(tmp_path: Path) -> None:
@@ -258,30 +269,6 @@ def test_references_that_do_not_fit(tmp_path: Path) -> None:
         convert(asked, tmp_path / "made.parquet", references=asked)
     with pytest.raises(OptionError, match="references need no references"):
         convert(asked, tmp_path / "made.parquet", references=asked, kind="references")
-
-
-@pytest.mark.parametrize("code", [2, -1])
-def test_a_code_that_stands_for_nothing(tmp_path: Path, code: int) -> None:
-    codes = pa.array([[0, 1], [1, code], [0]], pa.list_(pa.int32()))
-    labels = {LABELS: b'{"s": ["a", "b", "c"], "t": ["d", 5]}'}
-    schema = pa.schema({"episode": pa.string(), "scene": pa.string(), "path": codes.type}, labels)
-    file = tmp_path / "t.parquet"
-    pq.write_table(pa.table([pa.array(["x", "y", "z"]), pa.array(["s", "t", "t"]), codes], schema=schema), file)
-    for load in (load_references, load_run):
-        with pytest.raises(FormatError, match=r"t\.parquet, row 1.*stands for no label.*convert the original file"):
-            load(file)
-
-
-def test_labels_damaged_or_not_needed(tmp_path: Path) -> None:
-    file = tmp_path / "t.parquet"
-    table = pa.table({"episode": ["x"], "path": [["a"]]})
-    pq.write_table(table.replace_schema_metadata({LABELS: '{"": ["b"]}'}), file)
-    assert load_run(file).queries["x"].path == ["a"]  # text stands for itself
-    pq.write_table(table.replace_schema_metadata({LABELS: '{"": ["b"'}), file)
-    with pytest.raises(FormatError, match=r"t\.parquet: the labels in its metadata are damaged"):
-        load_run(file)
-    with pytest.raises(FormatError, match=r"labels are text or integers; got \(1, 2\)"):
-        Labels().encode([[(1, 2)]])
 
 
 def test_what_a_format_means_is_kept(tmp_path: Path) -> None:
@@ -313,7 +300,7 @@ def test_dense_walks_of_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     file = write(tmp_path, dense, lines=True)
     made = convert(file, tmp_path / "made.parquet")
     assert_same_references(load_references(made.file), load_references(file))
-    assert convert(made.file, tmp_path / "again.parquet").checksum == made.checksum
+    assert rows_of(convert(made.file, tmp_path / "again.parquet").file) == rows_of(made.file)
     for walk, told in (
         ([[1]], "dense walk has points of 1 coordinates, expected points of 2"),
         ([[1], [2, 3]], "'2'.*field 'dense': must be a list of points"),
@@ -334,6 +321,9 @@ def test_errors_of_readers_leave_nothing(tmp_path: Path) -> None:
         (rows[:2], "'2': its path has points of 2 coordinates, but the file begins with labels"),
         (rows[1::-1], "'1': its path has labels, but the file begins with points of 2 coordinates"),
         (rows[1:], "'3': its path has points of 1 coordinates, but the file begins with points of 2 coordinates"),
+        ([rows[0], {"episode": 4, "path": [7]}], "'4': its path has integers, but the file begins with labels"),
+        ([{"episode": 4, "path": [7, "a"]}], "'4': its path has both text and integers, or integers of more than 64"),
+        ([{"episode": 4, "path": [7, 2**64]}], "'4': its path has both text and integers, or integers of more than 64"),
     ):
         file = write(tmp_path, some, lines=True)
         with pytest.raises(FormatError, match=rf"^{file}, .*{told}"):
@@ -391,42 +381,22 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 def test_a_flipped_byte_is_found_or_changes_nothing(tmp_path: Path) -> None:
-    asked = [{"episode": f"e{n}", "scene": "s", "path": [f"a{n % 7}", "b"]} for n in range(400)]
+    asked = [{"episode": f"e{n}", "path": [f"a{n % 7}", "b"]} for n in range(400)]
     made = convert(write(tmp_path, asked, lines=True), tmp_path / "made.parquet")
-    assert check(made.file).rows == 400
-    content, rows = Path(made.file).read_bytes(), pq.read_table(made.file)
-    copy = tmp_path / "copy.parquet"
+    content, wanted = Path(made.file).read_bytes(), load_run(made.file)
+    copy = tmp_path / "made" / "made.parquet"
+    copy.parent.mkdir()
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    missed = []
-    for at in range(0, len(content), 17):
+    missed = 0
+    for at in range(0, footer, 17):
         copy.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
         try:
-            check(copy)
+            found = load_run(copy)
         except FormatError:
             continue
-        missed.append(at)
-        assert pq.read_table(copy).equals(rows)
-        assert labels_of(pq.read_schema(copy)) == labels_of(pq.read_schema(made.file))
-    in_pages = [at for at in missed if at < footer]
-    assert len(in_pages) < 0.03 * footer / 17  # some of what the headers of pages say, which no reader needs
-
-
-def test_changed_rows_are_found(tmp_path: Path) -> None:
-    made, _ = run_of(many(tmp_path))
-    table = pq.read_table(made.file)
-    pq.write_table(table, made.file)
-    assert check(made.file).rows == 50
-    pq.write_table(table.slice(1), made.file)
-    with pytest.raises(FormatError, match=r"is not what was written: its checksum is .* and it should be"):
-        check(made.file)
-    pq.write_table(table.set_column(0, "episode", table.column("episode").cast(pa.large_string())), made.file)
-    with pytest.raises(FormatError, match="the column 'episode' has Arrow type large_string"):
-        check(made.file)
-    pq.write_table(table.replace_schema_metadata(None), made.file)
-    with pytest.raises(FormatError, match="carries no checksum"):
-        check(made.file)
-    with pytest.raises(FormatError, match="is not Parquet"):
-        check(tmp_path / "walks.jsonl")
+        missed += 1
+        assert_same_run(found, wanted)
+    assert missed < 0.1 * footer / 17  # some of what the headers of pages say, and columns that no run has
 
 
 # The command
@@ -435,15 +405,9 @@ def test_changed_rows_are_found(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     many(tmp_path, name="agent.v2.jsonl.gz")
-    result = command("convert", "agent.v2.jsonl.gz", "--check", "-o", "agent.v2.parquet")
-    made = check("agent.v2.parquet")
-    sizes = rf"{Path('agent.v2.jsonl.gz').stat().st_size} bytes in, {made.written / 1000:.1f} kB out"
-    checked = (
-        f"agent.v2.parquet: 50 rows of a run, {made.written / 1000:.1f} kB: pages and content are what was written, "
-        f"sha256 {made.checksum}\n"
-    )
-    assert result.stdout == f"agent.v2.parquet: 50 rows of a run, {sizes}, sha256 {made.checksum}\n{checked}"
-    assert command("convert", "agent.v2.parquet", "--check").stdout == checked
+    result = command("convert", "agent.v2.jsonl.gz", "-o", "agent.v2.parquet")
+    read, written = (Path(name).stat().st_size for name in ("agent.v2.jsonl.gz", "agent.v2.parquet"))
+    assert result.stdout == f"agent.v2.parquet: 50 rows of a run, {read} bytes in, {written / 1000:.1f} kB out\n"
     write(tmp_path, REFERENCES["ndh"], "ndh.json")
     assert command("convert", "ndh.json", "--reader", "path_type=trusted").exit_code == 0
     assert load_references("ndh.parquet").name == "ndh.parquet(path_type=trusted)"
@@ -451,7 +415,6 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "1 rows of a run" in command("convert", "run.json", "-r", "ndh.parquet", "--as", "run").stdout
     for words, told in (
         (("none.json",), "none.json: no such file"),
-        (("ndh.json", "--check"), "is not Parquet"),
         (("ndh.json", "--as", "walks"), "--as must be run or references, not 'walks'"),
         (("run.json", "-o", "none/a.parquet"), "there is no folder"),
     ):
@@ -481,10 +444,10 @@ REAL_RUNS = {
 
 
 @pytest.mark.parametrize("name", REAL_REFERENCES)
+@pytest.mark.soak
 def test_real_references(name: str, data: Path, tmp_path: Path) -> None:
     made = convert(data / name, tmp_path / "made.parquet")
     assert_same_references(load_references(made.file), load_references(data / name))
-    assert check(made.file).checksum == made.checksum
 
 
 @pytest.mark.parametrize("name", REAL_RUNS)

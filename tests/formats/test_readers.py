@@ -12,9 +12,9 @@ import pytest
 
 from wayscore.episodes import Reference
 from wayscore.errors import FormatError, OptionError
-from wayscore.formats import FORMATS, base, load_references, load_run
-from wayscore.formats.beginning import look
-from wayscore.formats.street import load_street_graph
+from wayscore.formats import FORMATS, base, load_references, load_run, sniff
+from wayscore.formats.graphs import load_street_graph
+from wayscore.formats.sniff import look
 
 R2R = [
     {"path_id": 7, "scan": "s", "path": ["a", "b"], "instructions": ["go", "walk"], "distance": 2.5, "heading": 0.1},
@@ -341,7 +341,7 @@ def test_plugins_are_asked_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         def run(self, source: Any) -> Any:
             return base.make_batch(source, [])
 
-    monkeypatch.setattr(base, "_installed", lambda: {"mine": Mine()})
+    monkeypatch.setattr(sniff, "_installed", lambda: {"mine": Mine()})
     assert load_run(write(tmp_path, [{"walked": 1}])).format == "mine"
     assert load_run(write(tmp_path, RUNS["r2r"])).format == "r2r"
     assert load_run(write(tmp_path, RUNS["r2r"]), "mine").format == "mine"

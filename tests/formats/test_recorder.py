@@ -263,7 +263,7 @@ def test_damaged_lines_are_named(change: dict[str, Any] | Callable[[bytes], byte
 def test_a_log_is_recognised_by_its_first_field() -> None:
     assert FORMATS["recorder"].title == "recorder"
     long = json.dumps({**WITH_REFERENCE, "path": [[0.1234567890123 * n, math.pi] for n in range(9000)]}).encode()
-    from wayscore.formats.beginning import HEAD, look
+    from wayscore.formats.sniff import HEAD, look
 
     assert len(long) > HEAD
     assert list(FORMATS["recorder"].sniff(look(long))) == ["run"]

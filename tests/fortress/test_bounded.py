@@ -51,6 +51,7 @@ def test_a_bomb_in_a_tar_of_graphs(tmp_path: Path) -> None:
 @limited
 @pytest.mark.parametrize("packer", [gzip, bz2, lzma])
 @pytest.mark.parametrize("place", ["run", "references", "graphs"])
+@pytest.mark.soak
 def test_bombs_in_other_places(tmp_path: Path, packer: Any, place: str) -> None:
     words = house(tmp_path)
     words[{"run": 0, "references": 2, "graphs": 4}[place]] = str(tmp_path / "bomb")
@@ -60,6 +61,7 @@ def test_bombs_in_other_places(tmp_path: Path, packer: Any, place: str) -> None:
     assert "bomb: has more than 1,000,000 bytes when decompressed" in found.stderr
 
 
+@pytest.mark.soak
 def test_a_dictionary_of_xz_that_fills_the_memory() -> None:
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 2**29}]
     with pytest.raises(ws.FormatError, match=r"is damaged xz .*[Mm]emory"):
@@ -127,6 +129,7 @@ def test_a_sparse_member_is_no_file(tmp_path: Path) -> None:
         ws.load_run(tmp_path / "s.tar")
 
 
+@pytest.mark.soak
 def test_parquet_whose_repeated_values_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "t.parquet"
     texts = pa.array(["x" * 2**20] * 500)

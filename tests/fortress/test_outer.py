@@ -101,7 +101,7 @@ def test_a_reader_who_has_enough() -> None:
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("seconds", [0.3, 1.0, 2.0, 3.5])
+@pytest.mark.parametrize("seconds", [0.3, *(pytest.param(n, marks=pytest.mark.soak) for n in (1.0, 2.0, 3.5))])
 def test_ctrl_c(tmp_path: Path, seconds: float) -> None:
     """At any moment: while modules are loaded, in the work, and while files are written."""
     words = house(tmp_path)

@@ -129,6 +129,7 @@ def test_an_error_on_a_terminal(tmp_path: Path) -> None:
     assert found.stderr.count("\n") == 1
 
 
+@pytest.mark.soak
 def test_in_a_browser(results: list[Any], tmp_path: Path, opened: Any) -> None:
     from wayscore.report import write_page
 

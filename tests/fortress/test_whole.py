@@ -20,8 +20,8 @@ from wayscore import writing
 SOURCE = Path(ws.__file__).parent
 OWN_WAY = {
     "evaluation/engines.py",  # in a folder that goes with the process
-    "study/database.py",  # the database's own
-    "study/links.py",  # links of raters, in a file that must be new
+    "lab/study/store.py",  # the database's own
+    "lab/study/server.py",  # links of raters, in a file that must be new
     "writing.py",
 }
 """Files that may open a file for writing themselves."""

@@ -69,11 +69,11 @@ def _evaluate(content: bytes) -> None:
 
 
 def _convert(content: bytes) -> None:
-    from wayscore.formats.convert import check, convert
+    from wayscore.formats.convert import convert
 
     target = FOLDER / "converted.parquet"
-    convert(os.fspath(_file("to-convert.json", content)), os.fspath(target))
-    check(os.fspath(target))
+    if convert(os.fspath(_file("to-convert.json", content)), os.fspath(target)).kind == "run":
+        ws.load_run(target)
 
 
 def _saved(content: bytes) -> None:
@@ -137,7 +137,7 @@ def _rankings(content: bytes) -> None:
 
 
 def _street(content: bytes) -> None:
-    from wayscore.formats.street import load_street_graph
+    from wayscore.formats.graphs import load_street_graph
 
     nodes, _, links = content.partition(b"\n\n")
     load_street_graph(_file("nodes.txt", nodes), _file("links.txt", links))

@@ -93,6 +93,15 @@ def test_names_that_are_not_unicode_do_no_harm(tmp_path: Path) -> None:
     assert results_in((tmp_path / "page.html").read_text())["title"] == "agent \\ud800"
 
 
+def test_episodes_that_are_resampled_together_are_known() -> None:
+    results = scored("noisy")
+    found = episodes_of(results)
+    pairs = {*zip(found["cluster"], results[0].cluster_labels(), strict=True)}
+    assert len(pairs) == len({*found["cluster"]}) == len({*results[0].cluster_labels()})
+    assert found["clustered_by"] == "path"
+    assert episodes_of(scored("noisy", cluster="none"))["cluster"] is None
+
+
 def test_one_input_makes_one_page() -> None:
     assert page_of(scored("noisy")) == page_of(scored("noisy"))
 
@@ -308,12 +317,6 @@ def test_of_many_episodes_the_first_are_listed(monkeypatch: pytest.MonkeyPatch) 
     assert found["runs"][0]["rows"] is None
     assert len(found["runs"][0]["scores"]["SR"]) == 10
     assert [scene["name"] for scene in found["scenes"]] == ["attic"]
-
-
-def test_a_page_without_episodes() -> None:
-    page = page_of([replace(scored("noisy")[0], table=None)])
-    assert episodes_in(page)["id"] == []
-    assert results_in(page)["runs"][0]["means"]["SR"]["text"]
 
 
 def test_nodes_that_count_as_reaching_the_goal() -> None:

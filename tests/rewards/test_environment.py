@@ -164,6 +164,7 @@ def make(**options: Any) -> Any:
     return NavigationEnv(tasks("abc", "dba"), **options)
 
 
+@pytest.mark.soak
 def test_gymnasiums_own_check() -> None:
     from gymnasium.utils.env_checker import check_env
 
@@ -226,6 +227,7 @@ def test_many_agents_are_one_agent_many_times() -> None:
     assert gymnasium.make_vec("wayscore/Worlds-v0", num_envs=2).num_envs == 2
 
 
+@pytest.mark.soak
 def test_another_librarys_agent_learns_here() -> None:
     pytest.importorskip("sb3_contrib", reason="install sb3-contrib to run this test")
     from examples.maskable_ppo import train

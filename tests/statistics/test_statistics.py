@@ -280,6 +280,7 @@ def covered(make: Callable[[np.random.Generator], np.ndarray], truth: float, tri
     ],
     ids=["normal", "success", "skewed, a tenth undefined"],
 )
+@pytest.mark.soak
 def test_intervals_cover(make: Callable[[np.random.Generator], np.ndarray], truth: float) -> None:
     assert near_rate(covered(make, truth, 400), 400, 0.95)
 
@@ -358,6 +359,7 @@ def test_paired_tests_are_antisymmetric(sample: list[tuple[float, float]], seed:
 
 
 @pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.soak
 def test_false_positives(clustered: bool) -> None:
     """Runs of two agents who trade places at random differ only by chance."""
     trials = 400

@@ -12,6 +12,7 @@ from wayscore.cli.verb import argument, verb
 
 if TYPE_CHECKING:
     from wayscore.figures import WarpedEpisode
+    from wayscore.report.document import Document
 
 
 @verb("wayscore align results.json 4332_1 --references R2R_val_unseen.json --graphs connectivity/ -o align.pdf")
@@ -64,7 +65,7 @@ def align(
         unit=unit_in(truth),
         up_axis=truth.up_axis,
     )
-    show(lambda width, color: as_text(one, width=width, color=color))
+    show(document(one).render)
     if out is not None:
         from wayscore.figures.runs import figure_alignment
         from wayscore.figures.style import save
@@ -73,24 +74,25 @@ def align(
         say(f"\n{out}")
 
 
-def as_text(one: WarpedEpisode, *, width: int, color: bool = False) -> str:
+def document(one: WarpedEpisode) -> Document:
     """Return a warping as a table, one row per pair, with its DTW and nDTW below."""
-    from wayscore.report.terminal import TextPage, TextTable
+    from wayscore.report.document import Document, Line, Table
 
-    page = TextPage(width, color)
-    page.add(f"Episode {one.episode} in {one.scene}", style="bold")
-    if one.instruction:
-        page.add(f"“{' '.join(one.instruction.split())}”")
+    rows = [
+        [*map(str, (number, i, _node(one.reference[i - 1]), j, _node(one.query[j - 1]))), f"{d:.2f}", f"{total:.2f}"]
+        for number, (i, j, d, total) in enumerate(one.steps(), start=1)
+    ]
     heads = ("pair", "i", "reference", "j", "query", f"d ({one.unit})", f"sum ({one.unit})")
-    table = TextTable(heads, left=(2, 4), space=2)
-    for number, (i, j, distance, total) in enumerate(one.steps(), start=1):
-        row = (number, i, _node(one.reference[i - 1]), j, _node(one.query[j - 1]), f"{distance:.2f}", f"{total:.2f}")
-        table.rows.append([*map(str, row)])
-    page.add("", table, "")
     numbers = f"DTW {one.alignment.cost:.4f} {one.unit}, nDTW {one.ndtw:.4f}"
     size = f"|R| = {len(one.reference)}, |Q| = {len(one.query)}"
-    page.add(f"{numbers} ({size}, threshold {one.threshold:g} {one.unit}, convention {one.convention})")
-    return str(page)
+    return Document(
+        [
+            Line(f"Episode {one.episode} in {one.scene}", "bold"),
+            *([f"“{' '.join(one.instruction.split())}”"] if one.instruction else []),
+            Table(heads, rows, left=5),
+            f"{numbers} ({size}, threshold {one.threshold:g} {one.unit}, convention {one.convention})",
+        ]
+    )
 
 
 def _node(node: Any) -> str:

@@ -28,7 +28,22 @@ def main() -> None:
     status: Any = 0
     try:
         try:
-            _run()
+            if sys.argv[1:] == ["--version"] and not os.environ.get("WAYSCORE_KERNELS"):
+                print(version())
+            else:
+                import atexit
+                import gc
+
+                gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+                atexit.register(gc.freeze)  # what is left when the process ends need not be looked through
+                from wayscore.cli.group import SECTIONS, app
+
+                if sys.argv[1:] and sys.argv[1] in SECTIONS["Scores"]:  # which need no matrix products
+                    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+                for stream in (sys.stdout, sys.stderr):
+                    if hasattr(stream, "reconfigure"):
+                        stream.reconfigure(errors="replace")  # a character that the terminal does not know is no error
+                app(prog_name="wayscore")
         except SystemExit as leaving:
             status = leaving.code
         if sys.stdout is not None:
@@ -45,25 +60,6 @@ def main() -> None:
     if status == INTERRUPTED:
         os._exit(INTERRUPTED)  # files were put away on the way here; another Ctrl-C has nothing to interrupt
     sys.exit(status)
-
-
-def _run() -> None:
-    if sys.argv[1:] == ["--version"] and not os.environ.get("WAYSCORE_KERNELS"):
-        print(version())
-        return
-    import atexit
-    import gc
-
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    atexit.register(gc.freeze)  # what is left when the process ends goes with it, and need not be looked through
-    from wayscore.cli.group import SECTIONS, app
-
-    if sys.argv[1:] and sys.argv[1] in SECTIONS["Scores"]:  # which need no matrix products, only threads of their own
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a character that the terminal does not know is no error
-    app(prog_name="wayscore")
 
 
 def _turn_away() -> None:

@@ -98,4 +98,4 @@ def audit(
         from wayscore.figures.style import save
 
         save(found.figure(), figure)
-    show(lambda width, color: found.render(form, width=width, color=color))
+    show(found.render, form)

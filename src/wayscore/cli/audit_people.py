@@ -77,6 +77,6 @@ def audit_people(
     if form == "json":
         say(found.to_json())
     else:
-        from wayscore.lab.audit.people.text import text
+        from wayscore.lab.audit.people.text import document
 
-        show(lambda width, color: text(found, width=width, color=color))
+        show(document(found).render)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ def baseline(
     result = evaluate_random(truth, distance, walks=episodes, seed=seed, convention=convention, threshold=threshold)
     if run is not None:
         write_random_run(run, truth, distance, seed=seed)
-    show(lambda width, color: render([result], form, width=width, color=color))
+    show(partial(render, [result]), form)
     if form == "text" and truth.format in TABLE_2 and convention in (None, "paper"):
         say(_beside_the_paper(result, TABLE_2[truth.format]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
@@ -57,7 +58,7 @@ def compare(
         from wayscore.report import write_page
 
         write_page(html, found.results, comparison=found)
-    show(lambda width, color: render_comparison(found, form, width=width, color=color))
+    show(partial(render_comparison, found), form)
     if form in FOR_PROGRAMS:
         from wayscore.report.notes import warnings_of
 

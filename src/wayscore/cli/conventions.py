@@ -44,7 +44,7 @@ def conventions(
     if diff is not None and form == "json":
         raise click.UsageError("--diff prints text only; print both conventions with --format json and compare them")
     if diff is not None:
-        from wayscore.report.effects import differences, render_effects
+        from wayscore.report.conventions import differences, effects_document
 
         first, second = map(find_convention, diff)
         words = differences(first, second)
@@ -55,7 +55,7 @@ def conventions(
 
         truth, distances = load(references, graphs, reader, first if first.distance == "directed hops" else second)
         found = effects(run, truth, first, second, graphs=distances, metrics=metrics)
-        show(lambda width, color: render_effects(found, words, width, color))
+        show(effects_document(found, words).render)
     elif form == "json":
         import json
 

@@ -16,7 +16,7 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 @verb(
     "wayscore convert results.json -o results.parquet",
-    "wayscore convert rollouts.jsonl -o rollouts.parquet -r R2R_train.json --check",
+    "wayscore convert rollouts.jsonl -o rollouts.parquet -r R2R_train.json",
 )
 @argument("file", help="Result file or references, in any format.")
 @options.references(required=False, note="; for a run, they add the scene of each row.")
@@ -28,26 +28,22 @@ UNITS = ("bytes", "kB", "MB", "GB", "TB")
     section="Data",
     help="Whether FILE is a run or references, if it is a table that could be both.",
 )
-@option("--check", is_flag=True, help="Check a converted file against its checksums.")
 @options.out("File to write; by default FILE's name with the ending .parquet, in the current folder.")
-def convert(
-    file: str, references: str | None, reader: dict[str, str], kind: Any, check: bool, out: Path | None
-) -> None:
+def convert(file: str, references: str | None, reader: dict[str, str], kind: Any, out: Path | None) -> None:
     """Convert a result file or references to Parquet, so that large files are read faster and in little memory.
 
     The new file holds the same rows and can be used wherever the original can. If FILE is JSON lines or Parquet, it may
-    be larger than memory. --check without --out only checks a file that was converted earlier.
+    be larger than memory.
     """
-    from wayscore.formats.convert import check as check_file, convert as convert_file
+    from wayscore.formats.convert import convert as convert_file
+    from wayscore.formats.files import MEMBER_MARK, Source
 
-    if check and out is None:
-        _print_checked(check_file(file))
-        return
     if wrong := reader.keys() & {"references", "kind", "progress"}:
         raise OptionError(
             f"--reader: there is no setting {min(wrong)!r}; known ones are path_type, language, objects and dense"
         )
-    target = out or f"{_stem(file)}.parquet"
+    archive, _, member = file.partition(MEMBER_MARK)
+    target = out or f"{Source(Path(archive), b'', member).stem}.parquet"
     with progress() as tell:
         made = convert_file(
             file,
@@ -57,26 +53,8 @@ def convert(
             progress=lambda done, total: tell("rows", done, total),
             **reader,
         )
-    sizes = f"{_size(made.read)} in, {_size(made.written)} out"
-    say(f"{made.file}: {made.rows:,} rows of {_what(made.kind)}, {sizes}, sha256 {made.checksum}")
-    if check:
-        _print_checked(check_file(target))
-
-
-def _print_checked(checked: Any) -> None:
-    what = f"{checked.rows:,} rows of {_what(checked.kind)}, {_size(checked.written)}"
-    say(f"{checked.file}: {what}: pages and content are what was written, sha256 {checked.checksum}")
-
-
-def _what(kind: str) -> str:
-    return "a run" if kind == "run" else "references"
-
-
-def _stem(file: str) -> str:
-    from wayscore.formats.files import MEMBER_MARK, Source
-
-    archive, _, member = file.partition(MEMBER_MARK)
-    return Source(Path(archive), b"", member).stem
+    what = "a run" if made.kind == "run" else "references"
+    say(f"{made.file}: {made.rows:,} rows of {what}, {_size(made.read)} in, {_size(made.written)} out")
 
 
 def _size(count: int) -> str:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +16,25 @@ from wayscore.cli.verb import SEED, option, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.evaluation import Comparison, Result
+    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.report.document import Document, Part, Row, Table
     from wayscore.worlds.files import Course
 
 PAGE = "report.html"
 RIVALS = "noisy", "shortest"
 """Two walkers that metrics disagree about: one follows the instruction, the other takes the shortest path."""
+
+FAULTS = {
+    "perfect": "follows the instruction",
+    "noisy": "takes one step in five at random",
+    "detour": "visits a node three edges away",
+    "overshoot": "walks four edges too far",
+    "early_stop": "stops halfway",
+    "shortest": "takes the shortest path",
+    "reversed_walk": "walks from goal to start",
+    "random_walk": "walks at random",
+}
+SIGNIFICANT = 0.05
 
 
 @verb("wayscore demo", "wayscore demo --seed 7 --out elsewhere")
@@ -39,7 +58,6 @@ def demo(out: Path, seed: int, episodes: int) -> None:
 
 def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
     """Write the files of a demo, score and compare its walkers, and print what that shows."""
-    from wayscore.cli.demo_text import report
     from wayscore.report import write_page
     from wayscore.worlds.files import Course, course_files, write_files
 
@@ -48,7 +66,11 @@ def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
     results, comparison, rivals = score_walkers(out, course)
     title = f"wayscore demo: {len(results)} walkers in {len(course.worlds)} generated worlds"
     write_page(out / PAGE, results, comparison=comparison, title=title)
-    show(lambda width, color: report(out, course, results, comparison, rivals, width=width, color=color))
+
+    def render(form: str, width: int, color: bool) -> str:
+        return document(out, course, results, comparison, rivals, width).render(form, width, color)
+
+    show(render)
 
 
 def score_walkers(out: Path, course: Course) -> tuple[list[Result], Comparison, Comparison]:
@@ -66,3 +88,170 @@ def score_walkers(out: Path, course: Course) -> tuple[list[Result], Comparison, 
         for name in WALKERS
     }
     return [*results.values()], compare([*results.values()]), compare([results[name] for name in RIVALS])
+
+
+def document(
+    out: Path, course: Course, results: Sequence[Result], comparison: Comparison, rivals: Comparison, width: int
+) -> Document:
+    """Return what the demo prints: the scores, which metrics notice which fault, and what to try next.
+
+    Args:
+        out: the demo's folder.
+        course: its worlds and instructions.
+        results: of every walker.
+        comparison: of every walker with the perfect one.
+        rivals: of two walkers with each other.
+        width: columns of the terminal.
+    """
+    from wayscore.errors import listed
+    from wayscore.metrics import METRICS
+    from wayscore.report.document import Document, Line
+    from wayscore.report.layout import counted, interval, number
+
+    paths = counted(len(course.tasks), "path")
+    examples = ((task.scan, words) for task in course.tasks for words in task.instructions)
+    scan, words = min(examples, key=lambda example: len(example[1]))
+    parts: list[Part] = [
+        Line(
+            f"{len(results)} walkers in {len(course.worlds)} generated worlds: "
+            f"{counted(course.episodes, 'instruction')} for {paths}, seed {course.seed}",
+            "bold",
+        ),
+        Line(f'For example in {scan}: "{words}"', "dim"),
+        *_scores(results, width),
+    ]
+
+    judges = [test.metric for test in comparison.of(comparison.others[0]).values() if test.outcomes]
+    verdicts = {run: {symbol: _verdict(comparison.of(run)[symbol]) for symbol in judges} for run in comparison.others}
+    parts += [
+        f"Which metrics show that a walker is not {comparison.baseline} (p < {SIGNIFICANT:g}, Holm's correction)?",
+        _faults(verdicts, width),
+    ]
+    if sharp := [symbol for symbol in judges if all(found[symbol] < 0 for found in verdicts.values())]:
+        parts.append(Line(f"{listed(sharp)} notice{'s' if len(sharp) == 1 else ''} every fault.", "bold"))
+
+    (run,), base = rivals.others, rivals.baseline
+    tests = rivals.of(run)
+    preferred = []
+    for name, sign in ((run, 1), (base, -1)):
+        if symbols := [symbol for symbol, test in tests.items() if test.outcomes and _verdict(test) == sign]:
+            preferred.append(f"{listed(symbols)} prefer{'s' if len(symbols) == 1 else ''} {name}")
+    figures = []
+    for metric in (METRICS["SR"], METRICS["nDTW"]):
+        found = tests[metric.symbol].difference
+        mean = number(metric, found.mean, signed=True)
+        figures.append(f"{metric.symbol} {mean} {interval(metric, found, signed=True)} %")
+    parts += [
+        f"{run} or {base}? {'; '.join(preferred) or 'No metric shows a difference'}.",
+        f"{run} minus {base}: {', '.join(figures)}",
+    ]
+
+    first = results[0].signature
+    parts.append(Line(str(first) if len(str(first)) <= width else first.short(), "code"))
+    for result in results[1:]:
+        for key, (_, there) in first.differences(result.signature).items():
+            why = "because it does not start where its references start"
+            parts.append(Line(f"{result.name}: {key}:{there}, {why}", "dim"))
+
+    files = {
+        PAGE: "the report: open it in a browser",
+        "references.json": f"{paths} with instructions, in the format of R2R",
+        "connectivity": f"graphs of {len(course.worlds)} worlds, in the format of Matterport3D",
+        "runs": f"result files of {len(results)} walkers, in the format of R2R",
+    }
+    room = len(str(out)) + 1 + max(map(len, files))
+    lines = [*(f"{out / name!s:{room}}  {what}" for name, what in files.items()), ""]
+    lines.append("Commands to try next, and then with your own files:")
+    for comment, command in commands(out, course):
+        lines += ["", f"# {comment}", *_shell([program(), *command], width).split("\n")]
+    return Document([*parts, *(Line(line, "code") for line in lines)])
+
+
+def _scores(results: Sequence[Result], width: int) -> tuple[str, Table]:
+    """Return means with their intervals where one table holds them, else means alone."""
+    from wayscore.report.document import Table, text_table
+    from wayscore.report.layout import head, means_of
+
+    metrics = results[0].metrics
+    means = means_of(results, metrics)
+    rows = [[head(metric), *cells] for metric, cells in zip(metrics, zip(*means, strict=True), strict=True)]
+    whole = Table(["", *(result.name for result in results)], rows)
+    if len(text_table(whole, width)) == 1:
+        return "Means with 95 % bootstrap intervals, the best in bold:", whole
+    heads = ["walker", *(head(metric).replace(" ", "\n", 1) for metric in metrics)]
+    alone: list[Row] = [
+        [result.name, *(cell._replace(below="") for cell in row)] for result, row in zip(results, means, strict=True)
+    ]
+    return f"Means, the best in bold; 95 % intervals are in {PAGE}:", Table(heads, alone)
+
+
+def _faults(verdicts: dict[str, dict[str, int]], width: int) -> Table:
+    """Return which metrics call each walker as good as the perfect one, or better."""
+    from textwrap import fill
+
+    from wayscore.report.document import Table
+
+    room = max(map(len, FAULTS)) + max(map(len, FAULTS.values())) + 4
+    rows = []
+    for run, found in verdicts.items():
+        blind = [f"{symbol} (prefers it)" if sign else symbol for symbol, sign in found.items() if sign >= 0]
+        rows.append([run, FAULTS[run], fill(" ".join(blind) or "-", max(width - room, 20))])
+    return Table(["walker", "its fault", "not noticed by"], rows, left=3)
+
+
+def _verdict(test: Contrast) -> int:
+    """Say whether a run does better than the baseline (1), worse (-1), or neither so that it could be shown (0)."""
+    from wayscore.metrics import METRICS
+    from wayscore.report.layout import number
+
+    metric, mean = METRICS[test.metric], test.difference.mean
+    if mean is None or test.p_holm is None or test.p_holm >= SIGNIFICANT:
+        return 0
+    if not float(number(metric, mean)):  # what prints as 0 is rounding
+        return 0
+    return 1 if (mean > 0) == (metric.direction == "up") else -1
+
+
+def commands(out: Path, course: Course) -> list[tuple[str, list[str]]]:
+    """Return what to try next: a comment, and the parts of a command that follow the program's name."""
+    noisy, shortest, backwards = (
+        shlex.quote(str(out / "runs" / f"{name}.json")) for name in ("noisy", "shortest", "reversed_walk")
+    )
+    files = [
+        f"--references {shlex.quote(str(out / 'references.json'))}",
+        f"--graphs {shlex.quote(str(out / 'connectivity'))}",
+    ]
+    threshold = f"--threshold {course.threshold:g}"
+    return [
+        ("score one run, and print means for each world", ["score", noisy, *files, threshold, "--split-by scan"]),
+        (
+            "compare two runs: paired tests, and the episodes that differ most",
+            ["compare", noisy, shortest, *files, threshold],
+        ),
+        ("list the problems for which a test server would refuse a run", ["validate", backwards, *files]),
+    ]
+
+
+def program() -> str:
+    """Return how this command is called here: by its name where the shell finds it."""
+    if shutil.which("wayscore"):
+        return "wayscore"
+    if os.path.basename(sys.argv[0]) == "wayscore":
+        return shlex.quote(sys.argv[0])
+    return f"{shlex.quote(sys.executable)} -m wayscore"
+
+
+def _shell(parts: Sequence[str], width: int) -> str:
+    r"""Return a command for a shell, over several lines where it is wide.
+
+    >>> print(_shell(["wayscore score", "a.json", "--references b.json"], 32))
+    wayscore score a.json \
+        --references b.json
+    """
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + 3 > width:
+            lines.append(f"    {part}")
+        else:
+            lines[-1] += f" {part}"
+    return " \\\n".join(lines)

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import contextmanager
 from time import monotonic
 from typing import Protocol, TextIO
 
@@ -23,6 +23,8 @@ FOR_PROGRAMS = ("json", "csv")
 """Forms that nobody reads, so that warnings are printed on standard error too; the others have them below the table."""
 PATIENCE = 0.5
 """Seconds of work before a progress bar is shown."""
+BAR = 30
+"""Characters of a progress bar."""
 WIDTH = 100
 """Columns where the output is no terminal."""
 
@@ -48,27 +50,22 @@ def _print(text: str, *, err: bool = False, nl: bool = False, color: bool | None
         return
     if not err and sys.stdout is None:
         raise OutputError("standard output is closed; give it a place, such as a file with > FILE")
-    with standard_output() if not err else nullcontext():
-        click.echo(text, nl=nl, err=err, color=color)
-
-
-@contextmanager
-def standard_output() -> Iterator[None]:
-    """Say in one sentence that standard output cannot be written; a reader who has enough is no error."""
     try:
-        yield
-    except BrokenPipeError:
+        click.echo(text, nl=nl, err=err, color=color)
+    except BrokenPipeError:  # a reader who has enough is no error
         raise
     except OSError as error:
+        if err:
+            raise
         from wayscore.writing import in_few_words
 
         raise OutputError(f"standard output: cannot be written: {in_few_words(error)}") from None
 
 
-def show(render: Callable[[int, bool], str]) -> None:
-    """Print what a function makes of the terminal's width and whether there is colour."""
+def show(render: Callable[..., str], form: str = "text") -> None:
+    """Print what a function such as `Document.render` makes of a form, the terminal's width and its colours."""
     color = has_color()
-    text = render(shutil.get_terminal_size(fallback=(WIDTH, 24)).columns, color)
+    text = render(form, width=shutil.get_terminal_size(fallback=(WIDTH, 24)).columns, color=color)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if not encoding.lower().startswith("utf"):
         text = text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
@@ -99,31 +96,24 @@ def progress(steps: int | None = None) -> Iterator[Progress]:
     Args:
         steps: how many calls there will be, for work that counts by calls.
     """
-    begun, calls = monotonic(), -1
-    update: Progress | None = None
-    with ExitStack() as stack:
+    begun, calls, shown_ = monotonic(), -1, False
 
-        def advance(what: str, done: int | None = None, total: int | None = None) -> None:
-            nonlocal calls, update
-            calls += 1
-            if update is None and _is_terminal(sys.stderr) and monotonic() - begun > PATIENCE:
-                update = stack.enter_context(_bar())
-            if update is not None:
-                update(shown(what), calls if done is None else done, steps if total is None else total)
+    def advance(what: str, done: int | None = None, total: int | None = None) -> None:
+        nonlocal calls, shown_
+        calls += 1
+        if not _is_terminal(sys.stderr) or monotonic() - begun < PATIENCE:
+            return
+        shown_ = True
+        done, total = calls if done is None else done, steps if total is None else total
+        counted = f"{done:,}"
+        if total:
+            filled = min(BAR, BAR * done // total)
+            counted = f"[{'#' * filled}{'-' * (BAR - filled)}] {done:,}/{total:,}"
+        room = shutil.get_terminal_size().columns - 1
+        _print(f"\r\x1b[K{counted} {shown(what)}"[: room + len("\r\x1b[K")], err=True, color=True)
 
+    try:
         yield advance
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def update(what: str, done: int | None = None, total: int | None = None) -> None:
-            bar.update(task, description=what, completed=done, total=total or None)
-
-        yield update
+    finally:
+        if shown_:
+            _print("\r\x1b[K", err=True, color=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wayscore.cli import options
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.output import say
+from wayscore.cli.output import say, show
 from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
 
@@ -110,7 +110,7 @@ def _table2(plan: Plan, workers: int, only: str | None, form: str) -> None:
     from wayscore.lab.agents.search import searched
     from wayscore.lab.agents.table2 import jobs, needed_for, run_job, run_trial, trials, work_off
     from wayscore.lab.agents.table2_results import gather
-    from wayscore.lab.agents.table2_text import latex, text
+    from wayscore.lab.agents.table2_text import document
     from wayscore.writing import write_whole
 
     work = jobs(plan)
@@ -119,10 +119,14 @@ def _table2(plan: Plan, workers: int, only: str | None, form: str) -> None:
         work_off(trials(plan), partial(run_trial, plan=plan), workers)
     table = gather(plan)
     saved = {**table.to_dict(), "search": searched(plan.out)}
-    write_whole(plan.out / "table2.tex", latex(table).encode())
+    latex = document(table, details=False).render("latex")
+    write_whole(plan.out / "table2.tex", latex.encode())
     write_whole(plan.out / "table2.json", json.dumps(saved, indent=1).encode())
     _draw(plan)
-    say(latex(table) if form == "latex" else text(table), nl=False)
+    if form == "latex":
+        say(latex, nl=False)
+    else:
+        show(document(table).render)
 
 
 def _search(plan: Plan, workers: int) -> None:
@@ -132,7 +136,7 @@ def _search(plan: Plan, workers: int) -> None:
     start = [job for job in jobs(plan) if job.name == search_jobs(plan)[0].after]
     work_off(start, partial(run_job, plan=plan, progress=note), 1)
     work_off(search_jobs(plan), partial(run_search_job, plan=plan, progress=note), workers)
-    say(table(plan.out), nl=False)
+    show(table(plan.out).render)
 
 
 def _ablate(
@@ -156,7 +160,7 @@ def _ablate(
         wanted = [(name, seed) for seed in range(seeds) for name in VARIANTS if views is not None or name != "no views"]
         for done in [submit(partial(one, name, seed=seed)) for name, seed in wanted]:
             done.result()
-    say(ablation_table(out, seeds), nl=False)
+    show(ablation_table(out, seeds).render)
 
 
 def _draw(plan: Plan) -> None:

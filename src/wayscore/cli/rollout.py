@@ -57,7 +57,7 @@ def rollout(
     """
     from dataclasses import replace
 
-    from wayscore.formats.r2r import encode_run
+    from wayscore.formats.trajectories import encode_run
     from wayscore.lab.agents.checkpoints import need_torch
 
     need_torch()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
 from wayscore.cli.inputs import by_agent, file_name, load, named_runs, stem, with_name
 from wayscore.cli.options import FILE, OneOf
-from wayscore.cli.output import FOR_PROGRAMS, Progress, progress, show, warn
+from wayscore.cli.output import FOR_PROGRAMS, progress, show, warn
 from wayscore.cli.verb import argument, option, verb
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from wayscore.evaluation import Result
 
 
 @verb(
@@ -44,10 +43,14 @@ if TYPE_CHECKING:
     section="Output",
     help="Write one row per episode: .parquet, .csv or .jsonl; with several runs their names are added.",
 )
-@option("--resume", is_flag=True, section="Work", help="Keep what an interrupted run finished of --episodes.")
 @options.html
 def score(
     runs: Sequence[str],
+    references: str | None,
+    graphs: str | None,
+    reader: dict[str, str],
+    convention: str | None,
+    episodes: str | None,
     form: str,
     split_by: str | None,
     sort: str | None,
@@ -60,10 +63,27 @@ def score(
     No simulator is needed. Runs of any size are scored in little memory, on as many cores as you like.
     """
     from wayscore.errors import OutputError
+    from wayscore.evaluation import evaluate, load_result, pool
+    from wayscore.evaluation.inputs import Prepared
+    from wayscore.evaluation.saved import is_result
     from wayscore.report import render
 
+    prepared = None if references is None else Prepared(*load(references, graphs, reader, convention))
+    results = []
     with progress() as tell:
-        results = score_agents(runs, progress=tell, **settings)
+        for name, files in by_agent(named_runs(runs)):
+            found = []
+            for number, file in enumerate(files, start=1):
+                if references is None and is_result(file):
+                    found.append(load_result(file, name))
+                    continue
+                target = episodes
+                if episodes is not None and len(runs) > 1:
+                    own = stem(file) if name is None else name if len(files) == 1 else f"{name}-{number}"
+                    target = with_name(episodes, own)
+                given = {**settings, "convention": convention, "episodes": target, "progress": tell}
+                found.append(evaluate(file, prepared, graphs, name=name, **given))
+            results.append(found[0] if name is None or len(found) == 1 else pool(found, name))
     if save is not None:
         if save.is_file():
             raise OutputError(f"{save}: is a file; --save takes a folder")
@@ -74,42 +94,8 @@ def score(
         from wayscore.report import write_page
 
         write_page(html, results, split_by=split_by)
-    show(lambda width, color: render(results, form, width=width, color=color, split_by=split_by, sort=sort))
+    show(partial(render, results, split_by=split_by, sort=sort), form)
     if form in FOR_PROGRAMS:
         from wayscore.report.notes import warnings_of
 
         warn(warnings_of(results))
-
-
-def score_agents(
-    arguments: Sequence[str],
-    *,
-    references: str | None,
-    graphs: str | None,
-    reader: dict[str, str],
-    convention: str | None,
-    episodes: str | None,
-    progress: Progress,
-    **settings: Any,
-) -> list[Result]:
-    """Evaluate the runs of every agent; references and graphs are read once."""
-    from wayscore.evaluation import evaluate, load_result, pool
-    from wayscore.evaluation.inputs import Prepared
-    from wayscore.evaluation.saved import is_result
-
-    prepared = None if references is None else Prepared(*load(references, graphs, reader, convention))
-    settings = {"convention": convention, "progress": progress, **settings}
-    results = []
-    for name, files in by_agent(named_runs(arguments)):
-        found = []
-        for number, file in enumerate(files, start=1):
-            if references is None and is_result(file):
-                found.append(load_result(file, name))
-                continue
-            target = episodes
-            if episodes is not None and len(arguments) > 1:
-                own = stem(file) if name is None else name if len(files) == 1 else f"{name}-{number}"
-                target = with_name(episodes, own)
-            found.append(evaluate(file, prepared, graphs, name=name, episodes=target, **settings))
-        results.append(found[0] if name is None or len(found) == 1 else pool(found, name))
-    return results

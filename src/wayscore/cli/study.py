@@ -176,8 +176,6 @@ def analyze(
     **settings: Any,
 ) -> None:
     """Analyze the answers to a study: Table 1, effect sizes, agreement, consistency and attention."""
-    from wayscore.lab.study.report import render
-
     if paper:
         _show_paper(form)
         return
@@ -186,7 +184,7 @@ def analyze(
     from wayscore.lab.study.analysis import analyze as analyze_answers
     from wayscore.lab.study.create import read_study
     from wayscore.lab.study.rankings import read_rankings
-    from wayscore.lab.study.report import tables
+    from wayscore.lab.study.report import document, tables
 
     analyses = []
     for file, answers in zip(files[::2], files[1::2], strict=True):
@@ -203,7 +201,7 @@ def analyze(
         from wayscore.lab.study.figures import figure_study
 
         save(figure_study(analyses), figure)
-    show(lambda width, color: render(analyses, form, width=width, color=color))
+    show(document(analyses).render, form)
 
 
 for command in (create, serve, relink, export, erase, simulate, analyze, power, reproduce):
@@ -212,27 +210,19 @@ for command in (create, serve, relink, export, erase, simulate, analyze, power, 
 
 def _show_paper(form: str) -> None:
     from wayscore.lab.study import table1
+    from wayscore.report.document import Document
 
-    if form == "json":
-        import json
-
-        rows = {
-            contest.rival: {
-                "positive": contest.positive,
-                "negative": contest.negative,
-                "p": contest.p,
-                "printed": table1.PAPER_P[contest.rival],
-            }
-            for found in table1.PAPER.values()
-            for contest in found
+    rows = {
+        contest.rival: {
+            "positive": contest.positive,
+            "negative": contest.negative,
+            "p": contest.p,
+            "printed": table1.PAPER_P[contest.rival],
         }
-        say(json.dumps(rows))
-    elif form == "latex":
-        say(f"{table1.latex(table1.PAPER)}% {table1.SLIP}")
-    else:
-        from textwrap import fill
-
-        show(lambda width, _: f"{table1.text(table1.PAPER)}\n{fill(table1.SLIP, width)}\n")
+        for found in table1.PAPER.values()
+        for contest in found
+    }
+    show(Document([*table1.tables(table1.PAPER), table1.SLIP], data=[rows]).render, form)
 
 
 def _described(made: Study) -> str:

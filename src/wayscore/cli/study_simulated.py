@@ -120,13 +120,7 @@ def power(
             progress=tell,
             **settings,
         )
-    if form == "json":
-        import json
-        from dataclasses import asdict
-
-        say(json.dumps(asdict(found)))
-    else:
-        say(powers.text(found), nl=False)
+    show(powers.document(found).render, form)
 
 
 @verb("wayscore study reproduce --seed 1")
@@ -143,7 +137,7 @@ def reproduce(sampler: Any, seed: int, out: Path, **temper: Any) -> None:
 
     with progress(STEPS) as tell:
         made = carry_out(out, seed=seed, sampler=sampler, temper=_temper(**temper), progress=tell)
-    show(lambda width, _: made.text(width))
+    show(made.document().render)
     say(f"All files are in {out}.")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +15,6 @@ from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places
 from wayscore.distances.navmesh_build import build
 from wayscore.distances.navmesh_file import SIZE_LIMIT, parse
-from wayscore.distances.navmesh_writer import write
 from wayscore.errors import OptionError, PathError, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
 from wayscore.reading import read_bytes
@@ -37,7 +35,7 @@ class NavMesh(Distance):
     Points are in Habitat's frame: x, y up, z. Each is looked for on the mesh within 2 m sideways and 4 m up and down.
     These are not shortest paths, and they depend on the direction: habitat-sim searches from polygon to polygon through
     the middles of edges, and pulls only the corridor that it found straight. So the search is run for every pair, as
-    Detour runs it, in float32.
+    Detour runs it, in float32, by the native kernels: without a C compiler there is no NavMesh.
 
     Give it as `distance=` to score a whole path in it. `between(a, b)` measures from `b` to `a`, since metrics put the
     reference first and the simulator measures from the agent; `distance`, `distances` and `pairs` measure from the
@@ -57,10 +55,9 @@ class NavMesh(Distance):
         islands: how many parts the mesh has that no path connects.
         habitat: the version of habitat-sim that is followed.
 
-    >>> room = [[0, 0, 0], [4, 0, 0], [4, 0, 3], [0, 0, 3], [8, 0, 0], [8, 0, 3]]
-    >>> mesh = NavMesh.from_polygons(room, [[0, 3, 2, 1], [1, 2, 5, 4]])
-    >>> mesh.distance([1, 0, 1], [7, 0, 1]), mesh.distance([1, 0, 1], [20, 0, 1])
-    (6.0, inf)
+    >>> mesh = NavMesh.load("mp3d/17DRP5sb8fy/17DRP5sb8fy.navmesh")  # doctest: +SKIP
+    >>> mesh.distance([1, 0, 1], [7, 0, 1])  # doctest: +SKIP
+    6.0
     """
 
     name = "navigation mesh"
@@ -84,31 +81,6 @@ class NavMesh(Distance):
         """Read a `.navmesh` file, gzipped or not."""
         return cls(read_bytes(path, SIZE_LIMIT), habitat=habitat, source=os.fspath(path))
 
-    @classmethod
-    def from_polygons(
-        cls,
-        vertices: ArrayLike,
-        polygons: Sequence[Sequence[int]],
-        *,
-        agent_height: float = 1.5,
-        agent_radius: float = 0.1,
-        agent_climb: float = 0.2,
-        habitat: str = HABITAT,
-    ) -> NavMesh:
-        """Build a mesh of flat floors by hand, for tests and examples: Habitat builds those of real scenes.
-
-        Args:
-            vertices: (n, 3) points, metres.
-            polygons: the numbers of the 3 to 6 vertices of each, in order, convex seen from above. Two polygons with an
-                edge in common are joined there.
-            agent_height: metres; written to the mesh.
-            agent_radius: metres; written to the mesh, and not subtracted from its floors.
-            agent_climb: metres.
-            habitat: see `NavMesh`.
-        """
-        sizes = (agent_height, agent_radius, agent_climb)
-        return cls(write(vertices, polygons, sizes), habitat=habitat, source="polygons")
-
     def __repr__(self) -> str:
         polygons, islands = len(self._mesh.polygons), self.islands
         return f"<NavMesh of {polygons} polygons, {islands} island{'s' * (islands != 1)}>"
@@ -126,10 +98,6 @@ class NavMesh(Distance):
 
         R2R-CE's agents have the size of the files that come with the scenes, 1.5 m and 0.1 m. RxR-CE's have 0.88 m and
         0.18 m, for which the simulator builds the mesh again.
-
-        >>> mesh = NavMesh.from_polygons([[0, 0, 0], [0, 0, 1], [1, 0, 1]], [[0, 1, 2]])
-        >>> mesh.agent_warning(height=1.5, radius=0.1)
-        ''
         """
         if abs(self.agent_height - height) < 1e-4 and abs(self.agent_radius - radius) < 1e-4:
             return ""
@@ -175,12 +143,7 @@ class NavMesh(Distance):
         return np.repeat(lengths, np.diff(starts, append=len(walk)))
 
     def path(self, start: ArrayLike, end: ArrayLike) -> Floats:
-        """Return the points of the path between two points, (k, 3); none where there is no path.
-
-        >>> mesh = NavMesh.from_polygons([[0, 0, 0], [0, 0, 4], [4, 0, 0]], [[0, 1, 2]])
-        >>> mesh.path([1, 0, 1], [1, 0.5, 2]).tolist()
-        [[1.0, 0.0, 1.0], [1.0, 0.5, 2.0]]
-        """
+        """Return the points of the path between two points, (k, 3); none where there is no path."""
         points = np.concatenate((_one(start, "start"), _one(end, "end")))
         corners = np.empty((1, POINTS, 3), dtype=np.float32)
         count = self._search(points, ONE_PAIR, corners)[3][0, 2]

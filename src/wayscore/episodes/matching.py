@@ -77,7 +77,7 @@ class Matcher:
     def __init__(self, targets: Targets) -> None:
         self.targets = targets
         self._scenes = {scene: number for number, scene in enumerate(targets.scenes)}
-        self._codes: dict[int, tuple[Any, dict[int, NDArray[np.int32]]]] = {}
+        self._codes: dict[int, tuple[Any, dict[Any, int], dict[int, NDArray[np.int32]]]] = {}
         self._edges: dict[int, NDArray[np.uint8]] = {}
         self._names: tuple[Any, Any] | None = None
 
@@ -265,8 +265,9 @@ class Matcher:
         if key not in self._codes:
             if len(self._codes) > 8:  # dictionaries of single batches
                 self._codes.clear()
-            self._codes[key] = (paths.labels, {})  # kept alive, so that no other gets its id
-        found = self._codes[key][1]
+            known = {label: code for code, label in enumerate(paths.labels.get("", ()))}
+            self._codes[key] = (paths.labels, known, {})  # kept alive, so that no other gets its id
+        _, known, found = self._codes[key]
         if scene not in found:
             labels = paths.labels_of(self.targets.scenes[scene])
             index = self.targets.spaces[scene].index
@@ -274,11 +275,13 @@ class Matcher:
             if labels and index.keys().isdisjoint(labels) and isinstance(labels[0], int):
                 raise FormatError(
                     f"{batch.where(0)}: paths hold numbers, and no node of the scene {self.targets.scenes[scene]} is "
-                    "one; a converted file says in its metadata what its numbers stand for, and other programs may "
-                    "drop that"
+                    "one; write the names of nodes"
                 )
-            codes = [index.get(label, UNKNOWN - number) for number, label in enumerate(labels)]
-            found[scene] = np.array(codes, dtype=np.int32)
+            codes = np.arange(UNKNOWN, UNKNOWN - len(labels), -1, dtype=np.int32)
+            for label, number in index.items():  # a scene has fewer nodes than a run has labels
+                if (code := known.get(label)) is not None:
+                    codes[code] = number
+            found[scene] = codes
         return found[scene]
 
     def _encode_lists(

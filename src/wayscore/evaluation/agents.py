@@ -12,9 +12,8 @@ from wayscore.episodes.groups import few_clusters
 from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError
 from wayscore.evaluation.result import Result, signature_differences
-from wayscore.evaluation.table import EpisodeTable, Floats
+from wayscore.scoring.table import Floats, ScoreTable
 from wayscore.statistics.bootstrap import MOST_CLUSTERS, Sums, interval, join_clusters, number_clusters, resampled_means
-from wayscore.statistics.tally import Tally
 
 LEVEL = 0.95
 
@@ -30,7 +29,7 @@ def pool(results: Sequence[Result], name: str) -> Result:
     first = results[0]
     if len({tuple(one.symbols) for one in results}) > 1:
         raise OptionError(f"{name}: its runs have different metrics; score them alike, with <<metrics>>")
-    tables = [one._rows() for one in results]
+    tables = [one.table for one in results]
     shared = [fact for fact in tables[0].facts if all(fact in table.facts for table in tables)]
     facts: dict[str, Any] = {
         fact: np.concatenate([table.facts[fact] for table in tables])
@@ -51,8 +50,7 @@ def pool(results: Sequence[Result], name: str) -> Result:
         episodes_scored=sum(one.episodes_scored for one in results),
         problems=problems,
         warnings=tuple(dict.fromkeys(w for one in results for w in (*one.warnings, *_apart(first, one)))),
-        table=EpisodeTable(facts, columns),
-        tally=None,
+        table=ScoreTable(columns, facts=facts),
         runs=len(results),
     )
     return summarize(pooled)
@@ -62,7 +60,7 @@ def clustered(result: Result, cluster: str) -> Result:
     """Return a result whose intervals resample other clusters; the rest stays as it is."""
     if cluster in ("auto", result.bootstrap["cluster"]):
         return result
-    table = result._rows()
+    table = result.table
     if missing := {"scan": {"scene"}, "path": {"scene", "path_id"}}.get(cluster, set()) - set(table.facts):
         raise OptionError(
             f"{result.name}: its rows have no {min(missing)}, so <<cluster={cluster}>> has nothing to draw"
@@ -75,14 +73,10 @@ def clustered(result: Result, cluster: str) -> Result:
         changed,
         bootstrap={**changed.bootstrap, "clusters": count},
         warnings=(*kept, *few_clusters(cluster, count)),
+        clusters=codes,
         known=None,
     )
-    if result.runs > 1:
-        return summarize(changed)
-    columns = {symbol: table[symbol] for symbol in result.symbols}
-    tally = Tally(columns)
-    tally.add(np.array(list(columns.values())), codes)
-    return replace(changed, tally=tally)
+    return summarize(changed) if result.runs > 1 else changed
 
 
 def summarize(pooled: Result) -> Result:
@@ -101,7 +95,7 @@ def _apart(first: Result, other: Result) -> list[str]:
 
 def run_means(result: Result) -> dict[str, list[float | None]]:
     """Return by metric the mean of each run; None where a run defines none."""
-    table = result._rows()
+    table = result.table
     runs = np.asarray(table.facts["run"]) if "run" in table.facts else np.zeros(len(table), dtype=np.int64)
     found: dict[str, list[float | None]] = {}
     for symbol in result.symbols:
@@ -126,7 +120,7 @@ def resample_agents(agents: Sequence[Result], symbols: Sequence[str]) -> list[tu
     count = min(len(numbers), MOST_CLUSTERS)
     sums, counts, origins = [], [], []
     for agent, some in zip(agents, labels, strict=True):
-        table = agent._rows()
+        table = agent.table
         codes = join_clusters(np.array([numbers[label] for label in some.tolist()], dtype=np.int64))
         runs = np.asarray(table.facts["run"]) if "run" in table.facts else np.zeros(len(table), dtype=np.int64)
         for run in range(agent.runs):

@@ -17,9 +17,9 @@ from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.result import Result, names_apart, signature_differences
 from wayscore.evaluation.shared import per_episode, share_episodes
-from wayscore.evaluation.table import Floats
 from wayscore.evaluation.warnings import unlike_paths
 from wayscore.metrics import Metric
+from wayscore.scoring.table import Floats
 from wayscore.statistics.tests import holm
 from wayscore.statistics.values import equal
 
@@ -204,7 +204,7 @@ def evaluate_runs(
     if prepared is None and (known := find_references(references, reader)) is not None:
         graphs = find_distances(graphs, known, find_convention(options.get("convention", "paper")))
         prepared = Prepared(known, graphs)
-    found = [evaluate(run, prepared, graphs, metrics=metrics, keep=True, **options) for run in runs]
+    found = [evaluate(run, prepared, graphs, metrics=metrics, **options) for run in runs]
     homes = [os.path.basename(os.path.dirname(os.path.abspath(run))) if _is_path(run) else "" for run in runs]
     own = iter(
         names_apart(

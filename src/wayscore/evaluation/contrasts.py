@@ -16,7 +16,7 @@ import numpy as np
 from wayscore.evaluation.agents import LEVEL, resample_agents
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.shared import per_episode
-from wayscore.evaluation.table import EpisodeTable
+from wayscore.scoring.table import ScoreTable
 from wayscore.statistics.bootstrap import Interval, interval, mean_of, number_clusters, resampled_means, sums_of, tail
 from wayscore.statistics.seeds import first_word
 from wayscore.statistics.tests import effect_size_of, randomization_tests, win_tie_loss
@@ -122,10 +122,9 @@ def contrast(results: Sequence[Result], place: int) -> tuple[list[Result], list[
     rng = np.random.default_rng(seed)
     ps = iter(randomization_tests(columns, clusters, rng=rng, resamples=resamples) if columns else [])
     unknown = [one for one in results if _is_open(one, base)]
-    tallies = [one.tally for one in unknown if one.tally is not None]
-    tables = [tally.to_sums() for tally in tallies] + [sums_of(list(p.apart.values()), clusters) for p in single]
+    tables = [one.sums() for one in unknown] + [sums_of(list(p.apart.values()), clusters) for p in single]
     drawn = iter(resampled_means(tables, first_word(seed), resamples))
-    known = {id(one): tally.intervals_of(next(drawn)) for one, tally in zip(unknown, tallies, strict=True)}
+    known = {id(one): one.intervals_of(next(drawn)) for one in unknown}
     found: list[Contrast] = []
     for pair in pairs:
         if pair in single:
@@ -140,7 +139,7 @@ def contrast(results: Sequence[Result], place: int) -> tuple[list[Result], list[
 def _is_open(one: Result, base: Result) -> bool:
     """Say whether the intervals of a result are to be drawn, and as those of the baseline are."""
     alike = all(one.bootstrap[fact] == base.bootstrap[fact] for fact in ("seed", "resamples"))
-    return one.known is None and one.tally is not None and alike
+    return one.known is None and alike
 
 
 def _over_runs(
@@ -168,7 +167,7 @@ def _defined_in_both(one: Result, base: Result, symbols: Sequence[str]) -> list[
     defined = {symbol: np.isfinite(a[symbol]) & np.isfinite(b[symbol]) for symbol in symbols}
     found = []
     for result in (one, base):
-        table = result._rows()
+        table = result.table
         columns = {s: np.where(np.tile(defined[s], result.runs), table[s], np.inf) for s in symbols}
-        found.append(replace(result, table=EpisodeTable(table.facts, columns)))
+        found.append(replace(result, table=ScoreTable(columns, facts=table.facts)))
     return found

@@ -58,13 +58,12 @@ class Engine:
     def map(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
         """Go through what the work returns for each piece, in their order."""
         if self.name == "dask":
-            yield from self._on_dask(work, pieces, matcher, task)
-        elif min(self.workers, len(pieces)) <= 1:
-            yield from (work(piece, matcher, task) for piece in pieces)
-        elif _is_python(pieces, matcher, task):
-            yield from self._in_processes(work, pieces, matcher, task)
-        else:
-            yield from self._in_threads(work, pieces, matcher, task)
+            return self._on_dask(work, pieces, matcher, task)
+        if min(self.workers, len(pieces)) <= 1:
+            return (work(piece, matcher, task) for piece in pieces)
+        if _is_python(pieces, matcher, task):
+            return self._in_processes(work, pieces, matcher, task)
+        return self._in_threads(work, pieces, matcher, task)
 
     def _in_threads(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
         from concurrent.futures import ThreadPoolExecutor

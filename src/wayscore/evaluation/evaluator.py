@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -15,7 +14,6 @@ from msgspec import structs
 from wayscore.convention.choices import Convention
 from wayscore.episodes.geodesics import geodesic_warnings
 from wayscore.episodes.groups import choose_cluster, few_clusters
-from wayscore.episodes.matching import Matcher
 from wayscore.episodes.pairing import finish
 from wayscore.episodes.references import References
 from wayscore.episodes.targets import Targets
@@ -24,20 +22,21 @@ from wayscore.evaluation.agents import clustered
 from wayscore.evaluation.engines import Engine
 from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, find_references, find_run
 from wayscore.evaluation.result import Result
-from wayscore.evaluation.saved import is_saved_result, load_result
+from wayscore.evaluation.saved import check_target, is_saved_result, load_result
 from wayscore.evaluation.settings import Settings
-from wayscore.evaluation.table import EpisodeTable, ParquetTable, Part
 from wayscore.evaluation.warnings import other_split, other_thresholds, usual_convention
-from wayscore.evaluation.work import Partial, Task, scan_piece, score_batch, score_piece, worst_values
+from wayscore.evaluation.work import Part, Partial, Task, scan_piece, score_batch, score_piece, worst_values
 from wayscore.formats import storage
-from wayscore.formats.plan import RunPlan
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import axis_name
 from wayscore.scoring.recorded import missing_warnings
+from wayscore.scoring.table import Names, ScoreTable
+from wayscore.statistics.bootstrap import join_clusters
+from wayscore.statistics.values import Integers
 
-KEPT_ROWS = 1_000_000
-"""Up to so many answers the table of episodes is kept in memory; of more it is written to disk, if it is wanted."""
+MANY_ROWS = 1_000_000
+"""Above this number of rows, every core takes part unless <<workers>> says otherwise."""
 ROWS_AT_ONCE = 65_536
 Progress = Callable[[str, int, int], None]
 """Called with what is going on, how many rows are done, and of how many."""
@@ -70,8 +69,6 @@ def evaluate(
     scheduler: str | None = None,
     chunk: int = ROWS_AT_ONCE,
     episodes: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    keep: bool = False,
     run_format: str | None = None,
     reader: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
@@ -109,9 +106,7 @@ def evaluate(
         engine: "local", or "dask" for a cluster.
         scheduler: the address of the cluster's scheduler; one on this machine by default.
         chunk: rows of Parquet in a worker's memory at a time.
-        episodes: a file for the table of episodes: .parquet, .csv, .jsonl, or a folder of Parquet files.
-        resume: keep what an interrupted evaluation finished of `episodes`.
-        keep: keep the table of episodes in memory, however many there are.
+        episodes: a file for the scores of single episodes: .parquet, .csv or .jsonl.
         run_format: how the run is written, where its beginning does not tell.
         reader: settings of the references' reader.
         progress: called with what is going on, how many rows are done, and of how many.
@@ -144,8 +139,6 @@ def evaluate(
     )
     on = Engine(engine, 1 if workers is None else workers, scheduler)
     check_count("chunk", chunk, most=10**9)
-    if resume and episodes is None:
-        raise OptionError("<<resume>> goes on with the file that <<episodes=FILE>> names; give that too")
     if isinstance(run, Result):
         return clustered(run, cluster)
     if is_saved_result(run) or (references is None and is_score_file(run)):
@@ -165,17 +158,30 @@ def evaluate(
     several = settings.policies["duplicate"] == "all"
     settings = structs.replace(settings, cluster=choose_cluster(cluster, listed, several))
     distances, matcher = references.encoded(settings.convention, settings.cluster, navmesh, walkable)
-    if workers is None and given.rows > KEPT_ROWS:
+    if workers is None and given.rows > MANY_ROWS:
         on = Engine(engine, os.cpu_count() or 1, scheduler)
     inputs = Inputs(given, known, distances, settings.convention)
-    target = "" if episodes is None else os.fspath(episodes)
+    if episodes is not None:
+        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.pieces])
+    done = Partial.empty(matcher.targets)
+    task = Task(settings, chunk)
     if isinstance(given, GivenRun):
-        done = Partial.empty(settings, matcher.targets)
-        score_batch(given.batch, matcher, Task(settings, chunk), done)
-        task = Task(settings, chunk)
+        score_batch(given.batch, matcher, task, done)
     else:
-        task, done = _score_pieces(given, matcher, settings, on, target, resume, keep, chunk, tell)
-    return _result(name or given.name, inputs, matcher, settings, task, done, target, convention is not None)
+        pieces = given.pieces
+        if on.name == "dask":  # whose workers are at home elsewhere
+            pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
+        whole = len(pieces) == 1 and pieces[0].kind == "whole"
+        if settings.policies["duplicate"] == "keep" and known is not None and not whole:
+            first = np.minimum.reduce(list(on.map(scan_piece, pieces, matcher, task)))
+            task = structs.replace(task, first=first)
+        for part in on.map(score_piece, pieces, matcher, task):
+            done.merge(part)
+            tell("scoring", done.rows, max(given.rows, done.rows))
+    result = _result(name or given.name, inputs, matcher.targets, settings, done, convention is not None)
+    if episodes is not None:
+        result.write_episodes(os.fspath(episodes))
+    return result
 
 
 def _loaded(run: Any, name: str | None, metrics: Any) -> Result:
@@ -183,69 +189,19 @@ def _loaded(run: Any, name: str | None, metrics: Any) -> Result:
     return result if metrics is None else result.select([metric.symbol for metric in find_metrics(metrics)])
 
 
-def _score_pieces(
-    plan: RunPlan,
-    matcher: Matcher,
-    settings: Settings,
-    engine: Engine,
-    target: str,
-    resume: bool,
-    keep: bool,
-    rows: int,
-    tell: Progress,
-) -> tuple[Task, Partial]:
-    pieces = plan.pieces
-    large = (plan.rows > KEPT_ROWS and not keep) or resume
-    if engine.name == "dask":  # whose workers are at home elsewhere
-        pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
-        target = storage.absolute(target) if target else target
-    if target:
-        from wayscore.evaluation.parts import check_target, finished, folder_of
-
-        check_target(target, pieces)
-    task = Task(settings, rows, keep=not large, target=target if large else "")
-    if task.target:
-        task = structs.replace(task, made_from=_digest(settings, matcher.targets))
-    whole = len(pieces) == 1 and pieces[0].kind == "whole"
-    if settings.policies["duplicate"] == "keep" and matcher.targets.references is not None and not whole:
-        found = engine.map(scan_piece, pieces, matcher, task)
-        task = structs.replace(task, first=np.minimum.reduce(list(found)))
-    done = Partial.empty(settings, matcher.targets)
-    skipped = finished(pieces, task, done) if resume else set()
-    if task.target and not resume:
-        storage.remove(folder_of(task.target))
-    left = [piece for piece in pieces if piece.number not in skipped]
-    for part in engine.map(score_piece, left, matcher, task):
-        done.merge(part)
-        tell("scoring", done.rows, max(plan.rows, done.rows))
-    return task, done
-
-
-def _result(
-    name: str,
-    inputs: Inputs,
-    matcher: Matcher,
-    settings: Settings,
-    task: Task,
-    done: Partial,
-    target: str,
-    chosen: bool,
-) -> Result:
-    targets = matcher.targets
+def _result(name: str, inputs: Inputs, targets: Targets, settings: Settings, done: Partial, chosen: bool) -> Result:
     known = targets.references
-    zeroes = np.empty(0, dtype=np.int64)
     if known is not None and done.answers is not None:
         zeroes = finish(done.problems, settings.policies, name, known, done.answers, done.rows)
+        if len(zeroes):
+            worst = np.repeat(worst_values(settings)[:, None], len(zeroes), axis=1)
+            done.parts.append(Part(done.rows + np.arange(len(zeroes)), zeroes, worst))
     elif done.problems:
         done.problems.refuse(settings.policies, name, "the rows", done.rows, done.rows)
-    if len(zeroes):
-        assert known is not None
-        worst = np.repeat(worst_values(settings)[:, None], len(zeroes), axis=1)
-        done.tally.add(worst, known.clusters[zeroes])
-        after = np.iinfo(np.int64).max - len(zeroes) + np.arange(len(zeroes))
-        done.parts.append(Part(after, zeroes, worst, None, None))
-    if not done.tally.rows:
+    table, clusters = _table(done, targets, settings)
+    if not len(table):
         raise OptionError(f"{name}: no episode is left to score; all were left out as the policies say")
+    count = int(np.count_nonzero(np.bincount(clusters)))
     described = {
         **settings.described(),
         **targets.described(sorted(done.scenes)),
@@ -259,39 +215,75 @@ def _result(
         **({"largest snap": done.snap} if done.snap else {}),
         "seen": {"repeated": done.seen.repeated, "density": done.seen.density},
     }
-    bootstrap = {
-        "resamples": settings.resamples,
-        "seed": settings.seed,
-        "cluster": settings.cluster,
-        "clusters": done.tally.clusters,
-    }
-    result = Result(
+    bootstrap = {"resamples": settings.resamples, "seed": settings.seed, "cluster": settings.cluster, "clusters": count}
+    warnings = (
+        *few_clusters(settings.cluster, count),
+        *missing_warnings(done.counts.get("unrecorded", {}), len(table), settings.metrics),
+        *done.seen.warnings(settings.convention, settings.symbols),
+        *geodesic_warnings(targets.geodesics, inputs.references, done.counts.get("goal", {})),
+        *other_thresholds(done.counts.get("thresholds", {}), settings.threshold),
+        *_by_name(inputs, settings, chosen),
+    )
+    return Result(
         name,
         settings.metrics,
         described,
-        done.tally.rows,
+        len(table),
         done.problems,
         bootstrap,
-        (
-            *few_clusters(settings.cluster, done.tally.clusters),
-            *missing_warnings(done.counts.get("unrecorded", {}), done.tally.rows, settings.metrics),
-            *done.seen.warnings(settings.convention, settings.symbols),
-            *geodesic_warnings(targets.geodesics, inputs.references, done.counts.get("goal", {})),
-            *other_thresholds(done.counts.get("thresholds", {}), settings.threshold),
-            *_by_name(inputs, settings, chosen),
-        ),
-        tally=done.tally,
+        warnings,
+        table,
+        clusters,
         inputs=inputs,
     )
-    if task.keep:
-        once = settings.policies["duplicate"] != "all" or done.answers is None or done.answers.max() <= 1
-        # Several answers to an episode stay beside the run's rows.
-        result = replace(result, table=EpisodeTable.of(done.parts, targets, settings, ordered=once))
-        if target:
-            result.write_episodes(target)
-    elif task.target:
-        result = replace(result, table=_on_disk(result, task, done, targets, inputs))
-    return result
+
+
+def _table(done: Partial, targets: Targets, settings: Settings) -> tuple[ScoreTable, Integers]:
+    """Put scores in the order of the references; return them with the cluster of every row.
+
+    The order does not depend on how the run was read, so that sums over it do not either.
+    """
+    known, parts = targets.references, done.parts
+    rows = np.concatenate([part.rows for part in parts]) if parts else np.empty(0, dtype=np.int64)
+    pairs = None
+    if known is not None and all(part.pairs is not None for part in parts):
+        pairs = np.concatenate([part.pairs for part in parts if part.pairs is not None]) if parts else rows
+    every = settings.policies["duplicate"] == "all"
+    once = not every or done.answers is None or done.answers.max(initial=0) <= 1
+    if known is not None and pairs is not None and once:
+        order = np.lexsort((rows, known.order[pairs]))
+    else:  # several answers to an episode stay beside the run's rows
+        order = np.argsort(rows, kind="stable")
+    facts: dict[str, Any]
+    if known is None or pairs is None:
+        names = [name for part in parts for name in part.episodes or ()]
+        facts = {"episode": [names[place] for place in order.tolist()]}
+        if all(part.scenes is not None for part in parts):
+            scenes = [name for part in parts for name in part.scenes or ()]
+            facts["scene"] = [scenes[place] for place in order.tolist()]
+    columns = np.empty((len(settings.metrics), len(rows)))
+    at = 0
+    while parts:  # taken off one by one: scores of many millions are in memory once
+        some = parts.pop(0).columns
+        columns[:, at : at + some.shape[1]] = some
+        at += some.shape[1]
+    if (order[1:] < order[:-1]).any():
+        for column in columns:
+            column[:] = column[order]
+    rows = rows[order]
+    if known is not None and pairs is not None:
+        pairs = pairs[order]
+        facts = {"episode": Names(known.episodes, pairs)}
+        if targets.scenes != ("",):
+            facts["scene"] = Names(targets.scenes, known.scenes[pairs])
+        different = {path: number for number, path in enumerate(dict.fromkeys(known.path_ids))}
+        codes = np.array([different[path] for path in known.path_ids], dtype=np.int64)
+        facts["path_id"] = Names(list(different), codes[pairs])
+        facts["reference_nodes"] = known.paths.lengths[pairs]
+    table = ScoreTable(dict(zip(settings.symbols, columns, strict=True)), facts=facts)
+    if known is None or pairs is None or (every and settings.cluster == "none"):
+        return table, join_clusters(rows)
+    return table, known.clusters[pairs]
 
 
 def _by_name(inputs: Inputs, settings: Settings, chosen: bool) -> list[str]:
@@ -302,32 +294,3 @@ def _by_name(inputs: Inputs, settings: Settings, chosen: bool) -> list[str]:
         *usual_convention(inputs.references.format, settings.convention, chosen),
         *other_split(inputs.run.name, inputs.references.name),
     ]
-
-
-def _on_disk(result: Result, task: Task, done: Partial, targets: Targets, inputs: Inputs) -> EpisodeTable | None:
-    """Put the parts of a large table together."""
-    from wayscore.evaluation.parts import assemble, write_part
-    from wayscore.evaluation.saved import metadata_of
-
-    assert isinstance(inputs.run, RunPlan)
-    count = len(inputs.run.pieces)
-    if done.parts:  # references that nothing answers
-        write_part(task.target, count, task.made_from, [EpisodeTable.of(done.parts, targets, task.settings)], done)
-        count += 1
-    first = EpisodeTable.of([], targets, task.settings)
-    files = assemble(task.target, count, metadata_of(result))
-    return ParquetTable(files, list(first.facts), result.symbols) if files else None
-
-
-def _digest(settings: Settings, targets: Targets) -> str:
-    """Return a few digits that change with anything that parts depend on besides their rows."""
-    policies = {kind: policy for kind, policy in settings.policies.items() if kind != "missing"}
-    spaces = [space.fingerprint for space in targets.spaces]
-    facts = [settings.described(), settings.convention, settings.symbols, policies, targets.scenes, spaces]
-    digest = hashlib.sha256(repr([*facts, settings.cluster]).encode())
-    if targets.references is not None:
-        digest.update(targets.references.fingerprint.encode())
-        if targets.geodesics is not None:
-            sources = [targets.geodesics.find(scene) for scene in dict.fromkeys(targets.references.scene_names)]
-            digest.update(repr([source and source[0] for source in sources]).encode())
-    return digest.hexdigest()[:16]

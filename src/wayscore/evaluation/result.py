@@ -16,12 +16,12 @@ from wayscore.convention.signature import Signature
 from wayscore.episodes.geodesics import signed_sources
 from wayscore.episodes.groups import group_by, path_labels
 from wayscore.episodes.problems import Problems
-from wayscore.errors import OptionError, Sentence, need
-from wayscore.evaluation.table import EpisodeTable, Floats
+from wayscore.errors import Sentence, need
 from wayscore.metrics import Metric
-from wayscore.statistics.bootstrap import Interval, resampled_means
+from wayscore.scoring.table import Floats, ScoreTable
+from wayscore.statistics.bootstrap import Interval, Sums, interval, resampled_means, sums_of
 from wayscore.statistics.seeds import first_word
-from wayscore.statistics.tally import Tally
+from wayscore.statistics.values import Integers
 
 if TYPE_CHECKING:
     from wayscore.evaluation.inputs import Inputs
@@ -56,8 +56,8 @@ class Result:
         problems: how many episodes have each kind of problem, and the first of them.
         bootstrap: what the intervals depend on: resamples, seed, cluster, and how many clusters there are.
         warnings: what a reader must know before believing the numbers.
-        table: one row per episode; None where a large run was scored without keeping it.
-        tally: exact sums by cluster, from which the intervals come; None where these are known.
+        table: one row per episode, in the order of the references.
+        clusters: the cluster of every row, which the bootstrap draws; None where the intervals are known.
         known: means and intervals, where they are known.
         runs: how many runs of one agent these are.
         inputs: where the paths are, for pictures; None where the result was loaded.
@@ -69,9 +69,9 @@ class Result:
     episodes_scored: int
     problems: Problems
     bootstrap: dict[str, Any]
-    warnings: tuple[str, ...] = ()
-    table: EpisodeTable | None = field(default=None, repr=False)
-    tally: Tally | None = field(default=None, repr=False)
+    warnings: tuple[str, ...]
+    table: ScoreTable = field(repr=False)
+    clusters: Integers | None = field(default=None, repr=False)
     known: Mapping[str, Interval] | None = field(default=None, repr=False)
     runs: int = 1
     inputs: Inputs | None = field(default=None, repr=False)
@@ -81,9 +81,13 @@ class Result:
 
     def means(self) -> dict[str, float | None]:
         """Return the mean of each metric; None where it is defined in no episode."""
-        if self.known is None and self.tally is not None:
-            return self.tally.means()
-        return {symbol: found.mean for symbol, found in self.intervals().items()}
+        return dict(self._means)
+
+    @cached_property
+    def _means(self) -> Mapping[str, float | None]:
+        if self.known is None:
+            return self.table.means()
+        return {symbol: found.mean for symbol, found in self.known.items()}
 
     def intervals(self) -> dict[str, Interval]:
         """Return the mean of each metric with its 95 % bootstrap interval."""
@@ -93,13 +97,22 @@ class Result:
     def _intervals(self) -> Mapping[str, Interval]:
         if self.known is not None:
             return self.known
-        assert self.tally is not None
         word, resamples = first_word(self.bootstrap["seed"]), self.bootstrap["resamples"]
-        return self.tally.intervals_of(resampled_means([self.tally.to_sums()], word, resamples)[0])
+        return self.intervals_of(resampled_means([self.sums()], word, resamples)[0])
+
+    def sums(self) -> Sums:
+        """Return what resamples need to know of the scores."""
+        assert self.clusters is not None
+        return sums_of(list(self.table.columns.values()), self.clusters)
+
+    def intervals_of(self, resampled: Floats) -> dict[str, Interval]:
+        """Return the means with their intervals, from the means of resamples (metrics, resamples)."""
+        means = zip(self._means.items(), resampled, strict=True)
+        return {symbol: interval(mean, row, 0.95) for (symbol, mean), row in means}
 
     def __getitem__(self, symbol: str) -> Floats:
         """Return the scores of one metric, one per episode; infinite where it is undefined."""
-        return self._rows()[symbol]
+        return self.table[symbol]
 
     def __len__(self) -> int:
         return self.episodes_scored
@@ -107,7 +120,7 @@ class Result:
     @property
     def episodes(self) -> Sequence[str]:
         """The names of the episodes, in the order of the scores."""
-        return self._rows().episodes
+        return self.table.episodes
 
     @property
     def symbols(self) -> list[str]:
@@ -119,10 +132,7 @@ class Result:
         """By metric, how many episodes are left out of its mean, for metrics where any are."""
         if "undefined" in self.settings:
             return dict(self.settings["undefined"])
-        if self.tally is not None:
-            return self.tally.undefined()
-        counts = {symbol: int(np.count_nonzero(~np.isfinite(self[symbol]))) for symbol in self.symbols}
-        return {symbol: count for symbol, count in counts.items() if count}
+        return self.table.undefined()
 
     @property
     def signature(self) -> Signature:
@@ -183,7 +193,7 @@ class Result:
 
     def groups(self, split_by: str) -> list[Group]:
         """Return the means of groups of episodes: by "scan", "length" of the reference, or "path"."""
-        table = self._rows()
+        table = self.table
         rows = [str(number) for number in range(len(table))]
         scenes, paths = list(table.fact("scene")), list(table.fact("path_id"))
         lengths = [int(count or 0) for count in table.fact("reference_nodes")]
@@ -204,7 +214,7 @@ class Result:
 
     def cluster_labels(self) -> list[str]:
         """Return the cluster of every row, as the bootstrap draws them."""
-        table = self._rows()
+        table = self.table
         cluster = self.bootstrap["cluster"]
         if cluster == "scan":
             return list(table.fact("scene"))
@@ -248,7 +258,7 @@ class Result:
 
     def to_arrow(self) -> Any:
         """Return the episodes as a pyarrow Table: episode, scene, path_id, reference_nodes and the scores."""
-        return self._rows().to_arrow()
+        return self.table.to_arrow()
 
     def to_pandas(self) -> Any:
         """Return the episodes as a pandas DataFrame (pandas must be installed)."""
@@ -279,20 +289,14 @@ class Result:
 
     def select(self, symbols: Sequence[str]) -> Result:
         """Return the same with some of its metrics."""
-        table = self._rows()
-        known = self.intervals()
-        kept = tuple(metric for symbol in symbols for metric in self.metrics if metric.symbol == symbol)
-        if len(kept) < len(symbols):
-            table[next(symbol for symbol in symbols if symbol not in known)]  # says which it has
-        columns = {metric.symbol: table[metric.symbol] for metric in kept}
-        undefined = {symbol: count for symbol, count in self.undefined.items() if symbol in columns}
+        table, known = self.table.select(symbols), self.intervals()
+        undefined = {symbol: count for symbol, count in self.undefined.items() if symbol in table.columns}
         return replace(
             self,
-            metrics=kept,
+            metrics=tuple(metric for symbol in symbols for metric in self.metrics if metric.symbol == symbol),
             settings={**self.settings, "undefined": undefined},
-            table=EpisodeTable(table.facts, columns),
-            tally=None,
-            known={symbol: known[symbol] for symbol in columns},
+            table=table,
+            known={symbol: known[symbol] for symbol in table.columns},
         )
 
     def renamed(self, name: str) -> Result:
@@ -311,14 +315,6 @@ class Result:
 
         text: str = import_module("wayscore.report").render([self], form)
         return text
-
-    def _rows(self) -> EpisodeTable:
-        if self.table is None:
-            raise OptionError(
-                f"{self.name}: the scores of its {self.episodes_scored:,} episodes were not kept; evaluate it with "
-                "<<episodes=FILE>>"
-            )
-        return self.table
 
 
 def signature_differences(results: Sequence[Result]) -> list[str]:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from wayscore import writing
 from wayscore.episodes.groups import CLUSTERS, check_choice
 from wayscore.episodes.problems import Problem, Problems
-from wayscore.errors import FormatError, OptionError, check_count, first_line, marked
+from wayscore.errors import FormatError, OptionError, OutputError, check_count, first_line, marked
 from wayscore.evaluation.result import Result
-from wayscore.evaluation.table import FACTS, EpisodeTable
+from wayscore.foreign import shown
 from wayscore.formats import storage
 from wayscore.formats.plan import name_of
 from wayscore.formats.scores import ScoreFile, is_score_file, read_scores
 from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.scoring.table import FACTS, ScoreTable
 from wayscore.statistics.bootstrap import MOST_RESAMPLES, Interval, join_clusters
-from wayscore.statistics.tally import Tally
 
 RESULT = b"wayscore.result"
 """The key under which a Parquet file of scores says everything that made it."""
+ENDINGS = (".parquet", ".csv", ".jsonl")
+"""What a file of episodes may be."""
 
 
 def save(result: Result, path: str | Path) -> None:
@@ -32,23 +35,79 @@ def save(result: Result, path: str | Path) -> None:
         raise OptionError(f"{target}: a result is saved as a .parquet file")
     table = result.to_arrow().replace_schema_metadata(metadata_of(result))
     with storage.writing_parquet(target, table.schema) as out:
-        out.add(table)
+        out.write_table(table)
 
 
 def write_episodes(result: Result, path: str | Path) -> None:
     """Write one row per episode in the form that the file's ending names."""
-    from wayscore.evaluation.parts import ENDINGS, write_rows
-
     target = os.fspath(path)
+    check_target(target)
     if target.endswith(".parquet"):
         save(result, target)
-    elif target.endswith(ENDINGS):
-        write_rows(target, result.to_arrow().to_batches())
-    elif not os.path.splitext(target.rstrip("/"))[1]:  # a folder of Parquet files, as those of large runs
-        storage.remove(target.rstrip("/"))
-        save(result, f"{target.rstrip('/')}/part-000000.parquet")
     else:
-        raise OptionError(f"<<episodes>> {target}: the ending must be .parquet, .csv or .jsonl, or none for a folder")
+        _write_rows(target, result.to_arrow().to_batches(max_chunksize=65_536))
+
+
+def check_target(target: str, files: Sequence[str] = ()) -> None:
+    """Refuse a file for the scores of single episodes that would replace something else, such as a file of the run."""
+    writing.check_place(target)
+    if any(os.path.abspath(file) == os.path.abspath(target) for file in files):
+        raise OutputError(f"{target}: is the run itself; write the scores to another file")
+    if not target.endswith(ENDINGS):
+        raise OptionError(f"<<episodes>> {target}: the ending must be .parquet, .csv or .jsonl")
+    if os.path.isdir(target):
+        raise OutputError(f"{target}: is a folder; name a file for the scores")
+
+
+def _write_rows(target: str, batches: Iterable[Any]) -> None:
+    """Write record batches as CSV or JSON lines; what is infinite is empty or null."""
+    import json
+
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with writing.replacing(target, folders=True) as stream:
+        if target.endswith(".csv"):
+            writer = None
+            for batch in batches:
+                plain = _without_formulas(_plain(batch))
+                writer = writer or csv.CSVWriter(stream, plain.schema)
+                writer.write(plain)
+            if writer is not None:
+                writer.close()
+        else:
+            for batch in batches:
+                rows = pa.Table.from_batches([_plain(batch)]).to_pylist()
+                stream.write("".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode())
+
+
+def _without_formulas(batch: Any) -> Any:
+    """Return a batch whose names spreadsheets take for text; `from_cell` reads them back."""
+    import pyarrow as pa
+
+    columns = {
+        shown(name, "csv"): column
+        if not pa.types.is_string(column.type)
+        else pa.array([None if cell is None else shown(cell, "csv") for cell in column.to_pylist()], pa.string())
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    return pa.record_batch(columns)
+
+
+def _plain(batch: Any) -> Any:
+    """Return a batch without codes for names, and with nothing in place of infinity."""
+    import pyarrow as pa
+
+    columns = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_dictionary(column.type):
+            columns[name] = column.dictionary_decode()
+        elif pa.types.is_floating(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            columns[name] = pa.array(values, mask=~np.isfinite(values))
+        else:
+            columns[name] = column
+    return pa.record_batch(columns)
 
 
 def metadata_of(result: Result) -> dict[bytes, bytes]:
@@ -126,7 +185,7 @@ def _load(path: str, name: str | None) -> Result:
             problems,
             facts["bootstrap"],
             tuple(map(str, facts["warnings"])),
-            table=EpisodeTable(listed, columns),
+            table=ScoreTable(columns, facts=listed),
             known=known,
             runs=check_count("runs", facts["runs"]),
         )
@@ -146,8 +205,6 @@ def _from_scores(found: ScoreFile, name: str) -> Result:
 
     metrics = find_metrics([*found.columns])
     columns = {metric.symbol: found.columns[metric.symbol] for metric in metrics}
-    tally = Tally(columns)
-    tally.add(np.array(list(columns.values())), join_clusters(np.arange(len(found.episodes))))
     warnings = [
         f"{count} values of {symbol} are NaN: they count as {'undefined' if undefined else 'the worst value'}"
         for symbol, (count, undefined) in found.not_numbers.items()
@@ -171,8 +228,8 @@ def _from_scores(found: ScoreFile, name: str) -> Result:
         Problems(),
         bootstrap,
         tuple(warnings),
-        table=EpisodeTable(facts, columns),
-        tally=tally,
+        table=ScoreTable(columns, facts=facts),
+        clusters=join_clusters(np.arange(len(found.episodes))),
     )
 
 

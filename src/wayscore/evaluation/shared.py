@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.evaluation.result import Result
-from wayscore.evaluation.table import EpisodeTable
 from wayscore.metrics import Metric, find_metrics
-from wayscore.statistics.bootstrap import join_clusters
-from wayscore.statistics.tally import Tally
+from wayscore.scoring.table import ScoreTable
+from wayscore.statistics.bootstrap import number_clusters
 
 Key = tuple[str, int]
 """An episode, and which of a run's answers to it this is."""
@@ -37,7 +36,7 @@ def share_episodes(results: Sequence[Result], wanted: Any = None) -> tuple[list[
     if not metrics:
         listed = "; ".join(f"{result.name}: {', '.join(result.symbols)}" for result in results)
         raise OptionError(f"the runs share no metric ({listed})")
-    if all(one.runs == 1 for one in results) and _alike([one._rows().episodes for one in results]):
+    if all(one.runs == 1 for one in results) and _alike([one.table.episodes for one in results]):
         rows = np.arange(len(results[0]))
         return [_restricted(one, rows, metrics) for one in results], max(map(_total, results)) - len(rows)
     keys = [_keys(result) for result in results]
@@ -59,20 +58,20 @@ def _alike(names: Sequence[Sequence[str]]) -> bool:
     return all(len(other) == len(first) and list(other) == first for other in names[1:])
 
 
-def per_episode(result: Result) -> EpisodeTable:
+def per_episode(result: Result) -> ScoreTable:
     """Return the table of a shared result with one row per episode: of several runs, their mean."""
-    table = result._rows()
+    table = result.table
     if result.runs == 1:
         return table
     count = len(table) // result.runs
     facts = {name: values[:count] for name, values in table.facts.items() if name != "run"}
     columns = {symbol: table[symbol].reshape(result.runs, count).mean(axis=0) for symbol in result.symbols}
-    return EpisodeTable(facts, columns)
+    return ScoreTable(columns, facts=facts)
 
 
 def _keys(result: Result) -> list[dict[Key, int]]:
     """Return for each run of a result where each of its answers stands."""
-    table = result._rows()
+    table = result.table
     runs = table.facts["run"].tolist() if "run" in table.facts else [0] * len(table)
     found: list[dict[Key, int]] = [{} for _ in range(result.runs)]
     seen: Counter[tuple[int, str]] = Counter()
@@ -88,24 +87,19 @@ def _total(result: Result) -> int:
 
 
 def _restricted(result: Result, rows: NDArray[np.int64], metrics: tuple[Metric, ...]) -> Result:
-    table = result._rows()
+    table = result.table
     same = len(rows) == len(table) and bool((rows == np.arange(len(rows))).all())
     symbols = [metric.symbol for metric in metrics]
     if same and symbols == result.symbols:
         return result
-    kept = table if same else table.take(rows)
-    kept = EpisodeTable(kept.facts, {symbol: kept[symbol] for symbol in symbols})
+    kept = (table if same else table.take(rows)).select(symbols)
     settings = {key: value for key, value in result.settings.items() if key != "undefined"}
-    cut = replace(
-        result, metrics=metrics, settings=settings, episodes_scored=len(rows), table=kept, tally=None, known=None
-    )
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault(label, len(numbers)) for label in cut.cluster_labels()]
-    cut = replace(cut, bootstrap={**result.bootstrap, "clusters": len(numbers)})
+    cut = replace(result, metrics=metrics, settings=settings, episodes_scored=len(rows), table=kept, known=None)
+    labels = cut.cluster_labels()
+    bootstrap = {**result.bootstrap, "clusters": len(set(labels))}
+    cut = replace(cut, bootstrap=bootstrap, clusters=number_clusters(labels, len(rows)))
     if result.runs > 1:
         from wayscore.evaluation.agents import summarize
 
         return summarize(cut)
-    tally = Tally(symbols)
-    tally.add(np.array([kept[symbol] for symbol in symbols]), join_clusters(np.array(codes, dtype=np.int64)))
-    return replace(cut, tally=tally)
+    return cut

@@ -6,16 +6,16 @@ The same function runs in this process, in processes beside it and on a cluster.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
+from wayscore.distances.base import Floats
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.matching import Matched, Matcher
 from wayscore.episodes.pairing import first_answers, sort_out
@@ -23,15 +23,12 @@ from wayscore.episodes.problems import Problems
 from wayscore.episodes.targets import EncodedReferences, Targets
 from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.settings import Settings
-from wayscore.evaluation.table import EpisodeTable, Part
 from wayscore.evaluation.warnings import Seen
 from wayscore.formats.pieces import Piece, read_piece
 from wayscore.paths import Offsets, PathBatch
-from wayscore.scoring.recorded import wanted_records
-from wayscore.scoring.score import score
-from wayscore.scoring.table import ScoreTable
-from wayscore.statistics.bootstrap import join_clusters
-from wayscore.statistics.tally import Tally
+from wayscore.scoring.encoding import parts_by_number
+from wayscore.scoring.recorded import Recorded, wanted_records
+from wayscore.scoring.score import score_paths
 
 COUNTED = ("zeroed", "recorded", "unrecorded", "goal", "thresholds")
 """What is counted: by metric, undefined scores that the convention made 0; by name, how many queries have something
@@ -46,29 +43,35 @@ class Task(Struct, frozen=True):
         settings: the convention and the rest.
         rows: how many rows of Parquet are in memory at a time.
         first: the row of the first answer to each reference, where only that is scored and pieces cannot know it.
-        keep: whether the scores of single episodes are returned.
-        target: the file that they are written to, in parts; "" for none.
-        made_from: what the parts of that file say they were made from, beside their piece.
     """
 
     settings: Settings
     rows: int
     first: Offsets | None = None
-    keep: bool = True
-    target: str = ""
-    made_from: str = ""
 
-    def stamp(self, piece: Piece) -> str:
-        """Return what a part says that it was made from."""
-        name = PurePosixPath(piece.file).name  # wherever it is now
-        return f"{name} {piece.stamp} {piece.kind} {piece.start}-{piece.stop} row {piece.first} {self.made_from}"
+
+class Part(NamedTuple):
+    """The scores of some answers.
+
+    Attributes:
+        rows: their numbers in the run.
+        pairs: the numbers of their references; None where rows carry their own.
+        columns: (metrics, answers).
+        episodes: their names, where they have no reference number.
+        scenes: likewise.
+    """
+
+    rows: NDArray[np.int64]
+    pairs: NDArray[np.int64] | None
+    columns: NDArray[np.float64]
+    episodes: list[str] | None = None
+    scenes: list[str] | None = None
 
 
 class Partial(Struct):
     """What some answers come to; two of them merge into one.
 
     Attributes:
-        tally: exact sums of the scores.
         problems: what is wrong with the answers.
         answers: how often each reference is answered; None where rows carry theirs.
         counts: of scores and of what was recorded: see `COUNTED`.
@@ -76,10 +79,9 @@ class Partial(Struct):
         rows: how many answers were read.
         scenes: the numbers of those in which answers were scored.
         snap: how far a point was moved at most to fit its space, metres.
-        parts: the scores of single episodes, where they are kept.
+        parts: the scores.
     """
 
-    tally: Tally
     problems: Problems = field(default_factory=Problems)
     answers: NDArray[np.int64] | None = None
     counts: dict[str, dict[str, int]] = {}
@@ -90,17 +92,13 @@ class Partial(Struct):
     parts: list[Part] = []
 
     @classmethod
-    def empty(cls, settings: Settings, targets: Targets) -> Partial:
+    def empty(cls, targets: Targets) -> Partial:
         """Return that of no answers."""
         known = targets.references
-        return cls(Tally(settings.symbols), answers=None if known is None else np.zeros(len(known), dtype=np.int64))
+        return cls(answers=None if known is None else np.zeros(len(known), dtype=np.int64))
 
     def merge(self, other: Partial) -> None:
         """Add another's, which must not be used any more."""
-        if self.rows:
-            self.tally.merge(other.tally)
-        else:
-            self.tally = other.tally
         self.rows += other.rows
         self.scenes |= other.scenes
         self.snap = max(self.snap, other.snap)
@@ -120,7 +118,7 @@ class Partial(Struct):
 
 
 def score_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Partial:
-    """Score a piece; with a target, its part is there afterwards.
+    """Score a piece.
 
     Args:
         piece: which answers.
@@ -128,23 +126,9 @@ def score_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Par
         task: how.
     """
     matcher = opened(matcher)
-    known = matcher.targets
-    done = Partial.empty(task.settings, known)
-    batches = read_piece(piece, task.rows, leave=_unneeded(task.settings, known))
-    if not task.target:
-        for batch in batches:
-            score_batch(batch, matcher, task, done)
-        return done
-    from wayscore.evaluation.parts import write_part
-
-    def tables() -> Iterator[EpisodeTable]:
-        for batch in batches:
-            score_batch(batch, matcher, task, done)
-            if done.parts:
-                yield EpisodeTable.of(done.parts, known, task.settings)
-                done.parts.clear()
-
-    write_part(task.target, piece.number, task.stamp(piece), tables(), done)
+    done = Partial.empty(matcher.targets)
+    for batch in read_piece(piece, task.rows, leave=_unneeded(task.settings, matcher.targets)):
+        score_batch(batch, matcher, task, done)
     return done
 
 
@@ -172,27 +156,24 @@ def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial
     if len(kept):
         some = matched.take(kept)
         done.scenes.update(np.flatnonzero(np.bincount(some.scenes)).tolist())
-        table = _scored(some, targets, batch, settings)
-        _look(some, targets, batch, settings, table, done.seen)
-        columns = _together(list(table.columns.values()))
-        done.snap = max(done.snap, table.settings.get("largest snap", 0.0))
-        done.count(table.settings)
+        scores, used = _scored(some, targets, batch, settings)
+        _look(some, targets, batch, settings, scores, done.seen)
+        columns = np.array(list(scores.values()))
+        done.snap = max(done.snap, used.get("largest snap", 0.0))
+        done.count(used)
         done.count({"thresholds": _other_thresholds(some, batch, settings.threshold)})
     which: Any = kept if len(kept) < len(matched.order) else slice(None)
     if len(worst):
         which = np.concatenate((kept, worst))
         columns = np.hstack((columns, np.repeat(worst_values(settings)[:, None], len(worst), axis=1)))
     rows, pairs = batch.first + matched.order[which], None if matched.pairs is None else matched.pairs[which]
-    alone = known is None or pairs is None or (settings.policies["duplicate"] == "all" and settings.cluster == "none")
-    done.tally.add(columns, join_clusters(rows) if alone else known.clusters[pairs])  # type: ignore[union-attr]
     done.rows += len(batch)
-    if task.keep or task.target:
-        back = _back(rows - batch.first, len(batch))  # in the order of the run: to sort all rows at last costs more
-        rows, columns, pairs = rows[back], columns[:, back], None if pairs is None else pairs[back]
-        own = (rows - batch.first).tolist() if pairs is None else []
-        names = [batch.episode(row) for row in own] if pairs is None else None
-        scenes = [str(batch.scenes[row]) for row in own] if pairs is None and batch.scenes is not None else None
-        done.parts.append(Part(rows, pairs, columns, names, scenes))
+    back = _back(rows - batch.first, len(batch))  # in the order of the run: to sort all rows at last costs more
+    rows, columns, pairs = rows[back], columns[:, back], None if pairs is None else pairs[back]
+    own = (rows - batch.first).tolist() if pairs is None else []
+    names = [batch.episode(row) for row in own] if pairs is None else None
+    scenes = [str(batch.scenes[row]) for row in own] if pairs is None and batch.scenes is not None else None
+    done.parts.append(Part(rows, pairs, columns, names, scenes))
 
 
 def _back(rows: Offsets, count: int) -> Offsets:
@@ -211,7 +192,10 @@ def scan_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Offs
     return first_answers(((b, matcher.match(b)) for b in read_piece(piece, task.rows)), len(known), counts)
 
 
-def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings) -> ScoreTable:
+def _scored(
+    matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings
+) -> tuple[dict[str, Floats], dict[str, Any]]:
+    """Return the scores of matched answers by symbol, and what else is to be said of them."""
     known = targets.references if matched.pairs is not None else None
     convention = settings.convention
     wanted = wanted_records(settings.metrics, convention)
@@ -227,24 +211,19 @@ def _scored(matched: Matched, targets: Targets, batch: EpisodeBatch, settings: S
     if targets.geodesics is not None:
         recorded["goal_distances"] = _goal_distances(matched, targets, batch, recorded, sources)
     dense = convention.reference == "dense" and any("warping" in metric.needs for metric in settings.metrics)
-    table = score(
-        references=matched.references if known is None else known.paths,  # type: ignore[arg-type]
-        queries=matched.queries,
-        pairing=matched.pairs,
-        distance=list(targets.spaces),
-        scenes=matched.scenes,
-        scene_names=targets.scenes,
-        threshold=settings.threshold,
-        metrics=settings.metrics,
-        convention=convention,
-        recorded=recorded,
-        dense=_dense(known, matched) if dense else None,
-        up_axis=None if known is None else known.up_axis,
-        episodes=_Names(batch, matched.order),
+    scores, used, _ = score_paths(
+        matched.references if known is None else known.paths,  # type: ignore[arg-type]
+        matched.queries,
+        _dense(known, matched) if dense else None,
+        lambda paths: parts_by_number(paths, matched.pairs, targets.spaces, matched.scenes),
+        Recorded(_Names(batch, matched.order), matched.scenes, targets.scenes, recorded),
+        settings.metrics,
+        convention,
+        settings.threshold,
+        None if known is None else known.up_axis,
         threads=1,
     )
-    table.settings["goal"] = dict(sources)
-    return table
+    return scores, {**used, "goal": dict(sources)}
 
 
 def _goal_distances(
@@ -278,7 +257,12 @@ def _goal_distances(
 
 
 def _look(
-    matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings, table: ScoreTable, seen: Seen
+    matched: Matched,
+    targets: Targets,
+    batch: EpisodeBatch,
+    settings: Settings,
+    scores: Mapping[str, Floats],
+    seen: Seen,
 ) -> None:
     """Note what misleads in paths: repeated nodes, with nDTW both ways, and how densely points are sampled."""
     known = targets.references if matched.pairs is not None else None
@@ -293,8 +277,8 @@ def _look(
     dropped = np.empty(0)
     if len(repeating):
         once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
-        dropped = _scored(matched.take(repeating), targets, batch, once)["nDTW"]
-    seen.add_scores(table["nDTW"], repeating, dropped)
+        dropped = _scored(matched.take(repeating), targets, batch, once)[0]["nDTW"]
+    seen.add_scores(scores["nDTW"], repeating, dropped)
 
 
 def _dense(known: EncodedReferences | None, matched: Matched) -> PathBatch:
@@ -319,9 +303,9 @@ def _other_thresholds(matched: Matched, batch: EpisodeBatch, threshold: float) -
 
 
 class _Names(Sequence[str]):
-    """What errors call scored answers, made when asked for."""
+    """What errors call scored answers, made when asked for: Arrow takes a microsecond for each."""
 
-    def __init__(self, batch: EpisodeBatch, order: NDArray[Any]) -> None:
+    def __init__(self, batch: EpisodeBatch, order: Offsets) -> None:
         self._batch = batch
         self._order = order
 
@@ -330,15 +314,6 @@ class _Names(Sequence[str]):
 
     def __getitem__(self, number: Any) -> Any:
         return self._batch.episode(int(self._order[number]))
-
-
-def _together(columns: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return columns as rows of one array: the one that they are views of, where they are all of it."""
-    whole = columns[0].base
-    shape = (len(columns), len(columns[0]))
-    if isinstance(whole, np.ndarray) and whole.shape == shape and all(column.base is whole for column in columns):
-        return whole
-    return np.array(columns)
 
 
 def worst_values(settings: Settings) -> NDArray[np.float64]:

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.episodes.references import References, Run
-from wayscore.formats.base import Format, choose, read_with
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import MEMBER_MARK, read
+from wayscore.formats.base import Format
+from wayscore.formats.files import MEMBER_MARK, Fault, read
 from wayscore.formats.plan import plan_run
-from wayscore.formats.registry import FORMATS
+from wayscore.formats.sniff import FORMATS, choose, read_with
 
 __all__ = ["FORMATS", "Fault", "Format", "load_references", "load_run"]
 

@@ -13,37 +13,35 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec import structs
-from numpy.typing import NDArray
 
 from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError
-from wayscore.formats.columns import Columns, is_text, labels_of
-from wayscore.formats.faults import EMPTY_PATH, Fault, not_finite
-from wayscore.formats.files import Source
-from wayscore.formats.storage import parquet_table
-from wayscore.paths import Offsets, PathBatch
+from wayscore.formats.columns import Columns
+from wayscore.formats.decoding import not_finite
+from wayscore.formats.files import EMPTY_PATH, Fault, Source
+from wayscore.formats.storage import parquet_file, parquet_table
+from wayscore.paths import PathBatch
 
 RECORDED = ("stopped", "goal_distances", "headings", "recorded")
 """What rows may record beside their paths; `recorded` holds whatever else, as a JSON object."""
 COLUMNS = ("episode", "scene", "reference", "path", "query", *RECORDED)
 """What is read of a table; at least a path or query, and an episode or a reference."""
+FORMAT, OPTIONS, UP_AXIS = b"wayscore.format", b"wayscore.options", b"wayscore.up_axis"
+"""Where a converted file says in its metadata which format its rows were read from, with which settings of that reader
+(as `load_references` adds them to a name), and which coordinate of its points points up."""
 EXPECTED = 'a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
 
 
-def from_arrow(
-    table: Any, source: Source, *, first: int = 0, row: int = 0, labels: Mapping[str, Sequence[Any]] | None = None
-) -> EpisodeBatch:
-    """Take the rows of an Arrow table or record batch; lists of codes and points are not copied.
+def from_arrow(table: Any, source: Source, *, first: int = 0, row: int = 0) -> EpisodeBatch:
+    """Take the rows of an Arrow table or record batch; dictionaries of labels and points are not copied.
 
     Args:
         table: with columns of `COLUMNS`, in any order; others are left alone.
         source: what errors call the table, and where faults of single rows are collected.
         first: the number of its first row in the run.
         row: the number of its first row in the file.
-        labels: what codes stand for; by default what the table's own metadata says.
     """
     names = table.schema.names
-    labels = labels_of(table.schema, source) if labels is None else labels
     columns = {name: _whole(table.column(name)) for name in COLUMNS if name in names}
     field = "path" if "path" in columns else "query"
     if field not in columns or not ("episode" in columns or "reference" in columns):
@@ -70,10 +68,10 @@ def from_arrow(
         columns = {name: column.take(kept) for name, column in columns.items()}
     rows = np.flatnonzero(~bad)
     return EpisodeBatch(
-        _paths(columns[field], field, source, labels),
+        _paths(columns[field], field, source),
         columns.get("episode"),
         columns.get("scene"),
-        _paths(columns["reference"], "reference", source, labels) if "reference" in columns else None,
+        _paths(columns["reference"], "reference", source) if "reference" in columns else None,
         _recorded(columns, source, row),
         first,
         lambda number: f"{source}, row {row + int(rows[number])}",
@@ -127,35 +125,27 @@ def _absent(column: Any, field: str) -> Iterable[tuple[int, Fault]]:
 def reference_columns(source: Source, names: Sequence[str]) -> Columns:
     """Read those of `names` that a Parquet file has: paths as lists of labels or arrays of points."""
     table = parquet_table(source.content, str(source))
-    labels = labels_of(table.schema, source)
     columns = Columns({name: table.column(name).to_pylist() for name in names if name in table.column_names})
     for name in ("start_distance", "heading"):  # a missing number is NaN in many writers
         if name in columns:
             columns[name] = [None if cell != cell else cell for cell in columns[name]]
-    scenes = [str(scene) for scene in columns.get("scene", [""] * len(table))]
     for name in ("path", "dense"):
         if name in columns:
-            columns[name] = _listed(_whole(table.column(name)), name, source, labels, scenes)
+            column = _whole(table.column(name))
+            kept = np.flatnonzero(np.asarray(column.is_valid())) if name == "dense" else np.arange(len(column))
+            column = column.drop_null() if name == "dense" else column  # only dense walks may be missing
+            for number, fault in _faults(column, name, source):
+                source.refuse(structs.replace(fault, where=f"row {kept[number]}"))
+            paths = _paths(column, name, source)
+            for number, row in enumerate(kept.tolist()):
+                columns[name][row] = paths.path(number) if isinstance(paths, CodedPaths) else paths[number]
     return columns
 
 
-def _listed(column: Any, field: str, source: Source, labels: Any, scenes: Sequence[str]) -> list[Any]:
-    """Return the paths of a column one by one; only dense walks may be missing."""
-    kept = np.flatnonzero(np.asarray(column.is_valid())) if field == "dense" else np.arange(len(column))
-    column = column.drop_null() if field == "dense" else column
-    for number, fault in _faults(column, field, source):
-        source.refuse(structs.replace(fault, where=f"row {kept[number]}"))
-    paths = _paths(column, field, source, labels)
-    found: list[Any] = [None] * len(scenes)
-    for number, row in enumerate(kept.tolist()):
-        try:
-            found[row] = paths.path(number, scenes[row]) if isinstance(paths, CodedPaths) else paths[number]
-        except IndexError:
-            where = f"{source}, row {row}, field {field!r}"
-            raise FormatError(
-                f"{where}: a code stands for no label of scene {scenes[row]!r}; convert the original file again"
-            ) from None
-    return found
+def notes_of(source: Source) -> dict[bytes, str]:
+    """Return what a converted file says in its metadata of where its rows came from."""
+    notes = parquet_file(source.content, str(source)).schema_arrow.metadata or {}
+    return {name: notes[name].decode(errors="replace") for name in (FORMAT, OPTIONS, UP_AXIS) if name in notes}
 
 
 def _faults(column: Any, field: str, source: Source) -> Iterable[tuple[int, Fault]]:
@@ -191,15 +181,13 @@ def _faults(column: Any, field: str, source: Source) -> Iterable[tuple[int, Faul
             yield number, not_finite(float(values[at]), (field, step, at - int(starts[point])))
 
 
-def _paths(column: Any, field: str, source: Source, labels: Mapping[str, Sequence[Any]] | None) -> BatchPaths:
+def _paths(column: Any, field: str, source: Source) -> BatchPaths:
     import pyarrow as pa
 
     kind = column.type
     offsets = np.asarray(column.offsets).astype(np.int64)
     places = column.values.slice(offsets[0], offsets[-1] - offsets[0]) if len(column) else column.flatten()
     offsets -= offsets[0]
-    if pa.types.is_integer(places.type) and labels is not None:
-        return CodedPaths(_codes(places.to_numpy(), offsets, source), offsets, labels)
     if pa.types.is_nested(places.type):
         numbers = places.flatten()
         sizes = set(places.value_lengths().unique().to_pylist())
@@ -207,19 +195,17 @@ def _paths(column: Any, field: str, source: Source, labels: Mapping[str, Sequenc
             raise FormatError(f"{source}: the column {field!r} mixes points of several dimensions, or holds nulls")
         points = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
         return PathBatch(points.reshape(len(places), *sizes or (1,)), offsets)
-    if not (pa.types.is_integer(places.type) or is_text(places.type)):
+    coded = pa.types.is_dictionary(places.type)
+    label = places.type.value_type if coded else places.type
+    texts = pa.types.is_string(label) or pa.types.is_large_string(label) or pa.types.is_string_view(label)
+    if not (texts or pa.types.is_integer(label)):
         raise FormatError(
             f"{source}: the column {field!r} must hold labels, or points of one dimension, got Arrow type {kind}"
         )
-    named = places if pa.types.is_dictionary(places.type) else places.dictionary_encode()
+    named = places if coded else places.dictionary_encode()
+    if coded and len(named.dictionary.unique()) < len(named.dictionary):  # a label has one code
+        named = places.cast(label).dictionary_encode()
     return CodedPaths(named.indices.cast(pa.int32()).to_numpy(), offsets, {"": named.dictionary.to_pylist()})
-
-
-def _codes(codes: NDArray[Any], offsets: Offsets, source: Source) -> NDArray[np.int32]:
-    if codes.dtype != np.int32 and len(wide := np.flatnonzero((codes < 0) | (codes >= 2**31))):
-        row = int(np.searchsorted(offsets, wide[0], side="right")) - 1
-        raise FormatError(f"{source}, row {row}: code {codes[wide[0]]} stands for no label; convert the file again")
-    return codes.astype(np.int32, copy=False)
 
 
 def _whole(column: Any) -> Any:

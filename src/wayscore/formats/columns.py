@@ -1,4 +1,4 @@
-"""Columns of CSV files as Python lists, and what Parquet files say of theirs in their metadata."""
+"""Columns of CSV files as Python lists."""
 
 from __future__ import annotations
 
@@ -11,25 +11,14 @@ import numpy as np
 
 from wayscore.errors import FormatError, first_line
 from wayscore.foreign import from_cell
-from wayscore.formats.beginning import PARQUET_MAGIC, header
-from wayscore.formats.faults import FAULTS, Fault
-from wayscore.formats.files import Source
-from wayscore.formats.names import own_names
+from wayscore.formats.files import Fault, Source
+from wayscore.formats.sniff import header, own_names
 from wayscore.formats.trajectories import Loose, flatten
 
 Places: TypeAlias = list[str | int | list[float]]
 Points: TypeAlias = list[list[float]]
 REFUSED: Any = object()
 """Stands for a cell that was refused; its row is left out."""
-LABELS = b"wayscore.labels"
-"""Where a Parquet file says in its metadata what the codes in its paths stand for."""
-FORMAT = b"wayscore.format"
-"""Where it names the format that its rows were read from ..."""
-OPTIONS = b"wayscore.options"
-"""... and the settings of that reader, as `load_references` adds them to a name."""
-UP_AXIS = b"wayscore.up_axis"
-"""Where it says which coordinate of its points points up."""
-NOTES = (FORMAT, OPTIONS, UP_AXIS)
 
 
 class Columns(dict[str, list[Any]]):
@@ -42,34 +31,6 @@ class Columns(dict[str, list[Any]]):
     def __init__(self, columns: Mapping[str, list[Any]], own: Mapping[str, str] | None = None) -> None:
         super().__init__(columns)
         self.own = own or {}
-
-
-def labels_of(schema: Any, file: object = "this table") -> dict[str, list[Any]] | None:
-    """Return what the codes in the paths of an Arrow schema's rows stand for: labels by scene.
-
-    Under "" are those of rows that have no scene. None: labels stand in the rows as they are. Errors name the file.
-
-    >>> import pyarrow as pa
-    >>> labels_of(pa.schema([], {LABELS: b'{"": ["door", 7]}'}))
-    {'': ['door', 7]}
-    """
-    text = (schema.metadata or {}).get(LABELS)
-    if text is None:
-        return None
-    try:
-        return msgspec.json.decode(text, type=dict[str, list[str | int]])
-    except FAULTS:
-        raise FormatError(f"{file}: the labels in its metadata are damaged; copy or write it again") from None
-
-
-def notes_of(source: Source) -> dict[bytes, str]:
-    """Return what a Parquet file says in its metadata of where its rows came from."""
-    from wayscore.formats.storage import parquet_file
-
-    if not source.content.startswith(PARQUET_MAGIC):
-        return {}
-    notes = parquet_file(source.content, str(source)).schema_arrow.metadata or {}
-    return {name: notes[name].decode(errors="replace") for name in NOTES if name in notes}
 
 
 def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
@@ -102,13 +63,14 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
     )
     if own.get("scene") == "scene_id":  # mp3d/17DRP5sb8fy/17DRP5sb8fy.glb
         columns["scene"] = [None if cell is None else PurePosixPath(cell).stem for cell in columns["scene"]]
-    for name, reader in READERS.items():
+    for name, (reader, hint) in CELLS.items():
         for row, cell in enumerate(columns.get(name, ())):
             if cell is not None:
                 try:
                     columns[name][row] = reader(cell)
                 except (msgspec.MsgspecError, ValueError) as error:
-                    what = f"cannot be read from {_short(cell)} ({first_line(error)}); {HINTS[name]}"
+                    short = repr(cell if len(cell) <= 40 else cell[:37] + "...")
+                    what = f"cannot be read from {short} ({first_line(error)}); {hint}"
                     refuse_cell(source, columns, name, row, what)
     return columns
 
@@ -119,20 +81,6 @@ def refuse_cell(source: Source, columns: Columns, name: str, row: int, what: str
     named = str(episode) if isinstance(episode, str | int) else None
     source.refuse(Fault(what, f"row {row}", named, f"column {columns.own.get(name, name)!r}", expected))
     columns[name][row] = REFUSED
-
-
-HINTS = {
-    "path": "write a JSON list of labels or of finite points, or labels separated by spaces",
-    "goals": "write a JSON list of labels, or labels separated by spaces",
-    "start_distance": "write metres as a finite number",
-    "heading": "write radians as a finite number",
-    "dense": "write a JSON list of finite points",
-    "stopped": "write true or false",
-    "goal_distances": "write a JSON list of metres, null where the goal is unreachable",
-    "headings": "write a JSON list of angles",
-    "recorded": "write a JSON object",
-    "facts": "write a JSON object",
-}
 
 
 def _cell_path(cell: str) -> Any:
@@ -149,14 +97,6 @@ def _cell_path(cell: str) -> Any:
             raise error from None
 
 
-def _cell_goals(cell: str) -> Any:
-    return msgspec.json.decode(cell, type=Places) if cell.lstrip().startswith("[") else cell.split()
-
-
-def _cell_points(cell: str) -> Any:
-    return msgspec.json.decode(cell, type=Points)
-
-
 def _cell_number(cell: str) -> float:
     number = float(cell)
     if not np.isfinite(number):
@@ -171,27 +111,19 @@ def _cell_flag(cell: str) -> bool:
     return flags[cell.strip().lower()]
 
 
-READERS: dict[str, Callable[[str], Any]] = {
-    "path": _cell_path,
-    "goals": _cell_goals,
-    "start_distance": _cell_number,
-    "heading": _cell_number,
-    "dense": _cell_points,
-    "stopped": _cell_flag,
-    "goal_distances": msgspec.json.decode,
-    "headings": msgspec.json.decode,
-    "recorded": msgspec.json.decode,
-    "facts": msgspec.json.decode,
+CELLS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "path": (_cell_path, "write a JSON list of labels or of finite points, or labels separated by spaces"),
+    "goals": (
+        lambda cell: msgspec.json.decode(cell, type=Places) if cell.lstrip().startswith("[") else cell.split(),
+        "write a JSON list of labels, or labels separated by spaces",
+    ),
+    "start_distance": (_cell_number, "write metres as a finite number"),
+    "heading": (_cell_number, "write radians as a finite number"),
+    "dense": (lambda cell: msgspec.json.decode(cell, type=Points), "write a JSON list of finite points"),
+    "stopped": (_cell_flag, "write true or false"),
+    "goal_distances": (msgspec.json.decode, "write a JSON list of metres, null where the goal is unreachable"),
+    "headings": (msgspec.json.decode, "write a JSON list of angles"),
+    "recorded": (msgspec.json.decode, "write a JSON object"),
+    "facts": (msgspec.json.decode, "write a JSON object"),
 }
-
-
-def is_text(kind: Any) -> bool:
-    """Say whether an Arrow type holds text, as it is or by dictionary."""
-    import pyarrow as pa
-
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _short(cell: str) -> str:
-    return repr(cell if len(cell) <= 40 else cell[:37] + "...")
+"""How the cells of a column are read that are more than text, and what to do about one that cannot be."""

@@ -1,4 +1,8 @@
-"""convert: any run or reference file to Parquet, once, for work with many episodes."""
+"""convert: any run or reference file to Parquet, once, for work with many episodes.
+
+A path of labels is a list of texts (or of integers), a path of points a list of fixed-size lists. Dictionaries and the
+checksums of pages are Parquet's own; the metadata says only which format and settings the rows were read with.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 from msgspec import Struct
 
-from wayscore.episodes.references import Query, Reference, References
+from wayscore import writing
+from wayscore.episodes.references import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
-from wayscore.formats.base import Kind, choose
-from wayscore.formats.beginning import PARQUET_MAGIC, look
-from wayscore.formats.columns import FORMAT, OPTIONS, UP_AXIS
+from wayscore.formats.arrow import FORMAT, OPTIONS, UP_AXIS
+from wayscore.formats.base import Kind
 from wayscore.formats.files import MEMBER_MARK, Source, read
-from wayscore.formats.layout import CHECKSUM, Checksum, Labels, Layout, checksum_of, dimension_of
 from wayscore.formats.plan import head_of, plan_run
-from wayscore.formats.registry import FORMATS
+from wayscore.formats.sniff import FORMATS, choose, look
 
 ROWS = 100_000
 """Rows that are written at once."""
@@ -28,12 +33,11 @@ Progress = Callable[[int, int], None]
 
 
 class Converted(Struct, frozen=True):
-    """A file that was converted, or checked.
+    """A file that was converted.
 
     Attributes:
         file: where it is.
         rows: how many it has.
-        checksum: of its content (SHA-256, hexadecimal), however its rows were grouped.
         kind: "references" or "run".
         read: bytes of the file that it was made from.
         written: bytes that it has.
@@ -41,7 +45,6 @@ class Converted(Struct, frozen=True):
 
     file: str
     rows: int
-    checksum: str
     kind: Kind
     read: int
     written: int
@@ -64,7 +67,7 @@ def convert(
     Args:
         source: the file, in any format that wayscore reads.
         target: the file to write, which ends in .parquet.
-        references: what a run answers: each row gets its scene, and labels are numbered scene by scene.
+        references: what a run answers: each row gets its scene.
         kind: "run" or "references" where a file could be both: a table with a scene is references, unless it has a
             column `stopped` or `references` are given.
         progress: called after every batch.
@@ -92,88 +95,145 @@ def convert(
             raise OptionError(f"{address}: references need no references; those belong to a run")
         found = load_references(address, **reader_options)
         listed = list(found.episodes.values())
-        options = found.name.removeprefix(_source_name(address))
-        notes = {FORMAT: found.format.encode(), **({OPTIONS: options.encode()} if options else {})}
-        if found.up_axis is not None:
-            notes[UP_AXIS] = str(found.up_axis).encode()
-        layout = Layout("references", dimension_of(listed[0].path), dense=any(r.dense is not None for r in listed))
-        batches: Iterator[Sequence[Any]] = _sliced(listed)
+        archive, _, member = address.partition(MEMBER_MARK)
+        options = found.name.removeprefix(Source(Path(archive), b"", member).name)
+        notes = {FORMAT: found.format, OPTIONS: options, UP_AXIS: "" if found.up_axis is None else str(found.up_axis)}
+        schema = _schema(kind, listed[0], dense=any(reference.dense is not None for reference in listed))
+        batches: Iterator[Sequence[Any]] = (listed[start : start + ROWS] for start in range(0, len(listed), ROWS))
         scenes, total = None, len(listed)
     else:
         if reader_options:
             raise OptionError(f"{address}: a run has no reader settings; those belong to references")
         plan = plan_run(address)
-        scenes = None if references is None else _scenes_of(references)
         read_in = (batch.to_queries() for batch in plan.batches())
         some = next(read_in, [])
         if not some:
             raise FormatError(f"{address}: holds no episodes; expected at least one")
-        layout = Layout("run", dimension_of(some[0].path), scene=scenes is not None)
-        batches, total, notes = chain([some], read_in), plan.rows, {FORMAT: plan.format.encode()}
-    tell = progress or (lambda _done, _all: None)
-    rows = _write(address, wanted, batches, layout, notes, scenes, lambda done: tell(done, total))
-    return Converted(wanted, *rows, kind, _size(address), _size(wanted))
+        if references is not None and not isinstance(references, References):
+            references = load_references(references)
+        scenes = None if references is None else {one.episode: one.scene for one in references.episodes.values()}
+        schema = _schema(kind, some[0], scene=scenes is not None)
+        batches, total, notes = chain([some], read_in), plan.rows, {FORMAT: plan.format}
+    schema = schema.with_metadata({name: note for name, note in notes.items() if note})
+    rows = 0
+    with storage.writing_parquet(wanted, schema) as out:
+        for items in batches:
+            try:
+                out.write_table(_table(items, schema, scenes))
+            except FormatError as error:
+                raise FormatError(f"{address}{error.args[0]}") from None
+            rows += len(items)
+            if progress is not None:
+                progress(rows, total)
+    return Converted(wanted, rows, kind, _size(address), _size(wanted))
 
 
-def check(file: str | os.PathLike[str]) -> Converted:
-    """Read all of a converted file and compare it with the checksum that it carries.
+def _schema(kind: Kind, first: Any, scene: bool = False, dense: bool = False) -> Any:
+    """Return the columns of a file whose first row is this one."""
+    import pyarrow as pa
+
+    place, text = _type_of(first.path) or pa.string(), pa.string()
+    columns = {"episode": text, "scene": text, "path": pa.list_(place)}
+    if kind == "run":
+        columns |= {"stopped": pa.bool_(), "recorded": text}
+        if not scene:
+            del columns["scene"]
+    else:
+        columns |= {"path_id": text, "instruction": text, "goals": pa.list_(text)}
+        columns |= {"start_distance": pa.float64(), "heading": pa.float64(), "facts": text}
+        if dense:
+            columns["dense"] = pa.list_(place if pa.types.is_nested(place) else pa.list_(pa.float64(), 3))
+    return pa.schema(list(columns.items()))
+
+
+def _table(items: Sequence[Any], schema: Any, scenes: Mapping[str, str] | None) -> Any:
+    """Return queries or references as an Arrow table.
 
     Raises:
-        FormatError: it was not written by `convert`, or is not what was written.
+        FormatError: a path is of another kind than the file's, or an episode is none of the references.
     """
-    address = os.fspath(file)
-    with storage.damage(address), storage.open_native(address) as stream:
-        if stream.read(len(PARQUET_MAGIC)) != PARQUET_MAGIC:
-            raise FormatError(f"{address}: is not Parquet; `wayscore convert` makes it so")
-        opened = storage.parquet_file(stream, address)
-        schema = opened.schema_arrow
-        said = (schema.metadata or {}).get(CHECKSUM)
-        if said is None:
-            raise FormatError(f"{address}: carries no checksum; `wayscore convert` writes files that do")
-        rows = opened.metadata.num_rows
-        found = checksum_of(schema, opened.iter_batches())
-    if found.encode() != said:
-        raise FormatError(
-            f"{address}: is not what was written: its checksum is {found}, and it should be "
-            f"{said.decode(errors='replace')}; copy or convert it again"
-        )
-    size = _size(address)
-    return Converted(address, rows, found, "run" if "stopped" in schema.names else "references", size, size)
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {}
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if name in ("path", "dense"):
+            columns[name] = _paths(items, name, kind)
+        elif name == "scene" and scenes is not None:
+            unknown = next((item.episode for item in items if item.episode not in scenes), None)
+            if unknown is not None:
+                hint = did_you_mean(unknown, scenes) if len(scenes) < 10_000 else ""
+                raise FormatError(
+                    f": episode {unknown!r} is none of the {len(scenes):,} of the references{hint or ';'} "
+                    "give those that this run answers"
+                )
+            columns[name] = [scenes[item.episode] for item in items]
+        elif name == "goals":  # those that are points are facts
+            columns[name] = [item.goals if _named(item.goals) else () for item in items]
+        elif name == "facts":
+            facts = (item.facts if _named(item.goals) else {**item.facts, "goals": item.goals} for item in items)
+            columns[name] = [_json(one) for one in facts]
+        elif name == "recorded":
+            columns[name] = [_json(item.recorded) for item in items]
+        else:
+            columns[name] = [getattr(item, name) for item in items]
+    return pa.table(columns, schema=schema)
 
 
-def _write(
-    address: str,
-    target: str,
-    batches: Iterator[Sequence[Query | Reference]],
-    layout: Layout,
-    notes: Mapping[bytes, bytes],
-    scenes: Mapping[str, str] | None,
-    progress: Callable[[int], Any],
-) -> tuple[int, str]:
-    """Write rows; return how many, and their checksum."""
-    labels, rows = Labels(), 0
-    sums = Checksum()
-    with storage.writing_parquet(target, layout.schema().with_metadata(dict(notes))) as out:
-        for items in batches:
-            where = None if scenes is None else [_scene(address, item.episode, scenes) for item in items]
-            try:
-                table = layout.table(items, labels, where)
-            except FormatError as error:
-                raise FormatError(f"{address}, {error.args[0]}") from None
-            out.add(table.replace_schema_metadata(dict(notes)))
-            sums.add(table)
-            rows += len(items)
-            progress(rows)
-        described = {**notes, **layout.labels(labels)}
-        schema = layout.schema().with_metadata(described)
-        checksum = sums.of(schema)
-        out.describe({**described, CHECKSUM: checksum.encode()})
-    return rows, checksum
+def _paths(items: Sequence[Any], field: str, kind: Any) -> Any:
+    """Return the paths of all items as an Arrow array; a dense walk may be missing."""
+    import pyarrow as pa
+
+    paths = [getattr(item, field) for item in items]
+    place = kind.value_type
+    try:
+        if not pa.types.is_nested(place):
+            return pa.array(paths, kind)
+        if all(path is None or _type_of(path) == place for path in paths):
+            offsets = np.cumsum([0, *(0 if path is None else len(path) for path in paths)], dtype=np.int32)
+            numbers = np.concatenate([*(path for path in paths if path is not None), np.empty((0, place.list_size))])
+            points = pa.FixedSizeListArray.from_arrays(pa.array(numbers.ravel()), place.list_size)
+            return pa.ListArray.from_arrays(pa.array(offsets), points, mask=pa.array([path is None for path in paths]))
+    except (pa.ArrowException, TypeError, OverflowError):
+        pass
+    item, found = next((item, found) for item in items if (found := _type_of(getattr(item, field))) != place)
+    if field == "dense":
+        raise FormatError(f", episode {item.episode!r}: its dense walk has {_words(found)}, expected {_words(place)}")
+    raise FormatError(
+        f", episode {item.episode!r}: its path has {_words(found)}, but the file begins with {_words(place)}; Parquet "
+        "holds one kind in a file, so convert them apart"
+    )
+
+
+def _type_of(path: Any) -> Any:
+    """Return the Arrow type of a path's nodes or points; None where labels are of several kinds."""
+    import pyarrow as pa
+
+    if isinstance(path, np.ndarray):
+        return pa.list_(pa.float64(), int(path.shape[1]))
+    if path is None or all(isinstance(label, str) for label in path):
+        return pa.string()
+    return pa.int64() if all(isinstance(label, int) and -(2**63) <= label < 2**63 for label in path) else None
+
+
+def _words(place: Any) -> str:
+    if place is None:
+        return "both text and integers, or integers of more than 64 bits"
+    return {"string": "labels", "int64": "integers"}.get(str(place)) or f"points of {place.list_size} coordinates"
+
+
+def _named(goals: Sequence[Any]) -> bool:
+    return all(isinstance(goal, str) for goal in goals)
+
+
+def _json(facts: Mapping[str, Any]) -> str | None:
+    """Return facts as the text of a JSON object; infinity, which JSON does not have, becomes null."""
+    return msgspec.json.encode(facts).decode() if facts else None
 
 
 def _kind_of(address: str) -> Kind:
     """Say what a file is: rows of a table that have a scene are a run if they say whether the agent stopped."""
-    head = _head(address)
+    file = storage.find_files(address)[0] if os.path.isdir(address) else address
+    head = head_of(file) if storage.is_remote(file) or os.path.isfile(file) else read(file)
     try:
         form = choose(head, "references", None, FORMATS)
     except FormatError:
@@ -182,44 +242,12 @@ def _kind_of(address: str) -> Kind:
     return "run" if "run" in form.sniff(beginning) and beginning.has("stopped") else "references"
 
 
-def _head(address: str) -> Source:
-    if storage.is_remote(address) or os.path.isfile(address):
-        return head_of(address)
-    return read(address) if not os.path.isdir(address) else head_of(storage.find_files(address)[0])
-
-
-def _sliced(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(items), ROWS):
-        yield items[start : start + ROWS]
-
-
-def _scenes_of(references: str | os.PathLike[str] | References) -> Mapping[str, str]:
-    known = references if isinstance(references, References) else load_references(references)
-    return {name: reference.scene for name, reference in known.episodes.items()}
-
-
-def _scene(address: str, episode: str, scenes: Mapping[str, str]) -> str:
-    if episode not in scenes:
-        hint = did_you_mean(episode, scenes) if len(scenes) < 10_000 else ""
-        raise FormatError(
-            f"{address}: episode {episode!r} is none of the {len(scenes):,} of the references{hint or ';'} "
-            "give those that this run answers"
-        )
-    return scenes[episode]
-
-
-def _source_name(address: str) -> str:
-    archive, _, member = address.partition(MEMBER_MARK)
-    return Source(Path(archive), b"", member).name
-
-
 def _check(source: str, target: str, kind: str | None) -> None:
     if kind not in (None, "run", "references"):
         raise OptionError(f"a file is a run or references, not {kind!r}")
     if not target.endswith(".parquet"):
         raise OptionError(f"{target}: the file to write must end in .parquet")
-    if storage.is_remote(target):
-        return
+    writing.check_place(target)
     home = os.path.dirname(target)
     if home and not os.path.isdir(home):
         raise OutputError(f"{target}: cannot be written: there is no folder {home}")
@@ -234,4 +262,4 @@ def _size(address: str) -> int:
         path = address if os.path.exists(address) else address.partition(MEMBER_MARK)[0]
         return os.path.getsize(path) if os.path.isfile(path) else 0
     system, path = storage.system_of(address)
-    return int(system.get_file_info(path).size)
+    return int(system.size(path))

@@ -1,22 +1,57 @@
-"""A file's content and its name: the whole file, or one member of a tar, read by `wayscore.reading`."""
+"""A file's content, its name, and what is wrong with it: the whole file, or one member of a tar."""
 
 from __future__ import annotations
 
 import os
-import tarfile
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
 from wayscore import reading
 from wayscore.errors import FormatError, did_you_mean, shortened
-from wayscore.formats.faults import Fault
 
 MEMBER_MARK = "::"
 MARK = b"\xef\xbb\xbf"
 """What some editors put before UTF-8."""
 TAR_MAGIC = (257, b"ustar")
 ENDINGS = {".gz", ".bz2", ".xz", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".tar", ".tgz", ".txt"}
+EMPTY_PATH = "its path is empty; an agent that never moves has its start"
+
+
+class Fault(Struct, frozen=True):
+    """One thing that is wrong with a file.
+
+    Attributes:
+        what: in words, such as "must be text, got an integer".
+        where: the record, such as "line 4"; "" for the file as a whole.
+        episode: its name, where the record tells one.
+        field: the part of the record, such as "field 'trajectory', item 2".
+        expected: what should be there.
+
+    >>> str(Fault("must be text, got null", "record 3", "7_0", "field 'scan'", "R2R references"))
+    "record 3 (episode '7_0'), field 'scan': must be text, got null; expected R2R references"
+    """
+
+    what: str
+    where: str = ""
+    episode: str | None = None
+    field: str = ""
+    expected: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the fault is, in words."""
+        named = "" if self.episode is None else f"episode {self.episode!r}"
+        named = f"{self.where} ({named})" if self.where and named else self.where or named
+        return ", ".join(part for part in (named, self.field) if part)
+
+    def __str__(self) -> str:
+        told = f"{self.place}: {self.what}" if self.place else self.what
+        return f"{told}; expected {self.expected}" if self.expected else told
+
+    def of(self, file: object) -> str:
+        """Return the same as a sentence about a file."""
+        return f"{file}, {self}" if self.place else f"{file}: {self}"
 
 
 class Source(Struct, frozen=True):
@@ -78,15 +113,19 @@ def read(path: str | os.PathLike[str], member: str | None = None) -> Source:
         name, _, member = str(path).rpartition(MEMBER_MARK)
         path = Path(name)
     with reading.opened(path) as file:
-        if not _is_tar(file.peek(TAR_MAGIC[0] + 8)):
+        at, magic = TAR_MAGIC
+        if file.peek(at + 8)[at : at + len(magic)] != magic:
             if member:
                 raise FormatError(f"{path}: is not a tar, so it has no member {shortened(member)}; leave that out")
-            return Source(path, _without_mark(file.read()))
+            return Source(path, file.read().removeprefix(MARK))
     member = _find(path, member)
     with reading.opened(path) as file:
         for entry, archive in reading.members(file, str(path), stream=True):
             if entry.name == member:
-                return Source(path, _without_mark(_read_entry(path, archive, entry)), member)
+                stream = archive.extractfile(entry)
+                assert stream is not None  # only files come here
+                inner = reading.BoundedFile(stream, f"{path}{MEMBER_MARK}{entry.name}", reading.size_limit())
+                return Source(path, inner.read().removeprefix(MARK), member)
     raise FormatError(f"{path}: has no member {member!r}")  # pragma: no cover - _find() has seen it
 
 
@@ -105,19 +144,3 @@ def _find(path: Path, member: str | None) -> str:
     if names.count(member) > 1:
         raise FormatError(f"{path}: has two files named {shortened(member)} inside; keep one of them")
     return member
-
-
-def _read_entry(path: Path, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes:
-    stream = archive.extractfile(entry)
-    assert stream is not None  # only files come here
-    return reading.BoundedFile(stream, f"{path}{MEMBER_MARK}{entry.name}", reading.size_limit()).read()
-
-
-def _is_tar(start: bytes) -> bool:
-    place, magic = TAR_MAGIC
-    return start[place : place + len(magic)] == magic
-
-
-def _without_mark(content: bytes) -> bytes:
-    """Drop the byte order mark that some editors put before UTF-8."""
-    return content.removeprefix(MARK)

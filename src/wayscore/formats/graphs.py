@@ -1,15 +1,23 @@
-"""The distances that references are measured by: the graphs of their scenes, or none for coordinates."""
+"""The distances that references are measured by: the graphs of their scenes (streets too), or none for coordinates."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from wayscore.convention.presets import find_convention
+from wayscore.distances.graph import HOPS, Graph
 from wayscore.distances.graphs import load_graphs
 from wayscore.episodes.references import References
-from wayscore.errors import FormatError, OptionError
+from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.formats.files import Source, read
+
+STREET_SCENE = "manhattan"
+"""The scene of all routes along streets."""
 
 
 def distances_for(references: References, graphs: str | os.PathLike[str] | None, convention: Any = "paper") -> Any:
@@ -26,9 +34,9 @@ def distances_for(references: References, graphs: str | os.PathLike[str] | None,
             "folder or a tar) with <<graphs=FOLDER>>"
         )
     if references.format == "street":
-        from wayscore.formats.street import SCENE, find_street_graph
-
-        return {SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")}
+        return {
+            STREET_SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")
+        }
     try:
         return load_graphs(Path(graphs))
     except FormatError as error:
@@ -36,3 +44,85 @@ def distances_for(references: References, graphs: str | os.PathLike[str] | None,
         raise FormatError(
             f"{what}; give the folder or tar of the dataset's connectivity files with <<graphs=FOLDER>>"
         ) from None
+
+
+def load_street_graph(nodes: str | os.PathLike[str], links: str | os.PathLike[str], *, directed: bool = False) -> Graph:
+    """Read the street graph; distances are hops.
+
+    Args:
+        nodes: a file of lines `panorama,yaw,latitude,longitude`, gzipped or not.
+        links: a file of lines `from,heading,to`.
+        directed: keep the direction of links. Evaluators differ: some walk links both ways (the default here),
+            some only forwards.
+
+    Returns:
+        A graph whose positions are (longitude, latitude), for drawing.
+    """
+    names: dict[str, int] = {}
+    positions: list[tuple[float, float]] = []
+    source = read(nodes)
+    for number, (name, _, latitude, longitude) in _rows(source, 4, "panorama,yaw,latitude,longitude"):
+        if names.setdefault(name, len(names)) != len(positions):
+            raise FormatError(f"{source}, line {number}: panorama {name!r} comes twice; keep one of its lines")
+        positions.append((_degrees(source, number, longitude), _degrees(source, number, latitude)))
+    source = read(links)
+    ends: list[tuple[int, int]] = []
+    for number, (start, _, end) in _rows(source, 3, "from,heading,to"):
+        for name in (start, end):
+            if name not in names:
+                raise FormatError(
+                    f"{source}, line {number}: panorama {name!r} is not among the {len(names)} of {nodes}"
+                    f"{did_you_mean(name, names) if len(names) < 1000 else ''}; the two files must belong together"
+                )
+        ends.append((names[start], names[end]))
+    codes = np.array(ends, dtype=np.int32).reshape(-1, 2)
+    codes = np.unique(codes if directed else np.sort(codes, axis=1), axis=0)
+    return Graph(
+        tuple(names),
+        codes[:, 0],
+        codes[:, 1],
+        np.ones(len(codes)),
+        directed=directed,
+        positions=np.array(positions, dtype=np.float64),
+        name="street graph",
+        unit=HOPS,
+    )
+
+
+def find_street_graph(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph:
+    """Read the street graph of a folder that holds nodes.txt and links.txt, gzipped or not."""
+    found = []
+    for name in ("nodes.txt", "links.txt"):
+        files = [path for path in (Path(folder) / name, Path(folder) / f"{name}.gz") if path.is_file()]
+        if not files:
+            raise FormatError(f"{folder}: has no {name} or {name}.gz; street routes need both files of their graph")
+        found.append(files[0])
+    return load_street_graph(*found, directed=directed)
+
+
+def _rows(source: Source, count: int, expected: str) -> Iterator[tuple[int, list[str]]]:
+    try:
+        text = source.content.decode()
+    except UnicodeDecodeError:
+        raise FormatError(f"{source}: is not text; expected lines {expected}") from None
+    empty = True
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        parts = line.strip().split(",")
+        if len(parts) != count:
+            raise FormatError(f"{source}, line {number}: has {len(parts)} fields, expected {count}: {expected}")
+        empty = False
+        yield number, parts
+    if empty:
+        raise FormatError(f"{source}: is empty; expected lines {expected}")
+
+
+def _degrees(source: Source, number: int, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise FormatError(f"{source}, line {number}: expected degrees as a finite number, got {text[:40]!r}")
+    return value

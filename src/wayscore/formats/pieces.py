@@ -13,11 +13,8 @@ from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
 from wayscore.formats.arrow import COLUMNS, from_arrow
-from wayscore.formats.base import choose, read_with
-from wayscore.formats.columns import labels_of
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import MARK, Source, read
-from wayscore.formats.registry import FORMATS
+from wayscore.formats.files import MARK, Fault, Source, read
+from wayscore.formats.sniff import FORMATS, choose, read_with
 
 BLOCK = 8 * 2**20
 """Bytes of JSON lines that are decoded at once."""
@@ -36,7 +33,6 @@ class Piece(Struct, frozen=True):
         stop: the row group or byte after its last.
         row: the number of its first row or line in the file.
         rows: how many it has; of a whole file at most so many as are known.
-        stamp: what changes when the file does.
         source: the content, where it was read already.
     """
 
@@ -49,7 +45,6 @@ class Piece(Struct, frozen=True):
     stop: int = 0
     row: int = 0
     rows: int = 0
-    stamp: str = ""
     source: Source | None = None
 
 
@@ -99,13 +94,16 @@ def _all_of(file: str) -> Source:
 
 
 def open_parquet(file: str) -> Any:
-    """Open a Parquet file whose names of episodes and scenes are read as codes."""
+    """Open a Parquet file whose names of episodes, scenes and nodes are read as codes of dictionaries."""
     import pyarrow.parquet as pq
 
     stream = storage.open_native(file)
     with storage.damage(file):
         metadata = pq.read_metadata(stream)
-        named = [name for name in ("episode", "scene") if name in metadata.schema.to_arrow_schema().names]
+        leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        lists = ("path.", "query.", "reference.")
+        named = [path for path in texts if path in ("episode", "scene") or path.startswith(lists)]
         return storage.parquet_file(stream, file, metadata=metadata, read_dictionary=named)
 
 
@@ -120,7 +118,6 @@ def _read_parquet(
         names = [name for name in COLUMNS if name in schema.names]
         if "episode" in names and "path" in names and "reference" not in names:
             names = [name for name in names if name not in leave]
-        labels = labels_of(schema, piece.file)
         first, row = piece.first, piece.row
         for group in range(piece.start, piece.stop):
             batches = file.iter_batches(batch_size=rows, row_groups=[group], columns=names, use_threads=False)
@@ -135,7 +132,7 @@ def _read_parquet(
                     ) from None
                 if batch is None:
                     break
-                yield from_arrow(batch, source, first=first, row=row, labels=labels)
+                yield from_arrow(batch, source, first=first, row=row)
                 first, row = first + len(batch), row + len(batch)
 
 

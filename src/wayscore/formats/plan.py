@@ -17,14 +17,11 @@ from wayscore import reading
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.errors import FormatError
 from wayscore.formats import storage
-from wayscore.formats.base import choose
-from wayscore.formats.beginning import HEAD, PARQUET_MAGIC, look
-from wayscore.formats.columns import FORMAT
+from wayscore.formats.arrow import FORMAT
 from wayscore.formats.decoding import LINE_LIMIT
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import MARK, Source, read
+from wayscore.formats.files import MARK, Fault, Source, read
 from wayscore.formats.pieces import BLOCK, Piece, blocks, open_parquet, read_piece
-from wayscore.formats.registry import FORMATS
+from wayscore.formats.sniff import FORMATS, HEAD, PARQUET_MAGIC, choose, look
 
 Cut: TypeAlias = tuple[int, int, int]
 """Where some rows begin and end, and how many they are."""
@@ -108,14 +105,13 @@ def _pieces_of(file: str, name: str | None, alone: bool) -> list[Piece]:
         return _parquet_pieces(file, name)
     head = whole or head_of(file)
     form = choose(head, "run", name, FORMATS)
-    stamp = "" if not os.path.isfile(file) and not storage.is_remote(file) else storage.stamp(file)
     if whole is None and look(head.content).layout == "lines":
         cuts = list(_stretches(file))
         return [
-            Piece(0, file, "lines", form.name, start=start, stop=stop, row=row, rows=rows, stamp=stamp)
+            Piece(0, file, "lines", form.name, start=start, stop=stop, row=row, rows=rows)
             for (start, stop, rows), row in zip(cuts, _befores(cuts), strict=True)
         ]
-    piece = Piece(0, file, "whole", form.name, stamp=stamp, source=whole)
+    piece = Piece(0, file, "whole", form.name, source=whole)
     if not alone:  # rows of later files are numbered after these
         piece = structs.replace(piece, rows=sum(map(len, read_piece(piece))))
     return [piece]
@@ -177,9 +173,9 @@ def _parquet_pieces(file: str, name: str | None) -> list[Piece]:
         if not {"path", "query"} & set(opened.schema_arrow.names):
             choose(head_of(file), "run", name, FORMATS)  # says what the file looks like instead
     cuts = [(number, number + 1, rows) for number, rows in enumerate(groups) if rows]
-    form, stamp = notes.get(FORMAT, b"table").decode(errors="replace"), storage.stamp(file)
+    form = notes.get(FORMAT, b"table").decode(errors="replace")
     return [
-        Piece(0, file, "parquet", form, start=start, stop=stop, row=row, rows=rows, stamp=stamp)
+        Piece(0, file, "parquet", form, start=start, stop=stop, row=row, rows=rows)
         for (start, stop, rows), row in zip(cuts, _befores(cuts), strict=True)
     ]
 

@@ -6,56 +6,43 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Reference, References
 from wayscore.errors import FormatError
-from wayscore.formats.arrow import as_distances
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
-from wayscore.formats.beginning import Beginning
-from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.faults import EMPTY_PATH, Fault, loosely
-from wayscore.formats.files import Source
+from wayscore.formats.columns import Places
+from wayscore.formats.decoding import decode_each, loosely, place
+from wayscore.formats.files import EMPTY_PATH, Fault, Source
+from wayscore.formats.sniff import Beginning
+from wayscore.formats.table import MIXED, Kept, Prediction, batch_of, even
 from wayscore.formats.trajectories import Name
 
 MARK = "wayscore_episode"
 """The first field of every line; its value is the version of the schema."""
 VERSION = 1
 EXPECTED = f'a log of the recorder: {{"{MARK}": {VERSION}, "episode": ..., "path": [[x, y, z], ...], ...}} per line'
-Path = list[str | int | list[float]]
-MIXED: Any = object()
-"""Stands for a path that is neither labels nor points of one dimension."""
 
 
-class Line(msgspec.Struct, kw_only=True, gc=False):
+class Line(Prediction, kw_only=True, gc=False):
     """One episode."""
 
     wayscore_episode: int
     episode: Name
-    path: Path
-    scene: Name | None = None
+    path: Places
     agent: str | None = None
     threshold: float | None = None
-    stopped: bool | None = None
-    reference: Path | None = None
-    headings: list[float | list[float]] | None = None
-    goal_distances: list[float | None] | None = None
     collided: list[bool] | None = None
     recorded: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class Recorder:
     """Logs of the recorder."""
 
-    name: str = "recorder"
-    title: str = "recorder"
+    name = title = "recorder"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise the mark of every line."""
@@ -71,24 +58,22 @@ class Recorder:
         """Read the answers of a run, and the references that lines carry."""
         found = _lines(source)
         lines = [line for _, line, _, _ in found]
-        carried = [reference for _, _, _, reference in found]
-        scenes = [None if line.scene is None else str(line.scene) for line in lines]
-        return EpisodeBatch(
-            [path for _, _, path, _ in found],
-            [str(line.episode) for line in lines],
-            scenes if any(scene is not None for scene in scenes) else None,
-            carried if any(reference is not None for reference in carried) else None,
-            _recorded(lines),
-            where=lambda number: f"{source}, {place(found[number][0], source)}",
+        return batch_of(
+            source,
+            found,
+            collided=[line.collided for line in lines],
+            collisions=[None if line.collided is None else sum(line.collided) for line in lines],
+            threshold=[line.threshold for line in lines],
+            agent=[line.agent for line in lines],
         )
 
 
-def _lines(source: Source) -> list[tuple[int | str, Line, Any, Any]]:
+def _lines(source: Source) -> list[Kept]:
     """Return the lines that are right, each with where it is, its path and its reference."""
     source = _without_incomplete(source)
     found = []
     for where, line in decode_each(source, Line, names=("episode",), expected=EXPECTED):
-        path, reference = _places(line.path), None if line.reference is None else _places(line.reference)
+        path, reference = even(line.path), even(line.reference)
         if fault := _fault_of(line, path, reference):
             source.refuse(replace(fault, where=place(where, source), episode=str(line.episode)))
         else:
@@ -119,9 +104,9 @@ def _fault_of(line: Line, path: Any, reference: Any) -> Fault | None:
         return Fault(EMPTY_PATH)
     if line.reference == []:
         return Fault("is empty; leave it out if there is none", field="field 'reference'")
-    for field, places in (("path", path), ("reference", reference)):
-        if places is MIXED:
-            return Fault("mixes points of several dimensions, or points and labels", field=f"field {field!r}")
+    for field, given, places in (("path", line.path, path), ("reference", line.reference, reference)):
+        if given is not None and places is None:
+            return Fault(MIXED, field=f"field {field!r}")
     for field, values, count in (
         ("headings", line.headings, len(line.path)),
         ("goal_distances", line.goal_distances, len(line.path)),
@@ -133,31 +118,7 @@ def _fault_of(line: Line, path: Any, reference: Any) -> Fault | None:
     return None
 
 
-def _places(path: Path) -> Any:
-    """Return labels as they are, points as an array, or `MIXED`."""
-    lengths = {len(step) if isinstance(step, list) else 0 for step in path}
-    if lengths <= {0}:
-        return path
-    return np.array(path, dtype=np.float64) if len(lengths) == 1 else MIXED
-
-
-def _recorded(lines: Sequence[Line]) -> dict[str, list[Any]]:
-    """Return what lines record beside their paths, by name."""
-    others = [line.recorded or {} for line in lines]
-    found = {name: [other.get(name) for other in others] for name in dict.fromkeys(n for o in others for n in o)}
-    found |= {
-        "stopped": [line.stopped for line in lines],
-        "goal_distances": [as_distances(line.goal_distances) for line in lines],
-        "headings": [line.headings for line in lines],
-        "collided": [line.collided for line in lines],
-        "collisions": [None if line.collided is None else sum(line.collided) for line in lines],
-        "threshold": [line.threshold for line in lines],
-        "agent": [line.agent for line in lines],
-    }
-    return {name: values for name, values in found.items() if any(value is not None for value in values)}
-
-
-def _references(source: Source, lines: Sequence[tuple[int | str, Line, Any, Any]]) -> Iterator[Reference]:
+def _references(source: Source, lines: Sequence[Kept]) -> Iterator[Reference]:
     for where, line, _, reference in lines:
         if reference is None:
             raise FormatError(

@@ -18,27 +18,14 @@ from numpy.typing import NDArray
 
 from wayscore.errors import FormatError, OptionError, first_line
 from wayscore.foreign import from_cell
-from wayscore.formats.beginning import Beginning, look
 from wayscore.formats.files import Source, read
+from wayscore.formats.sniff import Beginning, look
 from wayscore.metrics import Metric, find_metrics
 
 EPISODE_NAMES = ("episode_id", "episode", "instr_id", "instruction_id", "id", "trajectory_id")
 """The fields that may name an episode; the first present counts."""
 SCENE_NAMES = ("scene_id", "scene", "scan")
-TELLING = frozenset(
-    {
-        "success",
-        "spl",
-        "ne",
-        "os",
-        "ndtw",
-        "sdtw",
-        "nav_error",
-        "distance_to_goal",
-        "oracle_success",
-        "navigation_error",
-    }
-)
+TELLING = frozenset("success spl ne os ndtw sdtw nav_error distance_to_goal oracle_success navigation_error".split())
 """Fields by which a file of scores is recognised."""
 PATHS = frozenset({"path", "trajectory", "positions", "reference_path", "path_id", "instructions"})
 """Fields of files that hold paths."""

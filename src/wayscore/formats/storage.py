@@ -1,15 +1,14 @@
-"""Files on this machine, or anywhere that fsspec reaches (s3://bucket/run.parquet): found, opened, written whole.
+"""Files on this machine, or anywhere that fsspec reaches (s3://bucket/run.parquet): found, opened and read.
 
-Addresses are texts. Arrow's file systems do the work; what is ours is what they do not promise: a file appears under
-its name when all of it is there and not before, and every error names the address in one sentence.
+Addresses are texts, and every error names the address in one sentence. Files are written on this machine only.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import IO, Any, cast
 
@@ -22,8 +21,6 @@ ROWS_AT_ONCE = 65_536
 """Rows of Parquet that are read at once."""
 HIDDEN = ("_", ".")
 """Names that begin so are notes of the programs that wrote a folder."""
-PARTS = ".parts"
-"""Added to the name of a result that is made in parts: the folder of these."""
 
 
 def is_remote(address: str) -> bool:
@@ -41,11 +38,7 @@ def absolute(address: str) -> str:
 
 
 def system_of(address: str) -> tuple[Any, str]:
-    """Return Arrow's file system of an address, and the path there."""
-    from pyarrow import fs
-
-    if not is_remote(address):
-        return fs.LocalFileSystem(), address
+    """Return fsspec's file system of a remote address, and the path there."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -56,7 +49,7 @@ def system_of(address: str) -> tuple[Any, str]:
         system, path = url_to_fs(address)
     except (ImportError, ValueError) as error:  # the scheme's own package is missing, or there is none
         raise FormatError(f"{address}: {writing.in_few_words(error)}") from None
-    return fs.PyFileSystem(fs.FSSpecHandler(system)), path
+    return system, path
 
 
 def find_files(address: str) -> list[str]:
@@ -66,12 +59,20 @@ def find_files(address: str) -> list[str]:
         FormatError: there are none.
     """
     if glob.has_magic(address) and not os.path.exists(address):
-        found = _matching(address)
+        if is_remote(address):
+            system, path = system_of(address)
+            found = sorted(map(system.unstrip_protocol, system.glob(path)))
+        else:
+            found = sorted(path for path in glob.glob(address, recursive=True) if os.path.isfile(path))
         if not found:
             raise FormatError(f"{address}: matches no file; check the folder and the pattern")
         return found
     if is_remote(address):
-        inside = _remote_files(address)
+        system, path = system_of(address)
+        with _readable(address):
+            if system.info(path)["type"] != "directory":
+                return [address]
+            inside = [system.unstrip_protocol(file) for file in system.find(path)]
     elif os.path.isdir(address):
         inside = [os.path.join(folder, name) for folder, _, names in os.walk(address) for name in names]
     else:
@@ -83,53 +84,35 @@ def find_files(address: str) -> list[str]:
     )
 
 
-def _remote_files(address: str) -> list[str]:
-    from pyarrow import fs
-
-    system, path = system_of(address)
-    try:
-        kind = system.get_file_info(path).type
-        if kind == fs.FileType.Directory:
-            scheme = address.partition("://")[0] + "://"
-            return [scheme + entry.path for entry in system.get_file_info(fs.FileSelector(path, recursive=True))]
-    except OSError as error:
-        raise FormatError(f"{address}: cannot be read: {writing.in_few_words(error)}") from None
-    if kind == fs.FileType.NotFound:
-        raise FormatError(f"{address}: no such file")
-    return [address]
-
-
-def _matching(pattern: str) -> list[str]:
-    if not is_remote(pattern):
-        return sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-    system, path = system_of(pattern)
-    inner = system.handler.fs
-    return sorted(inner.unstrip_protocol(found) for found in inner.glob(path))
-
-
 def _is_table(path: str) -> bool:
-    *folders, name = PurePosixPath(path.replace(os.sep, "/")).parts
-    unfinished = any(folder.endswith(PARTS) for folder in folders)
-    return name.endswith(TABLES) and not name.startswith(HIDDEN) and not unfinished
+    name = PurePosixPath(path.replace(os.sep, "/")).name
+    return name.endswith(TABLES) and not name.startswith(HIDDEN)
 
 
 def open_file(address: str) -> IO[bytes]:
     """Open a file to be read from anywhere in it."""
-    if is_remote(address):
-        return cast("IO[bytes]", open_native(address))
-    try:
-        return open(address, "rb")
-    except FileNotFoundError:
-        raise FormatError(f"{address}: no such file") from None
-    except OSError as error:
-        raise FormatError(f"{address}: cannot be read: {writing.in_few_words(error)}") from None
+    with _readable(address):
+        if not is_remote(address):
+            return open(address, "rb")
+        system, path = system_of(address)
+        return cast("IO[bytes]", system.open(path, "rb"))
 
 
 def open_native(address: str) -> Any:
     """Open a file as Arrow's readers like it best."""
-    system, path = system_of(address)
+    import pyarrow as pa
+
+    if is_remote(address):
+        return pa.PythonFile(open_file(address), mode="r")
+    with _readable(address):
+        return pa.OSFile(address)
+
+
+@contextmanager
+def _readable(address: str) -> Iterator[None]:
+    """Say of a file that cannot be opened why."""
     try:
-        return system.open_input_file(path)
+        yield
     except FileNotFoundError:
         raise FormatError(f"{address}: no such file") from None
     except OSError as error:
@@ -206,111 +189,8 @@ def damage(address: str) -> Iterator[None]:
         raise FormatError(f"{address}: is damaged Parquet ({first_line(error)}); copy or write it again") from None
 
 
-def exists(address: str) -> bool:
-    """Say whether there is a file or folder."""
-    from pyarrow import fs
-
-    system, path = system_of(address)
-    return bool(system.get_file_info(path).type != fs.FileType.NotFound)
-
-
-def is_folder(address: str) -> bool:
-    """Say whether there is a folder."""
-    from pyarrow import fs
-
-    system, path = system_of(address)
-    return bool(system.get_file_info(path).type == fs.FileType.Directory)
-
-
-def stamp(address: str) -> str:
-    """Return what changes when a file does: its size and when it was written."""
-    if not is_remote(address):
-        found = os.stat(address)
-        return f"{found.st_size}@{found.st_mtime_ns}"
-    system, path = system_of(address)
-    info = system.get_file_info(path)
-    return f"{info.size}@{info.mtime_ns}"
-
-
 @contextmanager
-def replacing(address: str) -> Iterator[IO[bytes]]:
-    """Open a file to be written; it gets its name when it is complete, and leaves nothing behind when it fails."""
-    if not is_remote(address):
-        with writing.replacing(address, folders=True) as file:
-            yield file
-        return
-    system, path = system_of(address)
-    unfinished = path + writing.UNFINISHED
-    try:
-        if parent := os.path.dirname(path):
-            system.create_dir(parent, recursive=True)
-        with system.open_output_stream(unfinished) as stream:
-            yield cast("IO[bytes]", stream)
-        system.move(unfinished, path)
-    except BaseException as error:
-        with suppress(OSError):  # it was never made, or its disk is gone
-            system.delete_file(unfinished)
-        if isinstance(error, OSError):
-            raise writing.unwritable(address, error) from None
-        raise
-
-
-def clear_unfinished(address: str) -> None:
-    """Remove what writers of a file left behind that were killed; elsewhere the next writer replaces it."""
-    if not is_remote(address):
-        writing.clear_unfinished(address)
-
-
-def move(source: str, target: str) -> None:
-    """Give a file or folder another name, in place of what had it."""
-    system, path = system_of(source)
-    remove(target)
-    try:
-        system.move(path, system_of(target)[1])
-    except OSError as error:
-        raise writing.unwritable(target, error) from None
-
-
-def remove(address: str) -> None:
-    """Remove a file, or a folder with all that is in it, if it is there."""
-    from pyarrow import fs
-
-    system, path = system_of(address)
-    kind = system.get_file_info(path).type
-    if kind == fs.FileType.Directory:
-        system.delete_dir(path)
-    elif kind != fs.FileType.NotFound:
-        system.delete_file(path)
-
-
-def names_in(address: str) -> list[str]:
-    """Return the names of all that is in a folder; none where there is no such folder."""
-    from pyarrow import fs
-
-    system, path = system_of(address)
-    inside = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
-    return [PurePosixPath(entry.path).name for entry in inside]
-
-
-class ParquetOut:
-    """A Parquet file that is being written: tables are added, and at last what the file says of itself."""
-
-    def __init__(self, writer: Any, schema: Any) -> None:
-        self.add = writer.write_table
-        self._writer = writer
-        self._schema = schema
-
-    def describe(self, metadata: Mapping[bytes, bytes]) -> None:
-        """Say something of the file that is known only after its rows; readers find it in the schema's metadata."""
-        import base64
-
-        schema = self._schema.with_metadata({**(self._schema.metadata or {}), **metadata})
-        arrow = base64.b64encode(schema.serialize().to_pybytes())
-        self._writer.add_key_value_metadata({**metadata, b"ARROW:schema": arrow})
-
-
-@contextmanager
-def writing_parquet(address: str, schema: Any) -> Iterator[ParquetOut]:
+def writing_parquet(path: str, schema: Any) -> Iterator[Any]:
     """Open a Parquet file to be written; it gets its name when it is complete.
 
     Numbers are stored as they are, since scores hardly repeat; pages carry checksums.
@@ -322,7 +202,8 @@ def writing_parquet(address: str, schema: Any) -> Iterator[ParquetOut]:
     words += [f"{field.name}.list.element" for field in schema if pa.types.is_list(field.type)]
     options = {"use_dictionary": words, "write_statistics": words, "write_page_checksum": True}
     try:
-        with replacing(address) as stream, pq.ParquetWriter(stream, schema, compression="lz4", **options) as writer:
-            yield ParquetOut(writer, schema)
+        whole = writing.replacing(path, folders=True)
+        with whole as stream, pq.ParquetWriter(stream, schema, compression="lz4", **options) as writer:
+            yield writer
     except pa.ArrowException as error:
-        raise writing.unwritable(address, error) from None
+        raise writing.unwritable(path, error) from None

@@ -5,15 +5,15 @@ Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `in
 (one per step; null where the goal is unreachable), `headings` and `recorded`; rows that carry their own `scene` and
 `reference` need no episode. `facts` and `recorded` are objects with whatever else an evaluator takes. A path is a list
 of labels (text or integers) or of points; in CSV it is written as JSON, or as labels separated by spaces, and columns
-may have the names that others give them (`names.NAMES`). A run may also be one JSON object `{episode: [label, ...]}`.
-Parquet files that `wayscore convert` wrote hold codes for labels, and say which format they came from.
+may have the names that others give them (`sniff.NAMES`). A run may also be one JSON object `{episode: [label, ...]}`.
+Parquet files that `wayscore convert` wrote say which format they came from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -22,29 +22,27 @@ from msgspec import structs
 from wayscore.episodes.batch import EpisodeBatch
 from wayscore.episodes.references import Query, Reference, References
 from wayscore.errors import FormatError, OptionError, shortened
-from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, as_distances, from_arrow, reference_columns
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
-from wayscore.formats.beginning import Beginning, look
-from wayscore.formats.columns import (
+from wayscore.formats.arrow import (
+    COLUMNS,
+    EXPECTED as EXPECTED_RUN,
     FORMAT,
     OPTIONS,
-    REFUSED,
     UP_AXIS,
-    Columns,
-    Places,
-    Points,
+    as_distances,
+    from_arrow,
     notes_of,
-    read_csv,
-    refuse_cell,
+    reference_columns,
 )
-from wayscore.formats.decoding import decode_each, decode_mapping, place
-from wayscore.formats.faults import EMPTY_PATH, Fault, in_words
-from wayscore.formats.files import Source
-from wayscore.formats.names import NAMES, own_names
+from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
+from wayscore.formats.columns import REFUSED, Columns, Places, Points, read_csv, refuse_cell
+from wayscore.formats.decoding import decode_each, decode_mapping, in_words, place
+from wayscore.formats.files import EMPTY_PATH, Fault, Source
+from wayscore.formats.sniff import NAMES, PARQUET_MAGIC, Beginning, look, own_names
 from wayscore.formats.storage import parquet_table
 from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectories
 
 EXPECTED = 'a table of episodes: {"episode": ..., "scene": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
+MIXED = "mixes points of several dimensions, or points and labels"
 EXPECTED_MAPPING = "paths by episode: {episode: [label, ...], ...}"
 
 
@@ -63,18 +61,27 @@ class ReferenceRow(msgspec.Struct, kw_only=True, gc=False):
     facts: dict[str, Any] | str | None = None
 
 
-class AnswerRow(msgspec.Struct, kw_only=True, gc=False):
-    """One path of an agent."""
+class Prediction(msgspec.Struct, kw_only=True, gc=False):
+    """One path of an agent, as tables and logs of the recorder have it."""
 
     episode: Name | None = None
     path: Places | None = None
-    query: Places | None = None
     stopped: bool | None = None
     goal_distances: list[float | Literal["inf"] | None] | None = None
     headings: list[float | list[float]] | None = None
     recorded: dict[str, Any] | str | None = None
     scene: Name | None = None
     reference: Places | None = None
+
+
+class PredictionRow(Prediction, kw_only=True, gc=False):
+    """One row of a table."""
+
+    query: Places | None = None
+
+
+Kept: TypeAlias = tuple[int | str, Any, Any, Any]
+"""Where a prediction is, itself, its path and its reference."""
 
 
 class Table:
@@ -94,7 +101,7 @@ class Table:
     def references(self, source: Source, *, up_axis: str | int | None = None) -> References:
         """Read references; `up_axis` says which coordinate of points points up: x, y or z."""
         rows = _rows(source, ReferenceRow, EXPECTED)
-        notes = notes_of(source)
+        notes = notes_of(source) if source.content.startswith(PARQUET_MAGIC) else {}
         made = make_references(
             source,
             self,
@@ -130,28 +137,19 @@ class Table:
             return make_batch(source, _mapped(source))
         if _is_listed(beginning):
             return read_trajectories(source, self.title, ids=NAMES["episode"], walks=NAMES["path"])
-        found = list(_rows(source, AnswerRow, EXPECTED_RUN))
+        found = list(_rows(source, PredictionRow, EXPECTED_RUN))
         carried = any(row.reference is not None for _, row in found)
         named = not carried or any(row.episode is not None for _, row in found)
-        kept: list[tuple[int | str, Any, Any, Any]] = []
+        kept: list[Kept] = []
         for where, row in found:
             path = row.query if row.path is None else row.path
             fault = _fault_of(row, path, named, carried)
             if fault is None:
-                kept.append((where, row, _even(path), _even(row.reference)))
+                kept.append((where, row, even(path), even(row.reference)))
             else:
                 episode = None if row.episode is None else str(row.episode)
                 source.refuse(structs.replace(fault, where=place(where, source), episode=episode))
-        rows = [row for _, row, _, _ in kept]
-        scenes = [None if row.scene is None else str(row.scene) for row in rows]
-        return EpisodeBatch(
-            [path for _, _, path, _ in kept],
-            [str(row.episode) for row in rows] if named else None,
-            scenes if any(scene is not None for scene in scenes) else None,
-            [reference for _, _, _, reference in kept] if carried else None,
-            _recorded(rows),
-            where=lambda number: f"{source}, {place(kept[number][0], source)}",
-        )
+        return batch_of(source, kept, named)
 
 
 def _is_mapping(beginning: Beginning) -> bool:
@@ -175,15 +173,27 @@ def _mapped(source: Source) -> Iterator[Query]:
             source.refuse(Fault(str(error), episode=name))
 
 
-def _recorded(rows: Sequence[AnswerRow]) -> dict[str, list[Any]]:
+def batch_of(source: Source, kept: Sequence[Kept], named: bool = True, **more: list[Any]) -> EpisodeBatch:
+    """Put predictions into columns; `more` is what they record besides, by name."""
+    rows = [row for _, row, _, _ in kept]
+    references = [reference for _, _, _, reference in kept]
+    scenes = [None if row.scene is None else str(row.scene) for row in rows]
     others = [_object(row.recorded) for row in rows]
     found = {name: [other.get(name) for other in others] for name in dict.fromkeys(n for o in others for n in o)}
     found |= {
         "stopped": [row.stopped for row in rows],
         "goal_distances": [as_distances(row.goal_distances) for row in rows],
         "headings": [row.headings for row in rows],
+        **more,
     }
-    return {name: values for name, values in found.items() if any(value is not None for value in values)}
+    return EpisodeBatch(
+        [path for _, _, path, _ in kept],
+        [str(row.episode) for row in rows] if named else None,
+        scenes if any(scene is not None for scene in scenes) else None,
+        references if any(reference is not None for reference in references) else None,
+        {name: values for name, values in found.items() if any(value is not None for value in values)},
+        where=lambda number: f"{source}, {place(kept[number][0], source)}",
+    )
 
 
 def _object(cell: dict[str, Any] | str | None) -> dict[str, Any]:
@@ -206,7 +216,7 @@ def _axis(name: str | int | None) -> int | None:
     return axes[str(name)]
 
 
-def _fault_of(row: AnswerRow, path: Any, named: bool, carried: bool) -> Fault | None:
+def _fault_of(row: PredictionRow, path: Any, named: bool, carried: bool) -> Fault | None:
     """Return what is wrong with an answer of a table whose rows name episodes, or carry references."""
     for field, absent in (
         ("episode", named and row.episode is None),
@@ -218,12 +228,9 @@ def _fault_of(row: AnswerRow, path: Any, named: bool, carried: bool) -> Fault | 
     if not len(path):
         return Fault(EMPTY_PATH)
     for field, places in (("path", path), ("reference", row.reference)):
-        if places is not None and _even(places) is None:
+        if places is not None and even(places) is None:
             return Fault(MIXED, field=f"field {field!r}", expected=EXPECTED_RUN)
     return None
-
-
-MIXED = "mixes points of several dimensions, or points and labels"
 
 
 def _rows(source: Source, kind: Any, expected: str) -> Iterable[tuple[int | str, Any]]:
@@ -276,12 +283,12 @@ def _wrong(cell: Any, kind: Any) -> str:
 def _with_paths(source: Source, rows: Iterable[tuple[int | str, Any]]) -> Iterator[tuple[Any, Any]]:
     """Yield rows with their paths: labels as a list and points as an array; both in one path are refused."""
     for where, row in rows:
-        path, dense = _even(row.path), getattr(row, "dense", None)
+        path, dense = even(row.path), getattr(row, "dense", None)
         if path is None:
             source.refuse(Fault(MIXED, place(where, source), str(row.episode), "field 'path'", EXPECTED))
             continue
         if dense is not None:
-            row.dense = _even(dense)
+            row.dense = even(dense)
             if not isinstance(row.dense, np.ndarray) or not len(row.dense):
                 what = "must be a list of points of one dimension; leave it out where there is none"
                 source.refuse(Fault(what, place(where, source), str(row.episode), "field 'dense'", EXPECTED))
@@ -289,7 +296,7 @@ def _with_paths(source: Source, rows: Iterable[tuple[int | str, Any]]) -> Iterat
         yield row, path
 
 
-def _even(places: Any) -> Any:
+def even(places: Any) -> Any:
     """Return labels as they are, and points as an array; None for a mixture."""
     if places is None or isinstance(places, np.ndarray) or list not in map(type, places):
         return places

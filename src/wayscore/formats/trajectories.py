@@ -7,7 +7,7 @@ Every way may occur in one file. Only places are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -20,8 +20,7 @@ from wayscore.episodes.references import Query
 from wayscore.errors import FormatError
 from wayscore.formats.base import make_batch
 from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.faults import Fault
-from wayscore.formats.files import Source
+from wayscore.formats.files import Fault, Source
 
 Name: TypeAlias = str | int
 Loose: TypeAlias = list[str | list[str | float | None]]
@@ -63,6 +62,16 @@ def read_trajectories(
             episodes = [str(getattr(record, ids[0])) for _, record in records]
             return EpisodeBatch(paths, episodes, where=lambda row: f"{source}, episode {episodes[row]!r}")
     return make_batch(source, _queries(source, records, ids, walks, objects, _viewpoints, expected))
+
+
+def encode_run(paths: Mapping[str, Sequence[Any]]) -> bytes:
+    """Return a result file: the nodes of each episode's path, with a heading and an elevation of 0.
+
+    >>> encode_run({"4332_1": ["a", "b"]})
+    b'[{"instr_id":"4332_1","trajectory":[["a",0,0],["b",0,0]]}]'
+    """
+    run = [{"instr_id": name, "trajectory": [[str(node), 0, 0] for node in path]} for name, path in paths.items()]
+    return msgspec.json.encode(run)
 
 
 def flatten(steps: Loose) -> Any:

@@ -1,4 +1,4 @@
-"""VLN-CE: continuous walks in Habitat's frame (x, y up, z; metres).
+"""VLN-CE: continuous walks in Habitat's frame (x, y up, z; metres), and runs as agents in continuous worlds write them.
 
 Episodes are named by `episode_id`, those of RxR-Habitat by `instruction_id`.
 """
@@ -6,23 +6,24 @@ Episodes are named by `episode_id`, those of RxR-Habitat by `instruction_id`.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
 from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Reference, References
+from wayscore.episodes.references import Query, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
-from wayscore.formats.beginning import LIST, Beginning
-from wayscore.formats.decoding import decode_mapping, decode_object
-from wayscore.formats.files import Source, read
-from wayscore.formats.positions import IDS, Point, is_run, read_positions
-from wayscore.formats.rxr import in_language
+from wayscore.formats.arrow import as_distances
+from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
+from wayscore.formats.benchmarks import in_language
+from wayscore.formats.decoding import decode_each, decode_mapping, decode_object, place
+from wayscore.formats.files import Fault, Source, read
+from wayscore.formats.sniff import LIST, Beginning, look
 from wayscore.formats.trajectories import Name
 
 EXPECTED = (
@@ -38,6 +39,13 @@ UP_AXIS = 1
 """Habitat's frame: the second coordinate points up."""
 AGENT, RXR_AGENT = (1.5, 0.1), (0.88, 0.18)
 """Height and radius of the simulated agents of R2R-CE and RxR-CE, metres."""
+IDS = ("episode_id", "instruction_id")
+"""The fields that may name a record's episode; the first present counts."""
+WALKS = ("path", "trajectory", "positions", "locations")
+"""The fields that may hold its walk, likewise."""
+EXPECTED_RUN = 'a VLN-CE run: {episode_id: [[x, y, z], ...]}, or [{"episode_id": ..., "path": [[x, y, z], ...]}, ...]'
+Point: TypeAlias = tuple[float, float, float]
+Metres: TypeAlias = float | Literal["inf"] | None
 
 
 class Words(msgspec.Struct, gc=False):
@@ -78,6 +86,40 @@ class Walk(msgspec.Struct, gc=False):
     locations: list[Point]
 
 
+class Pose(msgspec.Struct, gc=False):
+    """One step of a run."""
+
+    position: Point
+    stop: bool | None = None
+    goal_distance: float | Literal["inf"] | None = None
+    heading: float | None = None
+    collided: bool | None = None
+
+
+Steps: TypeAlias = list[Pose | Point]
+
+
+class Record(msgspec.Struct, kw_only=True, gc=False):
+    """One episode of a run; what is known of every step may stand here, or in the poses."""
+
+    episode_id: Name | None = None
+    instruction_id: Name | None = None
+    path: Steps | None = None
+    trajectory: Steps | None = None
+    positions: Steps | None = None
+    locations: Steps | None = None
+    stopped: bool | None = None
+    stop: bool | None = None
+    goal_distances: list[Metres] | None = None
+    headings: list[float] | None = None
+
+
+class Summary(msgspec.Struct, gc=False):
+    """A file that lists its records beside their means."""
+
+    episodes: msgspec.Raw
+
+
 class VLNCE:
     """VLN-CE episodes with their ground truth walks, and runs of positions."""
 
@@ -87,7 +129,7 @@ class VLNCE:
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise episodes by the field that lists them, and runs by lists of points or positions."""
         if EPISODE not in beginning.listed:
-            if is_run(beginning):
+            if _is_run(beginning):
                 return RUN
             if not beginning.listed.isdisjoint(SCORES):
                 return ()
@@ -123,8 +165,21 @@ class VLNCE:
         return replace(made, up_axis=UP_AXIS, agent=RXR_AGENT if rxr else AGENT)
 
     def run(self, source: Source) -> EpisodeBatch:
-        """Read a run of positions."""
-        return read_positions(source)
+        """Read a run of positions in metres, in any of its forms.
+
+        By episode, as records (a list or JSON lines), or as such a list in the field `episodes` of a summary. A step
+        is `[x, y, z]` or a pose, which may say more.
+        """
+        beginning = look(source.content)
+        if beginning.layout == "object" and LIST in beginning.keys:
+            whole = decode_object(source, Summary, names=(), expected=EXPECTED_RUN, items=LIST)
+            source = structs.replace(source, content=bytes(whole.episodes))
+            beginning = look(source.content)
+        if beginning.layout == "object" and not beginning.has_any(*IDS, *WALKS):
+            pairs = decode_mapping(source, Steps, expected=EXPECTED_RUN)
+            return make_batch(source, (_query(name, Record(path=steps), steps) for name, steps in pairs))
+        records = decode_each(source, Record, names=IDS, expected=EXPECTED_RUN)
+        return make_batch(source, _queries(source, records))
 
 
 def _names(source: Source, episodes: Sequence[Episode], names: str | None) -> str:
@@ -171,15 +226,63 @@ def _walks(source: Source, dense: str | os.PathLike[str] | bool) -> dict[str, An
         if not found:
             return {}
         dense = found[0]
-    walks = read(Path(dense))
-    return dict(_dense(walks))
+    file = read(Path(dense))
+    walks = dict(decode_mapping(file, Walk, expected=EXPECTED_DENSE))
+    empty = next((name for name, walk in walks.items() if not walk.locations), None)
+    if empty is not None:
+        raise FormatError(f"{file}, episode {empty!r}, field 'locations': is empty; expected {EXPECTED_DENSE}")
+    return {name: np.array(walk.locations) for name, walk in walks.items()}
 
 
-def _dense(source: Source) -> Iterator[tuple[str, Any]]:
-    for name, walk in decode_mapping(source, Walk, expected=EXPECTED_DENSE):
-        if not walk.locations:
-            raise FormatError(f"{source}, episode {name!r}, field 'locations': is empty; expected {EXPECTED_DENSE}")
-        yield name, np.array(walk.locations)
+def _is_run(beginning: Beginning) -> bool:
+    """Say whether a file begins like a run of positions."""
+    if not beginning.json:
+        return False
+    if beginning.has_any(*IDS) and beginning.has_any(*WALKS):
+        return beginning.value(*WALKS) != "text" or "position" in beginning.inner
+    if beginning.layout != "object" or beginning.has_any(*WALKS, "query", "reference"):
+        return False
+    if LIST in beginning.keys:
+        return not beginning.listed.isdisjoint(WALKS)
+    if beginning.opens.startswith("{[{"):
+        return "position" in beginning.inner
+    return beginning.opens == "{[[" and "point" in beginning.values.values()
+
+
+def _queries(source: Source, records: Iterable[tuple[int | str, Record]]) -> Iterator[Query]:
+    for number, record in records:
+        name, steps = _first(record, IDS), _first(record, WALKS)
+        if name is None or steps is None:
+            absent = IDS[0] if name is None else WALKS[0]
+            named = None if name is None else str(name)
+            source.refuse(
+                Fault(f"the field {absent!r} is missing", place(number, source), named, expected=EXPECTED_RUN)
+            )
+        else:
+            yield _query(str(name), record, steps)
+
+
+def _query(name: str, record: Record, steps: Steps) -> Query:
+    points = [step.position if isinstance(step, Pose) else step for step in steps]
+    poses = [step for step in steps if isinstance(step, Pose)]
+    recorded: dict[str, Any] = {}
+    if record.goal_distances is not None:
+        recorded["goal_distances"] = as_distances(record.goal_distances)
+    elif poses and all(pose.goal_distance is not None for pose in poses):
+        recorded["goal_distances"] = [float(pose.goal_distance or 0.0) for pose in poses]
+    if record.headings is not None:
+        recorded["headings"] = record.headings
+    elif poses and all(pose.heading is not None for pose in poses):
+        recorded["headings"] = [pose.heading for pose in poses]
+    if len(poses) > 1 and all(pose.collided is not None for pose in poses[1:]):
+        recorded["collided"] = [pose.collided for pose in poses[1:]]  # of every move
+    stopped = (record.stopped, record.stop, poses[-1].stop if poses else None)
+    flag = next((said for said in stopped if said is not None), None)
+    return Query(name, np.array(points).reshape(-1, 3), flag, recorded)
+
+
+def _first(record: Record, fields: Iterable[str]) -> Any:
+    return next((value for value in (getattr(record, field) for field in fields) if value is not None), None)
 
 
 VLNCE_FORMAT = VLNCE()

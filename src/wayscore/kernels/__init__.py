@@ -2,7 +2,8 @@
 
 `WAYSCORE_KERNELS=numpy` or `native` makes the choice; unset, native is taken when present. Results are the same
 bits either way (exponentials: within 1e-15). Nothing outside this package imports `plain` or `_native`:
-what has no native twin (`fast_warp`, `fill`, `carry`) and the constants that both twins share are here as well.
+what has no native twin (`fast_warp`, `fill`) and the constants that both twins share are here as well.
+`navmesh_search` is native only.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy import asarray
 
-from wayscore.errors import OptionError
+from wayscore.errors import MissingPackageError, OptionError
 from wayscore.kernels.plain import *  # noqa: F403
 
 
@@ -37,6 +38,15 @@ def _choose() -> str:
 
 name: str = _choose()
 """Which kernels run: "native" or "numpy"."""
+
+
+def navmesh_search(*_: Any) -> None:
+    """Snap points to a navigation mesh and search between pairs of them (navmesh_search.c says more)."""
+    raise MissingPackageError(
+        "navigation meshes need the native kernels, which were not built or not chosen; reinstall wayscore with a C "
+        "compiler on PATH, and unset WAYSCORE_KERNELS"
+    )
+
 
 lanes = "numpy"
 if name == "native" and not TYPE_CHECKING:

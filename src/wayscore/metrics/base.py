@@ -71,14 +71,16 @@ class Measurements:
     convention: Convention
     """The choices that formulas look at."""
 
-    def within(self, distances: Floats) -> Floats:
-        """1 where a distance meets the threshold, as the convention compares, else 0."""
-        met = distances < self.threshold if self.convention.comparison == "<" else distances <= self.threshold
-        return met.astype(np.float64)
+    def reached(self, distances: Floats, to_set: Floats | None = None) -> Floats:
+        """1 where a distance meets the threshold, as the convention compares, else 0.
 
-    def reached(self, nearest: Floats, goals: Floats) -> Floats:
-        """1 where the convention's kind of goal was reached, given distances to the goal and to the set of goals."""
-        return (goals == 0).astype(np.float64) if self.convention.goal == "set" else self.within(nearest)
+        Where the convention's goal is a set, of the distances `to_set`, if there are any: 1 where they are 0.
+        """
+        if to_set is not None and self.convention.goal == "set":
+            met: NDArray[np.bool_] = to_set == 0
+        else:
+            met = distances < self.threshold if self.convention.comparison == "<" else distances <= self.threshold
+        return met.astype(np.float64)
 
     @cached_property
     def optimal_length(self) -> Floats:

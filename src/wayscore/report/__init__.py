@@ -6,11 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wayscore.report.forms import FORMS, check_form, render, render_comparison
+    from wayscore.report.document import FORMS, check_form
     from wayscore.report.page import page_of, write_page
+    from wayscore.report.results import render, render_comparison
 
 _HOMES = {
-    **dict.fromkeys(("FORMS", "check_form", "render", "render_comparison"), "wayscore.report.forms"),
+    **dict.fromkeys(("FORMS", "check_form"), "wayscore.report.document"),
+    **dict.fromkeys(("render", "render_comparison"), "wayscore.report.results"),
     **dict.fromkeys(("page_of", "write_page"), "wayscore.report.page"),
 }
 """What is imported when it is first used: a table needs no page."""

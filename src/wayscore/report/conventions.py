@@ -1,10 +1,10 @@
-"""A convention in words: whose it is, how far it is proven, its columns, and the choices that differ from the paper."""
+"""Conventions in words: whose they are, how far proven, their columns and choices, and what two do differently."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.evaluator import Evaluator
@@ -12,6 +12,11 @@ from wayscore.convention.presets import EVALUATORS
 from wayscore.convention.proof import proof_of
 from wayscore.metrics.base import Metric
 from wayscore.metrics.registry import KNOWN, find_metrics
+from wayscore.report.document import Document, Part, Table
+from wayscore.report.layout import counted, head, headline_first, number
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.effects import Effects
 
 
 def describe(convention: Convention) -> dict[str, list[str]]:
@@ -110,3 +115,49 @@ def _columns(convention: Convention, known: Evaluator | None) -> Iterable[str]:
         yield f"{metric.symbol} = {formula_of(metric, convention)}" + (
             f"  (its name: {', '.join(names)})" if names else ""
         )
+
+
+def differences(first: Convention, second: Convention) -> dict[str, str]:
+    """Return by choice what two conventions do differently, in words."""
+
+    def text(value: object) -> str:
+        return (", ".join(map(str, value)) or "all") if isinstance(value, tuple) else str(value)
+
+    return {
+        choice: f"{choice}: {first.name} {text(here)}, {second.name} {text(there)}"
+        for choice, (here, there) in first.differences(second).items()
+    }
+
+
+def effects_document(found: Effects, words: Mapping[str, str]) -> Document:
+    """Return the choices that change a mean of a run, a table of those means, and how many choices change nothing.
+
+    Args:
+        found: what the choices do.
+        words: by choice, what the conventions do differently (see `differences`).
+    """
+    kept = found.changing()
+    parts: list[Part] = []
+    if kept.metrics:
+        parts += [words["metrics" if choice == "columns" else choice] for choice in kept.choices]
+        columns = [_apart(metric, kept) for metric in headline_first(kept.metrics)]
+        rows = [*zip([label for label, _ in kept.rows()], *columns, strict=True)]
+        parts.append(Table(["", *map(head, headline_first(kept.metrics))], rows))
+    silent = [choice for choice in found.choices if choice not in kept.choices]
+    if silent:
+        change = "changes" if len(silent) == 1 else "change"
+        parts.append(f"{counted(len(silent), 'choice')} {change} no number of this run: {', '.join(silent)}.")
+    elif not kept.metrics:
+        parts.append("No number of this run changes.")
+    return Document(parts)
+
+
+def _apart(metric: Metric, found: Effects) -> list[str]:
+    """Return the means of a metric with as many decimals as tell different ones apart."""
+    means = [means[metric.symbol] for _, means in found.rows()]
+    different = len({None if mean is None else round(mean, 9) for mean in means})
+    for more in range(7):
+        texts = [number(metric, mean, more=more) for mean in means]
+        if len({*texts}) == different:
+            break
+    return texts

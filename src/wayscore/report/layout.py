@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from wayscore.episodes.groups import check_choice
-from wayscore.errors import OptionError
 from wayscore.foreign import shown
+from wayscore.report.document import Cell
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.result import Group, Result
+    from wayscore.evaluation.result import Result
     from wayscore.metrics import Metric
     from wayscore.statistics import Interval
 
@@ -23,12 +22,6 @@ HEADLINE = ("SR", "SPL", "nDTW", "SDTW")
 """The metrics that tables begin with; the others follow in the order in which they were measured."""
 UNDEFINED = "–"
 """What is printed for a mean over no episodes, and for a difference or a p-value that does not exist."""
-SPLITS = {
-    "scan": ("scene", "scan"),
-    "length": ("reference_nodes", "number of reference nodes"),
-    "path": ("path_id", "path"),
-}
-"""What means may be split by -> the fact of each episode that this needs, and what titles call it."""
 
 
 def is_share(metric: Metric) -> bool:
@@ -76,30 +69,6 @@ def best(metric: Metric, means: Sequence[float | None]) -> str | None:
     return number(metric, max(known) if metric.direction == "up" else min(known))
 
 
-class Mean(NamedTuple):
-    """One mean as tables print it.
-
-    Attributes:
-        mean: the number, or a dash where no episode has a value.
-        spread: of the means of several runs, a number; "" for one run.
-        left_out: how many episodes are left out of the mean: "(63 unreachable)", or "".
-        interval: the bounds in brackets, or "".
-        best: whether it is the best of several runs; what is equal as printed is equal.
-    """
-
-    mean: str
-    spread: str
-    left_out: str
-    interval: str
-    best: bool = False
-
-    @property
-    def rest(self) -> str:
-        """What follows the number: its spread, and how many episodes are left out."""
-        parts = (f"± {self.spread}" if self.spread else "", self.left_out)
-        return "".join(f" {part}" for part in parts if part)
-
-
 def headline_first(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """Return metrics in the order of tables.
 
@@ -120,40 +89,34 @@ def metrics_of(results: Sequence[Result]) -> tuple[Metric, ...]:
     return headline_first(found.values())
 
 
-def means_of(results: Sequence[Result], metrics: Sequence[Metric]) -> list[list[Mean]]:
-    """Return a row of means for each result, one of them for each metric.
+def means_of(results: Sequence[Result], metrics: Sequence[Metric]) -> list[list[Cell]]:
+    """Return a row of means for each result, one of them for each metric: with spread, what is left out, and interval.
 
-    None is the best where runs are undefined in different numbers of episodes: their means are over different ones.
+    The best of several runs are bold; what is equal as printed is equal. None is the best where runs are undefined in
+    different numbers of episodes: their means are over different ones.
     """
     intervals = [result.intervals() for result in results]
-    tops = []
-    for symbol, metric in ((metric.symbol, metric) for metric in metrics):
-        means = [one[symbol].mean if symbol in one else None for one in intervals]
+    spreads = [result.spread() if result.runs > 1 else {} for result in results]
+    columns = []
+    for metric in metrics:
+        symbol = metric.symbol
+        known = [one.get(symbol) for one in intervals]
+        means = [None if found is None else found.mean for found in known]
         alike = len({result.undefined.get(symbol, 0) for result in results}) == 1
-        tops.append(best(metric, means) if alike else None)
-    rows = []
-    for result, known in zip(results, intervals, strict=True):
-        spread = result.spread() if result.runs > 1 else {}
-        row = []
-        for metric, top in zip(metrics, tops, strict=True):
-            found = known.get(metric.symbol)
-            shown = number(metric, None if found is None else found.mean)
-            deviation = spread.get(metric.symbol)
-            row.append(
-                Mean(
-                    shown,
-                    "" if deviation is None else number(metric, deviation),
-                    left_out(result, metric, result.undefined.get(metric.symbol, 0)),
-                    "" if found is None else interval(metric, found),
-                    top is not None and shown == top,
-                )
-            )
-        rows.append(row)
-    return rows
+        top = best(metric, means) if alike else None
+        column = []
+        for result, found, mean, spread in zip(results, known, means, spreads, strict=True):
+            text, deviation = number(metric, mean), spread.get(symbol)
+            rest = "" if deviation is None else f" ± {number(metric, deviation)}"
+            rest += left_out(result, metric, result.undefined.get(symbol, 0))
+            below = "" if found is None else interval(metric, found)
+            column.append(Cell(text, rest, below, bold=text == top))
+        columns.append(column)
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def left_out(result: Result, metric: Metric, count: int) -> str:
-    """Return how many episodes are left out of a mean, and why as far as that is known; "" where none are.
+    """Return how many episodes are left out of a mean, and why as far as that is known: " (63 unreachable)", or "".
 
     Besides unreachable goals, episodes that a policy gives the worst values, metrics of the user's own, and the score
     files of other evaluators have values that are undefined.
@@ -163,39 +126,16 @@ def left_out(result: Result, metric: Metric, count: int) -> str:
     policies = result.settings.get("policies", {})
     worst = any(policies.get(kind) == "zero" for kind in result.problems.counts)
     known = not worst and metric.measure is None and result.settings.get("format") != "scores"
-    return f"({count:,} {'unreachable' if known else 'undefined'})"
+    return f" ({count:,} {'unreachable' if known else 'undefined'})"
 
 
-class Split(NamedTuple):
-    """A result by groups of episodes, with what titles and the head of a table call these."""
+def p_value(value: float | None) -> str:
+    """Return a p-value with four decimals, or as a power of ten where these would be 0.
 
-    result: Result
-    groups: list[Group]
-    title: str
-    head: str
-
-
-def split(results: Sequence[Result], split_by: str | None) -> list[Split]:
-    """Return the groups of each result; none where the means are not split."""
-    if split_by is None:
-        return []
-    check_choice("split_by", split_by, tuple(SPLITS))
-    fact, title = SPLITS[split_by]
-    for result in results:
-        if result.table is not None and fact not in result.table.facts:
-            raise OptionError(f"{result.name}: the {title} of its episodes is not known; leave <<split_by>> out")
-    return [Split(result, result.groups(split_by), title, split_by) for result in results]
-
-
-def group_rows(split: Split, metrics: Sequence[Metric]) -> list[list[str]]:
-    """Return the cells of every group: its name, its episodes, its means."""
-    rows = []
-    for group in split.groups:
-        gone = (left_out(split.result, metric, group.undefined.get(metric.symbol, 0)) for metric in metrics)
-        means = (number(metric, group.means.get(metric.symbol)) for metric in metrics)
-        cells = (" ".join(filter(None, cell)) for cell in zip(means, gone, strict=True))
-        rows.append([shown(group.name), f"{group.episodes:,}", *cells])
-    return rows
+    >>> p_value(0.0213), p_value(1e-9), p_value(None)
+    ('0.0213', '1e-09', '–')
+    """
+    return UNDEFINED if value is None else f"{value:.4f}" if value >= 0.0001 else f"{value:.0e}"
 
 
 def counted(count: int, what: str = "episode") -> str:
@@ -221,17 +161,11 @@ def short_names(names: Sequence[str], room: int) -> list[str]:
         same = takewhile(lambda chars: len({*chars}) == 1, zip(*names, strict=False))
         common = re.sub(r"[^_\-./ ]*$", "", "".join(chars[0] for chars in same))
         short = [name[len(common) :] for name in names]
-    short = [_with_gap(name, room) for name in short]
+    begin = room // 3  # agents of one series differ at the end
+    short = [n if len(n) <= room else f"{n[:begin]}…{n[len(n) - (room - 1 - begin) :]}" for n in short]
     if len({*short}) < len({*names}) or not all(short):  # better a number than two of one name
         return [name if len(name) <= room else f"run {n}" for n, name in enumerate(names, start=1)]
     return short
-
-
-def _with_gap(name: str, room: int) -> str:
-    if len(name) <= room:
-        return name
-    begin = room // 3  # agents of one series differ at the end
-    return f"{name[:begin]}…{name[len(name) - (room - 1 - begin) :]}"
 
 
 def legend(short: Sequence[str], full: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from wayscore.errors import Sentence, in_command, marked
+from wayscore.errors import Sentence, marked
 from wayscore.evaluation.result import signature_differences
 from wayscore.report.layout import counted
 
@@ -77,8 +77,3 @@ def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None
         who = f"{', '.join(names)}: " if 0 < len(names) < len(results) else ""
         found.append(Sentence(who + marked(warning)))
     return found
-
-
-def warning_lines(warnings: Iterable[str]) -> list[str]:
-    """Return warnings as lines, each once, in the words of the command line."""
-    return [f"warning: {in_command(warning)}" for warning in dict.fromkeys(warnings)]

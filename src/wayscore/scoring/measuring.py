@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from itertools import accumulate
@@ -92,32 +91,8 @@ class Scoring:
             recorded.stop_flags(convention),
         )
 
-    def run(self, parts: list[Part], threads: int | None) -> Floats:
-        """Score all parts; return one row per metric. Small scenes go together, since every call has its price."""
-        scores = np.empty((len(self.metrics), len(self.recorded.names)))
-        groups = _grouped(parts)
-        widest = max((sum(map(len, group)) for group in groups), default=0)
-        own = threading.local()  # a buffer for each thread, used again for every group
-
-        def work(group: list[Part]) -> None:
-            if not hasattr(own, "buffer"):
-                own.buffer = np.empty((len(MEASURED), widest))
-            self.score(group, own.buffer, scores)
-
-        workers = min(len(groups), _cores() if threads is None else threads)
-        if workers <= 1 or kernels.name != "native":
-            for group in groups:
-                work(group)
-            return scores
-        from concurrent.futures import ThreadPoolExecutor  # slow to import, and small batches do without
-
-        with ThreadPoolExecutor(workers) as pool:
-            for _ in pool.map(work, groups):
-                pass
-        return scores
-
-    def score(self, group: list[Part], buffer: Floats, scores: Floats) -> None:
-        """Score some parts and write their columns of the scores; the buffer has room for their measurements."""
+    def score(self, group: list[Part], scores: Floats) -> None:
+        """Score some parts and write their columns of the scores."""
         where = _rows_of(group)
         measurements = None
         single = []
@@ -126,7 +101,7 @@ class Scoring:
                 single.append((row, metric))
                 continue
             if measurements is None:
-                measurements = self.measure(group, buffer, where)
+                measurements = self.measure(group, where)
             try:
                 row[where] = metric.compute(measurements)
             except WayscoreError:
@@ -141,7 +116,7 @@ class Scoring:
             for (row, _), values in zip(single, found.T, strict=True):
                 row[where] = values
 
-    def measure(self, group: list[Part], buffer: Floats, where: slice | Offsets) -> Measurements:
+    def measure(self, group: list[Part], where: slice | Offsets) -> Measurements:
         """Measure the episodes of some parts."""
         convention, needs = self.convention, self.needs
         limit = -1.0  # only successes need an edit distance: queries that end farther from the goal are given none
@@ -149,14 +124,15 @@ class Scoring:
             by_kernel = convention.goal == "last" and not self.known.any()
             limit = self.threshold if by_kernel else np.inf
         count = sum(map(len, group))
-        rows: dict[str, Floats] = dict(zip(MEASURED, buffer[:, :count], strict=True))
+        measured = np.empty((len(MEASURED), count))
+        rows: dict[str, Floats] = dict(zip(MEASURED, measured, strict=True))
         rows["warped_count"] = rows["reference_count"]
         if not self.compare & kernels.COMPARE_NEAREST:
             rows |= dict.fromkeys(("closest", "mean_deviation", "max_deviation", "coverage"), UNMEASURED)
         if not self.compare & kernels.COMPARE_WARPING:
             rows["warping"], rows["warped_count"] = self._room("warping", count), self._room("warping", count)
         for part, first in zip(group, accumulate(map(len, group), initial=0)):  # noqa: B905  # one more start than parts
-            part.measure(self.compare, self.threshold if "coverage" in needs else 0.0, limit, buffer, first)
+            part.measure(self.compare, self.threshold if "coverage" in needs else 0.0, limit, measured, first)
             if self.other_warping and "warping" in needs:
                 part.warp(convention.warping, rows["warping"], rows["warped_count"], first)
         rows["reach"] = self._room("reach", count)
@@ -229,7 +205,7 @@ def _number(metric: Metric, episode: Episode) -> float:
     return float(value)
 
 
-def _grouped(parts: list[Part]) -> list[list[Part]]:
+def grouped(parts: list[Part]) -> list[list[Part]]:
     """Put small parts together, up to the work of a large one."""
     groups: list[list[Part]] = []
     room = 0.0
@@ -250,5 +226,6 @@ def _rows_of(group: list[Part]) -> slice | Offsets:
     return first if len(group) == 1 else np.concatenate([part.rows for part in group])
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from wayscore.errors import OptionError, PathError, listed, shortened
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import KNOWN, with_columns
 from wayscore.paths import PathBatch, Paths, axis_name, changes, without_repeats
-from wayscore.scoring.encoding import check_list_of_paths, check_pairing, parts_by_number, parts_by_scene, parts_of_one
-from wayscore.scoring.measuring import Scoring
+from wayscore.scoring.encoding import check_list_of_paths, check_pairing, parts_by_scene, parts_of_one
+from wayscore.scoring.measuring import Scoring, cores, grouped
 from wayscore.scoring.parts import Part, PathSets
 from wayscore.scoring.recorded import STEPWISE, Recorded
 from wayscore.scoring.single import ONE, score_one
@@ -34,11 +35,11 @@ def score(
     *,
     references: Paths,
     queries: Paths,
-    distance: Distance | Mapping[str, Distance] | Sequence[Distance] | None = None,
+    distance: Distance | Mapping[str, Distance] | None = None,
     threshold: float | None = None,
     metrics: Iterable[str | Metric] | str | None = None,
     convention: str | Path | Convention = "paper",
-    scenes: Sequence[str] | NDArray[np.integer[Any]] | None = None,
+    scenes: Sequence[str] | None = None,
     goals: Sequence[Sequence[Any]] | None = None,
     views: Sequence[Sequence[Sequence[Any]]] | None = None,
     stopped: Sequence[bool | None] | None = None,
@@ -51,7 +52,6 @@ def score(
     up_axis: int | None = None,
     pairing: Sequence[int] | NDArray[np.int64] | None = None,
     episodes: Sequence[Any] | None = None,
-    scene_names: Sequence[str] | None = None,
     threads: int | None = None,
 ) -> ScoreTable:
     """Score queries (agents' trajectories) against references (ground-truth paths).
@@ -59,8 +59,7 @@ def score(
     Args:
         references: a list of paths: labels for graphs and tables, (n, k) coordinates otherwise.
         queries: a list of paths, one for each reference.
-        distance: d between two nodes or points; None is Euclidean. A mapping from scene to distance needs `scenes`; so
-            does a list, where scenes are numbers and paths are encoded (see `wayscore.scoring.encoding`).
+        distance: d between two nodes or points; None is Euclidean. A mapping from scene to distance needs `scenes`.
         threshold: d_th, the success threshold, in the units of the distance; the convention's (3 m) by default.
         metrics: which metrics, as names or values; by default those that the convention names, or all.
         convention: the set of choices, by name, as a TOML file or as a value (see `wayscore.convention`).
@@ -79,7 +78,6 @@ def score(
             default 2.
         pairing: the number of the reference that each query answers, where several share one.
         episodes: names for the rows; 0, 1, 2, ... by default.
-        scene_names: of scenes that are numbers, for metrics of one episode.
         threads: how many cores to use; by default all of them for large batches.
 
     >>> table = score(references=[[[0, 0], [4, 0]]], queries=[[[0, 0], [4, 1]]], metrics="NE,nDTW")
@@ -100,7 +98,7 @@ def score(
         single = score_one(references, queries, distance, chosen, d_th)
         if single is not None:
             settings = _settings([EUCLIDEAN if distance is None else as_distance(distance)], chosen_convention, d_th)
-            return ScoreTable(single, settings, episodes=ONE)
+            return ScoreTable(single, settings, facts={"episode": ONE})
     space = distance_by(distance, chosen_convention)
     one_space = EUCLIDEAN if space is None else space if isinstance(space, Distance) else None
     check_list_of_paths("references", references, one_space)
@@ -122,50 +120,101 @@ def score(
         if values is not None and len(values) != len(queries):
             raise PathError(f"{len(queries)} queries but {len(values)} values of {what}; give one for each query")
     known = {name: values for name, values in facts.items() if values is not None}
-    if "goals" not in known and chosen_convention.goal == "set":
-        raise OptionError(
-            f"the convention {chosen_convention.name} asks whether a query ends at one of its goals, and no goals are "
-            "given; NDH references name them, REVERIE's need the file of objects (--reader objects=FILE)"
-        )
     names: Sequence[Any] = range(len(queries)) if episodes is None else episodes
-    drops = chosen_convention.repeats == "drop"
-    stepwise = not STEPWISE.isdisjoint(known)
-    facts_of = Recorded(
-        names,
-        scenes,
-        scene_names,
-        known,
-        _counts(queries) if drops or stepwise else None,
-        [changes(path) for path in queries] if drops and stepwise else None,
+
+    def encoded(paths: PathSets) -> list[Part]:
+        if isinstance(space, Mapping):
+            return parts_by_scene(paths, pairs, space, scenes, names)
+        return parts_of_one(paths, pairs, one_space or EUCLIDEAN, names)
+
+    facts_of = Recorded(names, scenes, None, known)
+    scores, used, spaces = score_paths(
+        references, queries, dense, encoded, facts_of, chosen, chosen_convention, d_th, up_axis, threads
     )
-    paths = _paths(references, queries, dense, chosen, chosen_convention, up_axis)
-    if isinstance(space, Mapping):
-        parts = parts_by_scene(paths, pairs, space, scenes, names)  # type: ignore[arg-type]
-    elif isinstance(space, list):
-        parts = parts_by_number(paths, pairs, space, scenes)  # type: ignore[arg-type]
-    else:
-        parts = parts_of_one(paths, pairs, one_space or EUCLIDEAN, names)
-    _check_points(chosen, parts, chosen_convention)
-    other_paths = paths.warped_references is not None or paths.warped_queries is not None
-    scoring = Scoring.plan(chosen, d_th, chosen_convention, facts_of, up_axis=up_axis, other_paths=other_paths)
-    scores = scoring.run(parts, threads)
-    _check_numbers(scores, chosen, names)
-    columns = {metric.symbol: values for metric, values in zip(chosen, scores, strict=True)}
-    facts_used = {
-        "largest snap": max((part.largest_snap for part in parts), default=0.0),
-        "up": axis_name(up_axis) if chosen_convention.plane == "all" else None,
-        "zeroed": zero_undefined(columns, chosen_convention),
-        "unrecorded": facts_of.missing(chosen, chosen_convention),
-        "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
-    }
-    facts_used = {name: value for name, value in facts_used.items() if value}
     return ScoreTable(
-        columns,
-        _settings([part.space for part in parts], with_columns(chosen_convention, chosen), d_th) | facts_used,
-        episodes=names,
-        scenes=None if scenes is None or isinstance(space, list) else list(scenes),
+        scores,
+        _settings(spaces, with_columns(chosen_convention, chosen), d_th) | used,
+        facts={"episode": names, **({} if scenes is None else {"scene": list(scenes)})},
         own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) is not metric},
     )
+
+
+def score_paths(
+    references: Paths,
+    queries: Paths,
+    dense: Paths | None,
+    encode: Callable[[PathSets], list[Part]],
+    recorded: Recorded,
+    metrics: tuple[Metric, ...],
+    convention: Convention,
+    threshold: float,
+    up_axis: int | None = None,
+    threads: int | None = None,
+) -> tuple[dict[str, Floats], dict[str, Any], list[Distance]]:
+    """Score paths: what `score` and the evaluation of runs have in common.
+
+    Args:
+        references: what the queries are compared with.
+        queries: what the agents walked.
+        dense: the finely sampled references of conventions that warp to these.
+        encode: gives the paths, changed as the convention says, encoded and cut into parts.
+        recorded: what is known of the queries beside their paths.
+        metrics: what is scored.
+        convention: every choice that changes a number.
+        threshold: d_th.
+        up_axis: which coordinate points up.
+        threads: how many cores to use; by default all of them for large batches.
+
+    Returns:
+        The scores by symbol, what else the numbers depend on or leave out, and the distances of the scenes.
+    """
+    if "goals" not in recorded.facts and convention.goal == "set":
+        raise OptionError(
+            f"the convention {convention.name} asks whether a query ends at one of its goals, and no goals are "
+            "given; NDH references name them, REVERIE's need the file of objects (--reader objects=FILE)"
+        )
+    drops = convention.repeats == "drop"
+    stepwise = not STEPWISE.isdisjoint(recorded.facts)
+    if drops or stepwise:
+        kept = [changes(path) for path in queries] if drops and stepwise else None
+        recorded = replace(recorded, counts=_counts(queries), kept=kept)
+    paths = _paths(references, queries, dense, metrics, convention, up_axis)
+    parts = encode(paths)
+    users = [metric.symbol for metric in metrics if "points" in metric.needs]
+    if users and any(part.paths.queries.places.ndim == 1 for part in parts):
+        raise OptionError(
+            f"{listed(users)} of the convention {convention.name} need paths of coordinates, and these are nodes of "
+            "a graph; leave them out of <<metrics>>, or use another convention"
+        )
+    other_paths = paths.warped_references is not None or paths.warped_queries is not None
+    scoring = Scoring.plan(metrics, threshold, convention, recorded, up_axis=up_axis, other_paths=other_paths)
+    scores = np.empty((len(metrics), len(recorded.names)))
+    groups = grouped(parts)  # small scenes go together, since every call has its price
+    workers = min(len(groups), cores() if threads is None else threads)
+    if workers <= 1 or kernels.name != "native":
+        for group in groups:
+            scoring.score(group, scores)
+    else:
+        from concurrent.futures import ThreadPoolExecutor  # slow to import, and small batches do without
+
+        with ThreadPoolExecutor(workers) as pool:
+            for _ in pool.map(lambda group: scoring.score(group, scores), groups):
+                pass
+    if not kernels.all_within(scores, np.inf):  # which NaN is not
+        metric, row = np.argwhere(np.isnan(scores))[0].tolist()
+        raise OptionError(
+            f"metric {metrics[metric].symbol}, episode {recorded.names[row]}: the function returned nan; it must "
+            "return a number, infinity where it is undefined"
+        )
+    columns = {metric.symbol: values for metric, values in zip(metrics, scores, strict=True)}
+    used = {
+        "largest snap": max((part.largest_snap for part in parts), default=0.0),
+        "up": axis_name(up_axis) if convention.plane == "all" else None,
+        "zeroed": zero_undefined(columns, convention),
+        "unrecorded": recorded.missing(metrics, convention),
+        "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
+    }
+    return columns, {name: value for name, value in used.items() if value}, [part.space for part in parts]
 
 
 def _counts(queries: Paths) -> Floats:
@@ -200,25 +249,6 @@ def _paths(
         queries,
         apply_path_step(references if warped is None else warped, step),
         apply_path_step(queries, step),
-    )
-
-
-def _check_points(metrics: tuple[Metric, ...], parts: list[Part], convention: Convention) -> None:
-    users = [metric.symbol for metric in metrics if "points" in metric.needs]
-    if users and any(part.paths.queries.places.ndim == 1 for part in parts):
-        raise OptionError(
-            f"{listed(users)} of the convention {convention.name} need paths of coordinates, and these are nodes of "
-            "a graph; leave them out of <<metrics>>, or use another convention"
-        )
-
-
-def _check_numbers(scores: Floats, metrics: tuple[Metric, ...], names: Sequence[Any]) -> None:
-    if kernels.all_within(scores, np.inf):  # which NaN is not
-        return
-    metric, row = np.argwhere(np.isnan(scores))[0].tolist()
-    raise OptionError(
-        f"metric {metrics[metric].symbol}, episode {names[row]}: the function returned nan; it must return a number, "
-        "infinity where it is undefined"
     )
 
 

@@ -1,9 +1,9 @@
-"""ScoreTable: what `score` returns, one row per episode."""
+"""ScoreTable: the scores of some episodes, one row each; what `score` returns, and what a result holds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from wayscore.metrics import Metric, find_metric
 from wayscore.scoring.recorded import missing_warnings
 
 Floats = NDArray[np.float64]
+FACTS = ("episode", "scene", "path_id", "reference_nodes", "run")
+"""What is known of an episode beside its scores."""
 
 
 class Rows(Mapping[str, Floats]):
@@ -41,6 +43,42 @@ class Rows(Mapping[str, Floats]):
         return len(self._numbers)
 
 
+class Names(Sequence[str]):
+    """Names that repeat: each once, and for every row the number of its name."""
+
+    def __init__(self, names: Sequence[str], numbers: NDArray[Any]) -> None:
+        self._names = names
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, row: Any) -> Any:
+        if isinstance(row, np.ndarray):
+            return Names(self._names, self._numbers[row])
+        if isinstance(row, slice):
+            return [self._names[number] for number in self._numbers[row].tolist()]
+        return self._names[int(self._numbers[row])]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._names.__getitem__, self._numbers.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:3]))
+        return f"[{shown}]" if len(self) <= 3 else f"[{shown}, ... {len(self):,} names]"
+
+    def to_arrow(self) -> Any:
+        """Return an Arrow array of codes and their names."""
+        import pyarrow as pa
+
+        return pa.DictionaryArray.from_arrays(self._numbers.astype(np.int32), pa.array(list(self._names), pa.string()))
+
+
 class ScoreTable:
     """Scores by metric, one value per episode, with the settings that made them.
 
@@ -50,8 +88,7 @@ class ScoreTable:
     Attributes:
         columns: symbol -> one value per episode.
         settings: convention, threshold, distances and whatever else the values depend on.
-        episodes: the names of the rows.
-        scenes: the scene of each row, where known.
+        facts: by name (see `FACTS`), what is known of each episode: its name always, its scene where known.
         own_metrics: symbol -> metric, for columns whose metric is not known by name.
 
     >>> table = ScoreTable({"NE": np.array([1.0, 3.0, np.inf])}, {"threshold": 3.0})
@@ -62,22 +99,18 @@ class ScoreTable:
     def __init__(
         self,
         columns: Mapping[str, Floats],
-        settings: Mapping[str, Any],
+        settings: Mapping[str, Any] | None = None,
         *,
-        episodes: Sequence[Any] | None = None,
-        scenes: Sequence[str] | None = None,
+        facts: Mapping[str, Any] | None = None,
         own_metrics: Mapping[str, Metric] | None = None,
     ) -> None:
         self.columns = columns if type(columns) is Rows else dict(columns)
-        self.settings = dict(settings)
-        if episodes is None:
-            episodes = range(len(next(iter(self.columns.values()), ())))
-        self.episodes: Sequence[Any] = episodes
-        self.scenes = scenes
+        self.settings = dict(settings or {})
+        self.facts = dict(facts or {"episode": range(len(next(iter(self.columns.values()), ())))})
         self.own_metrics = dict(own_metrics or {})
 
     def __len__(self) -> int:
-        return len(self.episodes)
+        return len(self.facts["episode"])
 
     def __getitem__(self, metric: str) -> Floats:
         try:
@@ -93,10 +126,40 @@ class ScoreTable:
         """The symbols of the columns."""
         return list(self.columns)
 
+    @property
+    def episodes(self) -> Sequence[Any]:
+        """The names of the rows."""
+        names: Sequence[Any] = self.facts["episode"]
+        return names
+
+    @property
+    def scenes(self) -> Sequence[str] | None:
+        """The scene of each row, where known."""
+        return self.facts.get("scene")
+
+    def fact(self, name: str) -> Sequence[Any]:
+        """Return what is known of each episode: "" where that is nothing."""
+        found: Sequence[Any] = self.facts[name] if name in self.facts else [""] * len(self)
+        return found
+
+    def take(self, rows: NDArray[np.int64]) -> ScoreTable:
+        """Return some rows, in this order."""
+        facts = {
+            name: values[rows] if isinstance(values, np.ndarray | Names) else [values[row] for row in rows.tolist()]
+            for name, values in self.facts.items()
+        }
+        columns = {symbol: values[rows] for symbol, values in self.columns.items()}
+        return ScoreTable(columns, self.settings, facts=facts, own_metrics=self.own_metrics)
+
+    def select(self, symbols: Iterable[str]) -> ScoreTable:
+        """Return some columns, in this order."""
+        columns = {symbol: self[symbol] for symbol in symbols}
+        return ScoreTable(columns, self.settings, facts=self.facts, own_metrics=self.own_metrics)
+
     def metric(self, symbol: str) -> Metric:
         """Return the facts of a column: its name, unit and direction.
 
-        >>> ScoreTable({"NE": np.array([1.0])}, {}).metric("NE").unit
+        >>> ScoreTable({"NE": np.array([1.0])}).metric("NE").unit
         'm'
         """
         return find_metric(symbol, self.own_metrics)
@@ -121,13 +184,14 @@ class ScoreTable:
         return f"<ScoreTable of {len(self)} episodes: {means}>"
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow Table with columns episode, scene (where known) and one for each metric."""
+        """Return a pyarrow Table with what is known of each episode, and one column for each metric."""
         import pyarrow as pa
 
-        names = {"episode": pa.array(_plain_names(list(self.episodes)))}
-        if self.scenes is not None:
-            names["scene"] = pa.array(self.scenes)
-        return pa.table({**names, **{metric: pa.array(values) for metric, values in self.columns.items()}})
+        facts = {
+            name: values.to_arrow().dictionary_decode() if isinstance(values, Names) else pa.array(_of_one_type(values))
+            for name, values in self.facts.items()
+        }
+        return pa.table({**facts, **{metric: pa.array(values) for metric, values in self.columns.items()}})
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame (pandas must be installed)."""
@@ -139,6 +203,9 @@ class ScoreTable:
         return need("polars").from_arrow(self.to_arrow())
 
 
-def _plain_names(names: list[Any]) -> list[Any]:
+def _of_one_type(values: Any) -> Any:
     """Arrow columns have one type: names of several kinds become strings."""
-    return names if len({type(name) for name in names}) <= 1 else [str(name) for name in names]
+    if isinstance(values, np.ndarray):
+        return values
+    listed = list(values)
+    return listed if len({type(value) for value in listed}) <= 1 else [str(value) for value in listed]

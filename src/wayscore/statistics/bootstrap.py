@@ -198,15 +198,20 @@ def sum_by_cluster(columns: Iterable[NDArray[Any]], clusters: Integers) -> Float
 
 def sums_of(columns: Sequence[Floats], clusters: Integers) -> Sums:
     """Return what resamples need to know of columns of values; infinite ones are undefined."""
-    finite = [np.isfinite(column) for column in columns]
-    origins = [np.min(column[defined], initial=np.inf) for column, defined in zip(columns, finite, strict=True)]
-    origin = np.where(np.isfinite(origins), origins, 0.0)
-    parts = [np.where(d, c - o, 0.0) for c, d, o in zip(columns, finite, origin, strict=True)]
-    kinds = {defined.tobytes(): defined for defined in finite}  # most metrics are defined in the same episodes
-    sums = sum_by_cluster([*parts, *kinds.values()], clusters)
-    column_of = {kind: len(columns) + number for number, kind in enumerate(kinds)}
-    counts = sums[:, [column_of[defined.tobytes()] for defined in finite]]
-    return Sums(sums[:, : len(columns)], counts, origin)
+    held = np.bincount(clusters) > 0  # np.unique would load masked arrays
+    codes, count = (np.cumsum(held) - 1)[clusters], int(np.count_nonzero(held))
+    sums, counts, origin = np.empty((count, len(columns))), np.empty((count, len(columns))), np.zeros(len(columns))
+    known: dict[bytes, Floats] = {}  # most metrics are defined in the same episodes
+    for number, column in enumerate(columns):
+        defined = np.isfinite(column)
+        origin[number] = np.min(column, where=defined, initial=np.inf) if defined.any() else 0.0
+        above = np.where(defined, column - origin[number], 0.0)
+        sums[:, number] = np.bincount(codes, above, minlength=count)
+        kind = np.packbits(defined).tobytes()
+        if kind not in known:
+            known[kind] = np.bincount(codes, defined, minlength=count).astype(np.float64)
+        counts[:, number] = known[kind]
+    return Sums(sums, counts, origin)
 
 
 def _means_of_resamples(columns: Sequence[Floats], clusters: Labels, rng: Rng, resamples: int) -> Floats:

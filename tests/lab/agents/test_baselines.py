@@ -56,6 +56,7 @@ def test_where_no_walk_begins() -> None:
 
 
 @pytest.mark.parametrize("which", ["r2r", "r4r"])
+@pytest.mark.soak
 def test_the_papers_row(which: str, data: Path, tmp_path: Path) -> None:
     graphs = ws.load_graphs(data / "connectivity.tar.gz")
     file = data / "r2r/R2R_val_unseen.json.gz"

@@ -26,6 +26,7 @@ def tasks() -> Tasks:
 
 
 @pytest.mark.parametrize(("count", "beam"), [(1, 1), (1, 3), (2, 4)])
+@pytest.mark.soak
 def test_the_plan_is_that_of_a_literal_beam_search(tasks: Tasks, count: int, beam: int) -> None:
     policies = [made(len(tasks.vocabulary), seed) for seed in range(count)]
     for row in range(10):

@@ -76,6 +76,7 @@ def test_the_released_file(data: Path) -> None:
 
 
 @pytest.mark.parametrize(("split", "paths", "instructions"), [("val_unseen", 5026, 45234), ("train", 25921, 233532)])
+@pytest.mark.soak
 def test_the_sizes_of_other_splits(split: str, paths: int, instructions: int, data: Path) -> None:
     graphs = ws.load_graphs(data / "connectivity.tar.gz")
     found = build(read_annotations(data / f"r2r/R2R_{split}.json.gz"), graphs).summary()

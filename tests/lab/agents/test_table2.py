@@ -16,7 +16,7 @@ from wayscore.lab.agents import data as lessons_data, search, table2
 from wayscore.lab.agents.search import REWARDS, chosen
 from wayscore.lab.agents.table2 import FOLLOWING, METRICS, Plan, jobs, recipe_of
 from wayscore.lab.agents.table2_results import Cell, Gap, Table2
-from wayscore.lab.agents.table2_text import latex, text
+from wayscore.lab.agents.table2_text import document
 
 
 def test_jobs_follow_each_other() -> None:
@@ -41,6 +41,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table2, "EPISODES", {"r4r": 50, "sparse": 20})
 
 
+@pytest.mark.soak
 def test_worlds(small: None, tmp_path: Path) -> None:
     words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--seeds", "2", "--scale", "0.005"]
     made = invoke(*words, "--workers", "1")
@@ -75,6 +76,7 @@ def test_worlds(small: None, tmp_path: Path) -> None:
     assert set(gaps["nDTW"]) == {"mean", "margin", "seeds_ahead", "path", "scan"}
 
 
+@pytest.mark.soak
 def test_one_training(small: None, tmp_path: Path) -> None:
     words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1", "--only"]
     made = invoke(*words, "worlds-goal-3")
@@ -88,6 +90,7 @@ def test_one_training(small: None, tmp_path: Path) -> None:
     assert "--only: there is no training 'worlds-gaol-3'; did you mean 'worlds-goal-3'?" in refused.stderr
 
 
+@pytest.mark.soak
 def test_the_same_search_for_every_reward(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried = search.TRIED[:3]
     monkeypatch.setattr(search, "TRIED", tried)
@@ -117,6 +120,7 @@ def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
     )  # four scans, of which eight cannot be held out
 
 
+@pytest.mark.soak
 def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     train = course / "references.json"
     monkeypatch.setattr(
@@ -126,7 +130,7 @@ def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     )
     for name in search.VARIANTS:
         search.ablate(name, tmp_path, train, course / "connectivity", None, updates=2)
-    shown = search.ablation_table(tmp_path, 1).splitlines()
+    shown = str(search.ablation_table(tmp_path, 1)).splitlines()
     assert len(shown) == 2 + len(search.VARIANTS)
     assert shown[2].startswith("everything")
 
@@ -158,14 +162,14 @@ def test_the_table_in_words_and_in_latex() -> None:
     gap = Gap(Cell(1.5, 0.5), 5, {"path": (0.5, 2.5), "scan": (-0.5, 3.5)})
     cap = {**dict.fromkeys(METRICS, Cell(44.4, 0.0)), "never stopped": Cell(2.0, 0.1)}
     table = Table2(rows, {("r2r", "fidelity", "goal"): dict.fromkeys(METRICS, gap)}, {("r2r", "goal"): {"10": cap}})
-    shown = text(table).splitlines()
+    shown = str(document(table)).splitlines()
     assert shown[0].split()[-6:] == list(METRICS)
-    assert shown[5].split() == ["the", "paper", "43.7", "38.4", "31.9", "53.5", "54.4", "36.1"]
+    assert shown[5].split() == ["Ilharco", "et", "al.", "43.7", "38.4", "31.9", "53.5", "54.4", "36.1"]
     assert any(line.startswith("fidelity-oriented less goal-oriented") and "+1.5±0.5" in line for line in shown)
     assert any("houses resampled" in line and "[-0.5, +3.5]" in line for line in shown)
     assert shown[-1].split() == ["goal-oriented", "10", *["44.4"] * 6, "2.0"]
-    lines = latex(table).splitlines()
-    assert lines[0] == r"\begin{tabular}{lrrrrrr}"
-    assert r"fidelity-oriented & $\mathbf{44.4}$" in latex(table)
-    assert r"$\mathbf{45.0} \pm 1.0$" in latex(table)
-    assert lines[-1] == r"\end{tabular}"
+    latex = document(table, details=False).render("latex")
+    assert latex.startswith(r"\begin{tabular}{lrrrrrr}")
+    assert r"fidelity-oriented & \textbf{44.4} &" in latex
+    assert r"\textbf{45.0}$\pm$1.0" in latex
+    assert latex.count("tabular") == 2

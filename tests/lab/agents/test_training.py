@@ -49,6 +49,7 @@ def tasks() -> Tasks:
     return from_worlds(800, worlds=3, seed=1, stages=1)
 
 
+@pytest.mark.soak
 def test_going_on_from_a_checkpoint_is_never_having_stopped(tasks: Tasks, tmp_path: Path) -> None:
     whole = Trainer(tasks, SMALL, dev=tasks)
     whole.run()
@@ -98,6 +99,7 @@ def test_seeds_matter_and_repeat(tasks: Tasks) -> None:
     assert curves[0] == curves[1] != curves[2]
 
 
+@pytest.mark.soak
 def test_it_learns_to_follow(tasks: Tasks) -> None:
     recipe = replace(
         SMALL, imitation=300, reinforcement=30, batch=32, hidden=48, embedding=24, every=330, dropout=0.0, rate=5e-3
@@ -242,6 +244,7 @@ def test_all_steps_judged_at_once_are_single_steps(tasks: Tasks) -> None:
 
 
 @pytest.mark.parametrize("name", ["goal", "fidelity"])
+@pytest.mark.soak
 def test_the_scale_of_a_reward_changes_nothing(tasks: Tasks, name: str) -> None:
     """Multiply a reward by a constant: the same curve, to the bit for a power of two, else within float error."""
     recipe = replace(SMALL, imitation=0, reinforcement=24, every=6, reinforcement_rate=5e-3, guided=0.0)
@@ -400,6 +403,7 @@ def test_weights_of_words_come_from_training_houses(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif("WAYSCORE_DATA" not in os.environ, reason="set WAYSCORE_DATA to test on R2R")
+@pytest.mark.soak
 def test_walks_of_each_house_alone_are_the_walks_of_all_together() -> None:
     data = Path(os.environ["WAYSCORE_DATA"])
     references = ws.load_references(data / "r2r/R2R_val_unseen.json.gz")

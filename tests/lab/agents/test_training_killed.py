@@ -28,6 +28,7 @@ if not hasattr(resource, "prlimit"):
 
 from wayscore.lab.agents.checkpoints import load_checkpoint  # noqa: E402
 
+pytestmark = pytest.mark.soak
 EVERY, TOTAL = 4, 12
 PATIENCE = 300.0
 """Seconds until what is waited for is given up."""

@@ -106,7 +106,7 @@ def test_it_shows_itself(battery: Battery) -> None:
     assert "Curves" in few
     assert "intervals resample only 8 worlds; with fewer than 30 they are too narrow" in few
     assert "Curves" not in text
-    with pytest.raises(ws.OptionError, match="text, json, markdown or html"):
+    with pytest.raises(ws.OptionError, match="there is no format 'pdf'"):
         battery.render("pdf")
 
 

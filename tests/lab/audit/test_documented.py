@@ -41,6 +41,7 @@ def test_what_is_said_of_repeats() -> None:
         ("SED", "near-miss", "jumps down"),
     ],
 )
+@pytest.mark.soak
 def test_what_is_said_of_experiments(metric: str, experiment: str, word: str) -> None:
     assert battery().of(metric, experiment).verdict.word == word
 

@@ -131,7 +131,7 @@ def test_the_papers_table_is_printed_from_its_counts() -> None:
     assert [*tests[2:], *below[3][2:]] == expected.split()
     assert "253/12" in shown
     latex = CliRunner().invoke(app, ["study", "analyze", "--paper", "--format", "latex"]).stdout
-    assert r"\multicolumn{6}{c}{\textbf{UC} (\textit{nDTW vs})}" in latex
+    assert r"UC: nDTW vs & PL & NE & ONE & CLS & AD & MD \\" in latex
     assert all(p in latex for p in expected.split())
     found = json.loads(CliRunner().invoke(app, ["study", "analyze", "--paper", "--format", "json"]).stdout)
     assert found["NE"]["p"] == statistics.sign_test(254, 9)
@@ -334,7 +334,7 @@ def test_methods_and_directions_change_the_counts(study: Study) -> None:
 
 def test_every_form_tells_the_same(study: Study) -> None:
     found = [analyze(study, answers(study), resamples=100)]
-    plain, latex, told = (report.render(found, form) for form in ("text", "latex", "json"))
+    plain, latex, told = (report.document(found).render(form) for form in ("text", "latex", "json"))
     html = page(found)
     parsed = json.loads(told)[0]
     assert parsed["simulated_raters"] is None

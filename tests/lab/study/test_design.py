@@ -220,6 +220,7 @@ def test_threshold_is_the_papers() -> None:
     assert made.question == QUESTION
 
 
+@pytest.mark.soak
 def test_the_papers_two_studies_have_its_numbers() -> None:
     studies = [paper_study(kind, seed=1) for kind in ("UC", "SC")]
     samples = [len(one.sets) * QUERIES for one in studies]

@@ -90,7 +90,6 @@ static PyMethodDef methods[] = {
     METHOD(measure_block),
     METHOD(resample),
     METHOD(flip),
-    METHOD(tally),
     METHOD(place),
     METHOD(pair_value),
     METHOD(pair_ndtw),

@@ -1,6 +1,7 @@
 /* What the native kernels share: array arguments, the method table's entries, and the routines one file
  * lends another. Plain C11 against Python's limited API. Every kernel has a NumPy twin of the same name in
- * ../plain, which is its specification; the two return the same bits (exponentials: 1e-15). */
+ * ../plain (navmesh_search: in tests/oracles), which is its specification; the two return the same bits (exponentials:
+ * 1e-15). */
 #ifndef WAYSCORE_NATIVE_H
 #define WAYSCORE_NATIVE_H
 
@@ -84,7 +85,6 @@ KERNEL(kernel_measure_points);
 KERNEL(kernel_measure_block);
 KERNEL(kernel_resample);
 KERNEL(kernel_flip);
-KERNEL(kernel_tally);
 KERNEL(kernel_place);
 KERNEL(kernel_pair_value);
 KERNEL(kernel_pair_ndtw);

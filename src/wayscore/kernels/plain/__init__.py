@@ -12,15 +12,12 @@ from wayscore.kernels.plain.measure import (
     measure_points,
     measure_table,
 )
-from wayscore.kernels.plain.navmesh import Mesh
-from wayscore.kernels.plain.navmesh_search import navmesh_search
 from wayscore.kernels.plain.pair import pair_measures, pair_ndtw, pair_value, pair_warping
 from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.running import Running, running
 from wayscore.kernels.plain.running_batch import advance_block, advance_points, advance_table, look_up
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
-from wayscore.kernels.plain.tally import FRACTION_BITS, LIMB_BITS, carry, tally
 from wayscore.kernels.plain.walk import walk
 from wayscore.kernels.plain.warp import (
     all_within,
@@ -37,18 +34,14 @@ __all__ = [
     "ASTRAY",
     "COMPARE_NEAREST",
     "COMPARE_WARPING",
-    "FRACTION_BITS",
     "LEAPING",
-    "LIMB_BITS",
     "MEASURES",
-    "Mesh",
     "Running",
     "advance_block",
     "advance_points",
     "advance_table",
     "all_pairs",
     "all_within",
-    "carry",
     "dijkstra",
     "encode",
     "euclidean_block",
@@ -62,7 +55,6 @@ __all__ = [
     "measure_block",
     "measure_points",
     "measure_table",
-    "navmesh_search",
     "pair_measures",
     "pair_ndtw",
     "pair_value",
@@ -71,7 +63,6 @@ __all__ = [
     "pruned_points",
     "resample",
     "running",
-    "tally",
     "trace_points",
     "trace_table",
     "walk",

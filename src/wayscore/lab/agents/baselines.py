@@ -15,7 +15,7 @@ from wayscore.episodes import References
 from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError, PathError
 from wayscore.evaluation.result import Result
-from wayscore.formats.r2r import encode_run
+from wayscore.formats.trajectories import encode_run
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import PathBatch
 from wayscore.scoring.score import score
@@ -134,6 +134,8 @@ def evaluate_random(
         walks,
         Problems(),
         {"resamples": 0, "seed": seed, "cluster": "none", "clusters": walks},
+        (),
+        table,
         known=intervals,
     )
 

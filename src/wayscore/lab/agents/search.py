@@ -14,7 +14,7 @@ from typing import Any
 
 from wayscore.lab.agents.checkpoints import CHECKPOINT
 from wayscore.lab.agents.table2 import CHOSEN_BY, FOLLOWING, Job, Plan, recipe_of, trainer_of
-from wayscore.report.terminal import TextTable
+from wayscore.report.document import Document, Table
 from wayscore.rewards.nodes import LOOK_AHEAD
 from wayscore.writing import write_whole
 
@@ -86,14 +86,14 @@ def searched(out: Path) -> list[dict[str, Any]]:
     ]
 
 
-def table(out: Path) -> str:
-    """Lay out what every setting reached in held-out houses, percent; the chosen ones have a star."""
-    found = TextTable(["reward", "learning rate", "entropy", "guidance", "SR", "nDTW", "SDTW", ""])
+def table(out: Path) -> Document:
+    """Return what every setting reached in held-out houses, percent; the chosen ones have a star."""
+    rows = []
     for one in searched(out):
         settings = (f"{one['setting'][name]:g}" for name in USUAL)
         scores = (f"{100 * one[metric]:.1f}" for metric in ("SR", "nDTW", "SDTW"))
-        found.rows.append([one["reward"], *settings, *scores, "*" if one["chosen"] else ""])
-    return "\n".join([*found.lines(), ""])
+        rows.append([one["reward"], *settings, *scores, "*" if one["chosen"] else ""])
+    return Document([Table(["reward", "learning rate", "entropy", "guidance", "SR", "nDTW", "SDTW", ""], rows)])
 
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -148,14 +148,14 @@ def ablate(
     write_whole(folder / "scores.json", json.dumps(scores).encode())
 
 
-def ablation_table(out: Path, seeds: int) -> str:
-    """Lay out the scores of all variants that were trained, percent, means over seeds."""
+def ablation_table(out: Path, seeds: int) -> Document:
+    """Return the scores of all variants that were trained, percent, means over seeds."""
     metrics = ("SR", "nDTW", "SDTW")
-    found = TextTable(["imitation, held-out houses", *metrics])
+    rows = []
     for name in VARIANTS:
         files = [out / f"{name.replace(' ', '-')}-{seed}" / "scores.json" for seed in range(seeds)]
         scores = [json.loads(file.read_text()) for file in files if file.exists()]
         if scores:
             means = (100 * sum(one[metric] for one in scores) / len(scores) for metric in metrics)
-            found.rows.append([name, *(f"{mean:.1f}" for mean in means)])
-    return "\n".join([*found.lines(), ""])
+            rows.append([name, *(f"{mean:.1f}" for mean in means)])
+    return Document([Table(["imitation, held-out houses", *metrics], rows)])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from wayscore.errors import FormatError, OptionError, did_you_mean
-from wayscore.formats.r2r import encode_run
+from wayscore.formats.trajectories import encode_run
 from wayscore.lab.agents.checkpoints import CHECKPOINT
 from wayscore.writing import write_whole
 

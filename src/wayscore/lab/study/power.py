@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,8 +20,8 @@ from wayscore.lab.study.create import create
 from wayscore.lab.study.model import Kind, Study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.rater_models import Temper, dislikes, draw_weights, perceive
+from wayscore.report.document import Document, Table
 from wayscore.report.layout import counted
-from wayscore.report.terminal import TextTable
 from wayscore.statistics.bootstrap import Rng
 from wayscore.statistics.correlations import Method, row_correlations
 from wayscore.statistics.tests import holm_rows, sign_tests
@@ -216,24 +216,30 @@ def _needed(shares: Floats, sizes: Sequence[int], target: float) -> int | None:
     return enough
 
 
-def text(found: Power) -> str:
-    """Lay shares out for a terminal, one row per rival."""
+def document(found: Power) -> Document:
+    """Return the share of studies that find each difference, one row per rival."""
     main = MAIN[found.kind]
     heads = ["sets\nraters", *(f"{size}\n{raters}" for size, raters in zip(found.sizes, found.raters, strict=True))]
-    table = TextTable([*heads, f"sets needed\nfor {100 * found.target:g} %"], space=2)
-    rows = [(f"{main} vs {rival}", shares, found.needed[rival]) for rival, shares in found.found.items()]
-    for name, shares, needed in [*rows, ("all (Holm)", found.together, found.needed_together)]:
-        enough = f"more than {found.sizes[-1]}" if needed is None else str(needed)
-        table.rows.append([name, *(f"{100 * share:.0f}" for share in shares), enough])
-    lines = [
-        *(["SIMULATED raters: no person gave these rankings."] if found.simulated else []),
-        f"{found.kind} study, {counted(found.each, 'ranking')} of each set; rankings from {found.source}.",
-        f"Percent of {found.simulations:,} studies whose sign test favours {main} (two-sided p < {found.alpha:g})",
-        "",
-        *table.lines(),
+    shares = [(f"{main} vs {rival}", row, found.needed[rival]) for rival, row in found.found.items()]
+    rows = [
+        [
+            name,
+            *(f"{100 * share:.0f}" for share in row),
+            f"more than {found.sizes[-1]}" if needed is None else str(needed),
+        ]
+        for name, row, needed in [*shares, ("all (Holm)", found.together, found.needed_together)]
     ]
-    worse = [rival for rival, shares in found.against.items() if shares[-1] > found.alpha]
-    if worse:
-        share = f"more than {100 * found.alpha:g} % of the studies of {found.sizes[-1]} sets"
-        lines += ["", f"In {share}, the sign test favours the other metric: {', '.join(worse)}."]
-    return "\n".join([*lines, "", f"seed {found.seed}"]) + "\n"
+    worse = [rival for rival, row in found.against.items() if row[-1] > found.alpha]
+    share = f"more than {100 * found.alpha:g} % of the studies of {found.sizes[-1]} sets"
+    against = f"In {share}, the sign test favours the other metric: {', '.join(worse)}."
+    return Document(
+        [
+            *(["SIMULATED raters: no person gave these rankings."] if found.simulated else []),
+            f"{found.kind} study, {counted(found.each, 'ranking')} of each set; rankings from {found.source}.",
+            f"Percent of {found.simulations:,} studies whose sign test favours {main} (two-sided p < {found.alpha:g})",
+            Table([*heads, f"sets needed\nfor {100 * found.target:g} %"], rows),
+            *([against] if worse else []),
+            f"seed {found.seed}",
+        ],
+        data=[asdict(found)],
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from textwrap import fill
 
 from wayscore.lab.study import table1
 from wayscore.lab.study.analysis import Analysis, analyze
@@ -15,9 +14,10 @@ from wayscore.lab.study.model import QUERIES, Kind
 from wayscore.lab.study.page import page
 from wayscore.lab.study.rankings import write_rankings
 from wayscore.lab.study.rater_models import IN_WORDS, Temper, simulate
-from wayscore.lab.study.report import SIMULATED, as_json, latex, tables, text
+from wayscore.lab.study.report import SIMULATED, document, tables
 from wayscore.lab.study.sets import Sampler
-from wayscore.lab.study.winners import Winner, find_winners, legend, text as winners_text
+from wayscore.lab.study.winners import Winner, find_winners, legend, table as winners_table
+from wayscore.report.document import Document
 
 KINDS: tuple[Kind, ...] = ("UC", "SC")
 STEPS = 4 * len(KINDS) + 1
@@ -48,43 +48,30 @@ class Reproduction:
     sampler: Sampler
     taste: str
 
-    def text(self, width: int = 100) -> str:
+    def document(self) -> Document:
         """Return Table 1 of simulated raters, beside the paper's."""
         samples = sum(PAPER[kind]["sets"] for kind in KINDS) * QUERIES
         counts = ", ".join(f"{kind} {PAPER[kind]['sets']}" for kind in KINDS)
-        undirected = (
-            "The paper does not say whether it changed the sign of metrics for which lower is better. The same "
-            "rankings with PL, NE, ONE, AD and MD used as if higher were better:"
-        )
-        parts = [
-            fill(
+        return Document(
+            [
                 f"The paper's protocol: {samples:,} samples in {samples // QUERIES} sets of five ({counts}), nine "
                 f"raters, one for each set. {SAMPLED[self.sampler]}",
-                width,
-            ),
-            fill(
                 f"SIMULATED raters: no person gave these rankings. Their taste is {self.taste}: they like a "
                 f"robot that {IN_WORDS[self.taste]}. The table below follows from this taste, and says nothing about "
                 "people.",
-                width,
-            )
-            + "\n",
-            table1.text(tables(self.analyses), above=SIMULATED),
-            fill(
+                *table1.tables(tables(self.analyses), above=SIMULATED),
                 "The outcome follows from the taste of the raters: the same sets, ranked by simulated raters of other "
                 "tastes, have other winners. Mean correlation of each metric with them:",
-                width,
-            )
-            + "\n",
-            *(f"{winners_text(found)}\n" for found in self.winners),
-            f"{fill(legend(), width)}\n",
-            f"{fill(undirected, width)}\n",
-            table1.text(tables(self.undirected), above=f"{SIMULATED}, signs not changed"),
-            "The paper's counts, from people:\n",
-            table1.text(table1.PAPER, above="the paper's raters"),
-            fill(table1.SLIP, width),
-        ]
-        return "\n".join(parts) + "\n"
+                *map(winners_table, self.winners),
+                legend(),
+                "The paper does not say whether it changed the sign of metrics for which lower is better. The same "
+                "rankings with PL, NE, ONE, AD and MD used as if higher were better:",
+                *table1.tables(tables(self.undirected), above=f"{SIMULATED}, signs not changed"),
+                "The paper's counts, from people:",
+                *table1.tables(table1.PAPER, above="the paper's raters"),
+                table1.SLIP,
+            ]
+        )
 
 
 def reproduce(
@@ -127,12 +114,13 @@ def reproduce(
         tell(f"{kind}: other tastes")
         winners.append(find_winners(study, seed=seed, temper=temper))
     tell("report")
+    found = document(analyses)
     made = Reproduction(analyses, undirected, winners, sampler, temper.taste)
     for name, content in (
-        ("table1-simulated.txt", made.text()),
-        ("table1-simulated.tex", latex(analyses)),
-        ("analysis-simulated.txt", text(analyses)),
-        ("analysis-simulated.json", as_json(analyses)),
+        ("table1-simulated.txt", made.document().render()),
+        ("table1-simulated.tex", found.render("latex")),
+        ("analysis-simulated.txt", found.render()),
+        ("analysis-simulated.json", found.render("json")),
         ("analysis-simulated.html", page(analyses)),
     ):
         write_bytes(folder / name, content.encode())

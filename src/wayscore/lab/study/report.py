@@ -1,41 +1,22 @@
-"""Analyses of studies as text, JSON and LaTeX; `wayscore.lab.study.page` writes them as HTML."""
+"""What analyses of studies say; `wayscore.lab.study.page` writes them as a page."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from wayscore.errors import OptionError
 from wayscore.lab.study import table1
-from wayscore.lab.study.analysis import FEW, Analysis, Effect
+from wayscore.lab.study.analysis import FEW, Analysis
 from wayscore.lab.study.correlations import MAIN
 from wayscore.lab.study.table1 import Contest, Table1, p_text
+from wayscore.report.document import Document, Line, Part, Table
 from wayscore.report.layout import counted
-from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
 from wayscore.statistics import Interval
 
-FORMS = ("text", "json", "latex")
 METHODS = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b", "pearson": "Pearson's r of values with ranks"}
-EFFECT_HEADS = ("mean", "95 % by rater", "95 % by set", "d_z", "P(better)")
-TEST_HEADS = ("p (sign, Holm)", "p (swap)")
+TABLE_1 = "Table 1: rankings with which the study's metric correlates better / worse than another; ties discarded."
+EFFECT_HEADS = (*("mean", "95 % by rater", "95 % by set", "d_z", "P(better)", "p (sign, Holm)", "p (swap)"),)
 SIMULATED = "simulated raters"
-
-
-def render(analyses: Sequence[Analysis], form: str, *, width: int | None = None, color: bool = False) -> str:
-    """Return analyses in one of `FORMS`; width and colour concern text only."""
-    check_form(form)
-    if form == "text":
-        return text(analyses, width=width, color=color)
-    if form == "json":
-        return as_json(analyses)
-    return latex(analyses)
-
-
-def check_form(form: str) -> str:
-    """Return a form's name if there is one."""
-    if form not in FORMS:
-        raise OptionError(f"<<format>> must be text, json or latex, not {form!r}")
-    return form
 
 
 def tables(analyses: Sequence[Analysis]) -> Table1:
@@ -48,42 +29,36 @@ def tables(analyses: Sequence[Analysis]) -> Table1:
     return found  # type: ignore[return-value]
 
 
-def text(analyses: Sequence[Analysis], *, width: int | None = None, color: bool = False) -> str:
-    """Return tables for a terminal."""
-    page = TextPage(width or DEFAULT_WIDTH, color)
-    for warning in warnings(analyses):
-        page.add(warning, style="bold")
+def document(analyses: Sequence[Analysis]) -> Document:
+    """Return Table 1, and for each study correlations, effects, tests and what is known about its raters."""
+    parts: list[Part] = [*(Line(warning, "bold") for warning in warnings(analyses)), *map(scope, analyses)]
+    parts += [Line(TABLE_1, "dim"), *table1.tables(tables(analyses), above=label(analyses))]
     for one in analyses:
-        page.add(scope(one))
-    page.add(
-        "", "Table 1: rankings with which the study's metric correlates better / worse than another; ties discarded\n"
-    )
-    page.add(table1.text(tables(analyses), above=label(analyses)).rstrip("\n"))
-    for one in analyses:
-        page.add(f"\n{one.study}\n", style="bold")
-        means = TextTable(["mean correlation", *one.correlations], space=2)
-        means.rows.append(["", *(signed(found.mean) for found in one.correlations.values())])
-        means.rows.append(["95 % interval", *(bounds(found, sep="\n") for found in one.correlations.values())])
-        effects = TextTable([f"{MAIN[one.kind]} minus", *EFFECT_HEADS], space=2)
-        effects.rows.extend([effect.rival, *effect_cells(effect)] for effect in one.effects)
-        tests = TextTable([f"{MAIN[one.kind]} minus", *TEST_HEADS], space=2)
-        tests.rows.extend([effect.rival, *test_cells(effect)] for effect in one.effects)
-        page.add(means, "", effects, "", tests, "", *findings(one))
-    page.add("", *notes(analyses), style="dim")
-    return str(page)
+        parts += [Line(one.study, "bold"), *study_tables(one), *findings(one)]
+    parts += [Line(note, "dim") for note in notes(analyses)]
+    return Document(parts, data=[[one.to_dict() for one in analyses]])
 
 
-def as_json(analyses: Sequence[Analysis]) -> str:
-    """Return a JSON list, one object per study, full precision."""
-    return json.dumps([one.to_dict() for one in analyses], allow_nan=False) + "\n"
-
-
-def latex(analyses: Sequence[Analysis]) -> str:
-    """Return Table 1 for booktabs, with warnings and notes as comments."""
-    lines = [*warnings(analyses), *(scope(one) for one in analyses), *notes(analyses)]
-    lines += [f"{one.kind}: {line}" for one in analyses for line in findings(one)]
-    table = table1.latex(tables(analyses), above=label(analyses))
-    return table + "".join(f"% {line}\n" for line in lines)
+def study_tables(one: Analysis) -> list[Table]:
+    """Return the correlation of each metric with the rankings, and how far the study's metric is ahead of each."""
+    means = [[metric, signed(found.mean), bounds(found)] for metric, found in one.correlations.items()]
+    effects = [
+        [
+            effect.rival,
+            signed(effect.mean),
+            "–" if effect.by_rater is None else bounds(effect.by_rater),
+            bounds(effect.by_set),
+            signed(effect.d_z),
+            "–" if effect.superiority is None else f"{effect.superiority:.2f}",
+            p_text(effect.p_holm),
+            p_text(effect.p_swap),
+        ]
+        for effect in one.effects
+    ]
+    return [
+        Table(["metric", "mean correlation", "95 % interval by set"], means),
+        Table([f"{MAIN[one.kind]} minus", *EFFECT_HEADS], effects),
+    ]
 
 
 def label(analyses: Sequence[Analysis]) -> str:
@@ -171,25 +146,9 @@ def notes(analyses: Sequence[Analysis]) -> list[str]:
     return lines
 
 
-def effect_cells(effect: Effect) -> list[str]:
-    """Return the cells of a rival's row, under `EFFECT_HEADS`."""
-    return [
-        signed(effect.mean),
-        "–" if effect.by_rater is None else bounds(effect.by_rater),
-        bounds(effect.by_set),
-        signed(effect.d_z),
-        "–" if effect.superiority is None else f"{effect.superiority:.2f}",
-    ]
-
-
-def test_cells(effect: Effect) -> list[str]:
-    """Return the cells of a rival's row, under `TEST_HEADS`."""
-    return [p_text(effect.p_holm), p_text(effect.p_swap)]
-
-
-def bounds(found: Interval, sep: str = " ") -> str:
+def bounds(found: Interval) -> str:
     """Return an interval in brackets."""
-    return f"[{signed(found.low)},{sep}{signed(found.high)}]"
+    return f"[{signed(found.low)}, {signed(found.high)}]"
 
 
 def signed(value: float | None) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 from wayscore.errors import OptionError
 from wayscore.lab.study.correlations import MAIN, RIVALS, Correlations
 from wayscore.lab.study.model import Kind
-from wayscore.report.latex import latex_table
-from wayscore.report.terminal import TextTable
+from wayscore.report.document import Table
 from wayscore.statistics import sign_test
 
 
@@ -84,42 +83,25 @@ def contests(correlations: Correlations) -> list[Contest]:
     return found
 
 
-def text(table: Table1, *, above: str = "") -> str:
-    """Lay the table out for a terminal, one part for each kind of study, under a line `above` if there is one.
+def tables(table: Table1, *, above: str = "") -> list[Table]:
+    """Return one table for each kind of study, with a line `above` its first head if there is one.
 
-    >>> print(text({"SC": PAPER["SC"]}))
-    SC: SDTW vs        SR       OSR       SPL       SED
-    ───────────────────────────────────────────────────
-    +/-            219/16    220/14    219/17    213/26
-    sign test     9.6e-47   8.8e-49   6.7e-46   1.1e-37
-    <BLANKLINE>
+    >>> from wayscore.report.document import Document
+    >>> print(Document(tables({"SC": PAPER["SC"]})))
+    SC: SDTW vs       SR      OSR      SPL      SED
+    ───────────────────────────────────────────────
+    +/-           219/16   220/14   219/17   213/26
+    sign test    9.6e-47  8.8e-49  6.7e-46  1.1e-37
     """
-    check_table(table)
-    parts = []
-    for kind, found in table.items():
-        part = TextTable([f"{kind}: {MAIN[kind]} vs", *(contest.rival for contest in found)])
-        part.rows.extend(_rows(found))
-        parts.append("\n".join(part.lines()) + "\n")
-    return "\n".join(([f"{above}:\n"] if above else []) + parts)
-
-
-def latex(table: Table1, *, above: str = "") -> str:
-    """Return the table as the paper has it, for booktabs, under a line `above` if there is one."""
-    check_table(table)
-    groups, rules, first = [], [], 2
-    for kind, found in table.items():
-        last = first + len(found) - 1
-        groups.append(rf"\multicolumn{{{len(found)}}}{{c}}{{\textbf{{{kind}}} (\textit{{{MAIN[kind]} vs}})}}")
-        rules.append(rf"\cmidrule(lr){{{first}-{last}}}")
-        first = last + 1
-    columns = [contest for found in table.values() for contest in found]
-    begin, top, *rest = latex_table(["", *(contest.rival for contest in columns)], _rows(columns))
-    title = [rf"\multicolumn{{{len(columns) + 1}}}{{c}}{{\textbf{{{above}}}}} \\"] if above else []
-    return "\n".join([begin, top, *title, " & ".join(["", *groups]) + r" \\", "".join(rules), *rest]) + "\n"
-
-
-def _rows(found: Sequence[Contest]) -> list[list[str]]:
-    return [["+/-", *(contest.counts for contest in found)], ["sign test", *(p_text(contest.p) for contest in found)]]
+    if not table:
+        raise OptionError("a table needs at least one study")
+    return [
+        Table(
+            [f"{above}\n" * bool(above) + f"{kind}: {MAIN[kind]} vs", *(contest.rival for contest in found)],
+            [["+/-", *(contest.counts for contest in found)], ["sign test", *(p_text(contest.p) for contest in found)]],
+        )
+        for kind, found in table.items()
+    ]
 
 
 def p_text(value: float | None) -> str:
@@ -133,9 +115,3 @@ def p_text(value: float | None) -> str:
     if value >= 0.1:
         return f"{value:.2f}"
     return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"
-
-
-def check_table(table: Table1) -> None:
-    """Refuse a table without studies."""
-    if not table:
-        raise OptionError("a table needs at least one study")

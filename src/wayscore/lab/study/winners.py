@@ -13,7 +13,7 @@ import numpy as np
 from wayscore.lab.study.correlations import correlate
 from wayscore.lab.study.model import Kind, Study
 from wayscore.lab.study.rater_models import IN_WORDS, TASTES, Temper, simulate
-from wayscore.report.terminal import TextTable
+from wayscore.report.document import Table
 from wayscore.statistics import Difference, paired_bootstrap
 
 CERTAIN = 0.05
@@ -64,22 +64,23 @@ def find_winners(
     return found
 
 
-def text(winners: list[Winner]) -> str:
-    r"""Lay winners of one study out for a terminal: one row per taste, mean correlations, and the winner.
+def table(winners: list[Winner]) -> Table:
+    """Return the winners of one study: one row per taste, mean correlations, and the winner.
 
+    >>> from wayscore.report.document import Document
     >>> lead = Difference(0.1, 0.0, 0.2, 0.04)
-    >>> print(text([Winner("careful", "UC", {"nDTW": 0.5, "MD": 0.6}, "MD", "nDTW", lead)]))
+    >>> print(Document([table([Winner("careful", "UC", {"nDTW": 0.5, "MD": 0.6}, "MD", "nDTW", lead)])]))
     UC: taste of raters   nDTW     MD  winner  ahead of the second
     ──────────────────────────────────────────────────────────────
     careful              +0.50  +0.60      MD         nDTW by 0.10
     """
     first = winners[0]
-    table = TextTable([f"{first.kind}: taste of raters", *first.correlations, "winner", "ahead of the second"], space=2)
+    rows = []
     for one in winners:
         means = [f"{value:+.2f}" for value in one.correlations.values()]
         chance = "" if one.lead.p is not None and one.lead.p < CERTAIN else " (chance)"
-        table.rows.append([one.taste, *means, one.metric, f"{one.second} by {one.lead.mean:.2f}{chance}"])
-    return "\n".join(table.lines())
+        rows.append([one.taste, *means, one.metric, f"{one.second} by {one.lead.mean:.2f}{chance}"])
+    return Table([f"{first.kind}: taste of raters", *first.correlations, "winner", "ahead of the second"], rows)
 
 
 def legend() -> str:

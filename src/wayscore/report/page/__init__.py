@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import OptionError
 from wayscore.foreign import shown, shown_json
-from wayscore.palette import css
-from wayscore.report.forms import render, render_comparison
+from wayscore.palette import base_css
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import references_name, results_of
+from wayscore.report.results import render, render_comparison
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
@@ -27,25 +27,10 @@ if TYPE_CHECKING:
     from wayscore.evaluation.result import Result
 
 SCRIPTS = (
-    "base",
-    "data",
-    "charts",
-    "results",
-    "comparison",
-    "distributions",
-    "breakdown",
-    "drawing",
-    "map",
-    "warping",
-    "episode",
-    "list",
-    "filters",
-    "browser",
-    "main",
+    *("base", "data", "charts", "figures", "results", "comparison"),
+    *("drawing", "map", "warping", "episode", "list", "filters", "browser", "main"),
 )
 """The parts of the page's program, in the order in which they are joined into one module."""
-STYLES = ("page", "tables", "figures", "episodes", "map", "media")
-"""The parts of its style sheet; later ones overrule earlier ones."""
 PRINT_WIDTH = 100
 COMPRESSION = 6
 """The highest level, 9, takes twice as long and saves two bytes in a hundred."""
@@ -86,7 +71,7 @@ def page_of(
     title = title or _title(names, references_name(results))
     data = {"title": title, "split_by": split_by, **results_of(results, comparison)}
     episodes = _json(episodes_of(results, split_by)).encode()
-    style = "\n".join((css(), *(_file(f"{part}.css") for part in STYLES)))
+    style = base_css() + _file("page.css")
     script = "\n".join(_file(f"{part}.js") for part in SCRIPTS)
     if comparison is None:
         plain = render(results, "text", width=PRINT_WIDTH, split_by=split_by)

@@ -40,6 +40,8 @@ def episodes_of(results: Sequence[Result], split_by: str | None = None) -> dict[
     numbers = {name: number for number, name in enumerate(sorted({*scenes, *drawn}))}
     steps = {metric.symbol: SHARE_STEPS if is_share(metric) else STEPS for metric in metrics_of(results)}
     lengths = facts_of(rows, names, "reference_nodes")
+    clusters: dict[str, int] = {}
+    cluster = [clusters.setdefault(one, len(clusters)) for one in facts_of(rows, names, "cluster") or []]
     walked = {} if drawing is None else drawing.walked
     goals = {} if drawing is None else drawing.goals
     found = {
@@ -48,6 +50,8 @@ def episodes_of(results: Sequence[Result], split_by: str | None = None) -> dict[
         "undrawn": why,
         "scene": [numbers[scene] for scene in scenes],
         "instruction": [references[name].instruction if name in references else "" for name in names],
+        "cluster": cluster if len(clusters) < len(names) else None,
+        "clustered_by": results[0].bootstrap["cluster"],
         "length": None if lengths is None else [int(length or 0) for length in lengths],
         "reference": [walked.get(name, -1) for name in names],
         "goals": [goals.get(name, ()) for name in names],

@@ -8,25 +8,28 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
-from wayscore.report import contrasts, notes
+from wayscore.report import notes
 from wayscore.report.layout import (
     ARROWS,
     HEADLINE,
-    Mean,
     head,
     interval,
     is_share,
+    left_out,
     means_of,
     metrics_of,
     number,
+    p_value,
     short_names,
 )
+from wayscore.report.results import contrasts_of, effect, mark, method
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison, Example
     from wayscore.evaluation.contrasts import Contrast
     from wayscore.evaluation.result import Result
     from wayscore.metrics import Metric
+    from wayscore.report.document import Cell
 
 SHORT_NAME = 18
 """Names of runs get this many characters where there is little room."""
@@ -103,7 +106,7 @@ def _metric(metric: Metric) -> dict[str, Any]:
     }
 
 
-def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[Mean]) -> dict[str, Any]:
+def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[Cell]) -> dict[str, Any]:
     known = result.intervals()
     references = result.settings.get("references") or {"name": "the references"}
     problems = [
@@ -115,7 +118,7 @@ def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[
     for metric, mean in zip(metrics, means, strict=True):
         found = known.get(metric.symbol)
         values = dict.fromkeys(("mean", "low", "high")) if found is None else found._asdict()
-        words = {"text": mean.mean, "rest": mean.rest.strip(), "interval": mean.interval, "best": mean.best}
+        words = {"text": mean.text, "rest": mean.rest.strip(), "interval": mean.below, "best": mean.bold}
         shown[metric.symbol] = {**values, **words}
     return {
         "name": result.name,
@@ -126,9 +129,9 @@ def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[
         "runs": result.runs,
         "undefined": result.undefined,
         "why": {
-            metric.symbol: mean.left_out.rstrip(")").rpartition(" ")[2]
-            for metric, mean in zip(metrics, means, strict=True)
-            if mean.left_out
+            metric.symbol: left_out(result, metric, count).rstrip(")").rpartition(" ")[2]
+            for metric in metrics
+            if (count := result.undefined.get(metric.symbol, 0))
         },
         "problems": problems,
         "means": shown,
@@ -139,7 +142,7 @@ def _comparison(comparison: Comparison, metrics: Sequence[Metric]) -> dict[str, 
     leading = next(metric for metric in metrics if metric.symbol == comparison.metric)
     return {
         "baseline": comparison.baseline,
-        "method": contrasts.method(comparison),
+        "method": method(comparison),
         "left_out": comparison.left_out,
         "metric": comparison.metric,
         "others": [
@@ -147,7 +150,7 @@ def _comparison(comparison: Comparison, metrics: Sequence[Metric]) -> dict[str, 
                 "run": run,
                 "tests": [
                     {**_test(*test), "left_out": comparison.episodes - test[1].episodes}
-                    for test in contrasts.contrasts_of(comparison, run)
+                    for test in contrasts_of(comparison, run)
                 ],
                 "better": [_example(leading, example) for example in comparison.better[run]],
                 "worse": [_example(leading, example) for example in comparison.worse[run]],
@@ -165,11 +168,11 @@ def _test(metric: Metric, contrast: Contrast) -> dict[str, Any]:
         "text": number(metric, found.mean, signed=True),
         "interval": interval(metric, found, signed=True),
         "p": contrast.p_holm,
-        "p_text": contrasts.p_value(contrast.p_holm),
-        "mark": contrasts.mark(contrast),
+        "p_text": p_value(contrast.p_holm),
+        "mark": mark(contrast),
         "outcomes": contrast.outcomes,
         "superiority": contrast.superiority,
-        "effect": contrasts.contrast_cells(metric, contrast)[6],
+        "effect": effect(contrast),
     }
 
 

@@ -22,7 +22,7 @@ class Rows(NamedTuple):
 
     Attributes:
         episodes: their names, in the order of the table.
-        facts: by name (see `FACTS`), what is known of each; the known ones only.
+        facts: by name (see `FACTS`), what is known of each, the known ones only; and the cluster that it is drawn with.
         columns: by symbol, the scores; infinite where they are undefined.
         averaged: whether some of them are means over several predictions.
         zeroed: the episodes that have a prediction and still get the worst values, as a policy says.
@@ -36,13 +36,12 @@ class Rows(NamedTuple):
 
 
 def rows_of(result: Result) -> Rows:
-    """Return one row per episode, in the table's order; none of a result whose table was not kept."""
+    """Return one row per episode, in the table's order."""
     table = result.table
-    if table is None:
-        return Rows()
     numbers: dict[str, int] = {}
     codes = np.array([numbers.setdefault(name, len(numbers)) for name in map(str, table.episodes)], dtype=np.int64)
     facts: dict[str, Sequence[Any]] = {name: table.facts[name] for name in FACTS if name in table.facts}
+    facts["cluster"] = result.cluster_labels()
     columns: dict[str, Floats] = {symbol: table[symbol] for symbol in result.symbols}
     several = len(numbers) < len(codes)
     if several:

@@ -26,8 +26,6 @@ from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.store import Store
 
-BETWEEN_KILLS = (0.3, 1.5)
-"""Seconds for which a server may live before it is killed, at random."""
 PATIENCE = 600.0
 """Seconds for which raters send a request again: on a busy machine, many kills follow before all are served."""
 
@@ -96,7 +94,7 @@ def put_under_load(
             server = Server(folder / "study.json", folder, database=database)
             stack.callback(server.stop)
         begun = time.monotonic()
-        tally, killed = asyncio.run(_drive(study, server, answers, kills, random.Random(seed), think))
+        tally = asyncio.run(_drive(study, server, answers, kills, random.Random(seed), think))
         seconds = time.monotonic() - begun
     store = Store(server.database, study)
     try:
@@ -112,7 +110,7 @@ def put_under_load(
         lost=sum(key not in last for key in tally.saved),
         changed=sum(last.get(key, given) != given for key, given in tally.saved.items()),
         doubled=sum(count > 1 for count in rows.values()),
-        kills=killed,
+        kills=kills,
         again=tally.again,
         seconds=seconds,
         tally=tally,
@@ -121,16 +119,15 @@ def put_under_load(
 
 async def _drive(
     study: Study, server: Server, answers: Sequence[Ranking], kills: int, rng: random.Random, think: float
-) -> tuple[Tally, int]:
-    sending = asyncio.create_task(send_all(study, server.links, answers, patience=PATIENCE, think=think))
-    killed = 0
-    while killed < kills and not sending.done():
-        await asyncio.wait([sending], timeout=rng.uniform(*BETWEEN_KILLS))
-        if not sending.done():
-            await asyncio.to_thread(server.kill)
-            await asyncio.to_thread(server.start)
-            killed += 1
-    return await sending, killed
+) -> Tally:
+    tally = Tally()
+    sending = asyncio.create_task(send_all(study, server.links, answers, patience=PATIENCE, think=think, tally=tally))
+    for moment in sorted(rng.sample(range(1, len(answers) // 2), kills)):  # counted in answers, however fast they come
+        while len(tally.saved) < moment and not sending.done():
+            await asyncio.sleep(0.001)
+        await asyncio.to_thread(server.kill)
+        await asyncio.to_thread(server.start)
+    return await sending
 
 
 def report(name: str, outcome: Outcome) -> str:

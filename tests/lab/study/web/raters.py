@@ -122,13 +122,19 @@ class Robot:
 
 
 async def send_all(
-    study: Study, links: Mapping[int, str], rankings: Sequence[Ranking], *, patience: float = 5.0, think: float = 0.0
+    study: Study,
+    links: Mapping[int, str],
+    rankings: Sequence[Ranking],
+    *,
+    patience: float = 5.0,
+    think: float = 0.0,
+    tally: Tally | None = None,
 ) -> Tally:
     """Let all raters answer at once, each in a thread; `rankings` name a rater by the number at the end."""
     answers: dict[int, dict[str, list[list[int]]]] = {one.rater: {} for one in study.assignments}
     for ranking in rankings:
         answers[int(ranking.rater.rpartition("-")[2])][ranking.set] = ranking.groups
-    tally = Tally()
+    tally = tally or Tally()
     with ThreadPoolExecutor(len(study.assignments)) as threads:
         loop = asyncio.get_running_loop()
         robots = [Robot(links[one.rater], one.rater, tally, patience=patience) for one in study.assignments]

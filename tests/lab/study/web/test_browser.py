@@ -15,6 +15,7 @@ from tests.lab.study.web.servers import ADMIN_SECRET
 from wayscore.lab.study.rankings import read_rankings
 from wayscore.lab.study.web.forms import LETTERS
 
+pytestmark = pytest.mark.soak
 AXE = Path(__file__).parents[3] / "report" / "browser" / "vendor" / "axe.min.js"
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 Open = Callable[..., Any]

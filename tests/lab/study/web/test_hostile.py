@@ -289,6 +289,7 @@ def test_more_than_a_form_has(person: Person) -> None:
 
 
 @pytest.mark.usefixtures("unchanged")
+@pytest.mark.soak
 def test_huge_forms(person: Person) -> None:
     address = f"{person.home}/sets/2"
     kind = {"Content_Type": "application/x-www-form-urlencoded"}

@@ -131,6 +131,7 @@ def test_many_answers_are_left_to_the_analysis(
     assert "Kendall's W" not in {fact["name"] for fact in found["facts"]}
 
 
+@pytest.mark.soak
 def test_a_database_that_is_gone(tmp_path: Path) -> None:
     """The page says that nothing was saved, and what it is told afterwards is kept."""
     if not postgres.is_there():

@@ -17,6 +17,8 @@ from tests.lab.study.web.servers import ADMIN_SECRET, Server
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.web.security import HEADERS
 
+pytestmark = pytest.mark.soak
+
 
 @pytest.fixture(scope="module")
 def behind(

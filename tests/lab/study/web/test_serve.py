@@ -201,6 +201,7 @@ def test_links_that_could_not_be_written_are_made_again(file: Path) -> None:
     assert len(links.read_text().split()) == 4
 
 
+@pytest.mark.soak
 def test_a_rehearsal_gives_the_same_analysis(study: Study, tmp_path: Path) -> None:
     """From the design over the pages, forms and export to Table 1: as if the answers had not been sent over HTTP."""
     drawn = simulate(study, seed=7)

@@ -61,6 +61,7 @@ def copy_of(admin: Client, server: Server) -> Client:
     return made
 
 
+@pytest.mark.soak
 def test_sessions_on_a_server(
     studies: dict[str, tuple[Study, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

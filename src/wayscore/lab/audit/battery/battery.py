@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 from wayscore.convention.choices import PAPER, Convention
@@ -12,8 +13,8 @@ from wayscore.episodes.groups import few_clusters
 from wayscore.errors import OptionError, listed, shortened
 from wayscore.lab.audit.battery.changes import Cases
 from wayscore.lab.audit.battery.responses import JUMP, TOLERANCE, Experiment, Response, Word, respond
-from wayscore.lab.audit.sheets import Sheet, Shown
 from wayscore.metrics import Metric
+from wayscore.report.document import Cell, Document, Documented, Line, Row, Table
 from wayscore.report.layout import UNDEFINED, counted, head, interval, number
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def _outcome(claim: Claim, word: Word) -> Outcome:
     return "holds" if word in claim.verdicts else "fails"
 
 
+WORDS = 34
+"""Cells of words are broken into lines of this many characters."""
 FEW_CURVES = 12
 """Up to so many curves are printed in full."""
 EXPLAINED = (
@@ -140,7 +143,7 @@ EXPLAINED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Battery(Shown):
+class Battery(Documented):
     """How metrics respond to experiments.
 
     Attributes:
@@ -185,50 +188,55 @@ class Battery(Shown):
             f"{self.convention}, d_th = {self.threshold:.3g} m; {counted(self.resamples, 'resample')}, seed {self.seed}"
         )
 
-    def said(self) -> Sequence[str]:
-        """Return which experiments do not apply, and whether intervals are too narrow."""
-        reasons = dict.fromkeys(self.skipped.values())
-        return [
+    def document(self) -> Document:
+        """Return the verdicts, the curves where they are few, the claims, what the experiments are, and warnings."""
+        warnings = [
             *few_clusters(self.cluster, self.clusters),
             *(
                 f"left out: {listed([name for name, why in self.skipped.items() if why == reason])}; {reason}"
-                for reason in reasons
+                for reason in dict.fromkeys(self.skipped.values())
             ),
         ]
+        return Document(
+            [
+                self.scope(),
+                self._verdicts(),
+                *([self._curves()] if len(self.responses) <= FEW_CURVES else []),
+                *([self._claims()] if self.findings else []),
+                self._experiments(),
+                *(Line(warning, "warning") for warning in warnings),
+            ],
+            data=[self.to_dict()],
+        )
 
-    def sheets(self) -> list[Sheet]:
-        """Return the verdicts, the curves where they are few, the claims, and what the experiments are."""
-        sheets = [self._verdicts()]
-        if len(self.responses) <= FEW_CURVES:
-            sheets.append(self._curves())
-        if self.findings:
-            sheets.append(self._claims())
-        return [*sheets, self._experiments()]
-
-    def _verdicts(self) -> Sheet:
+    def _verdicts(self) -> Table:
         known = {(one.experiment, one.metric): one for one in self.responses}
-        rows = [
-            [experiment.name, *(_cell(metric, known[experiment.name, metric.symbol]) for metric in self.metrics)]
-            for experiment in self.experiments
-        ]
-        return Sheet("Responses", ["", *map(head, self.metrics)], rows, notes=EXPLAINED)
+        rows = []
+        for experiment in self.experiments:
+            cells = [experiment.name]
+            for metric in self.metrics:
+                found = known[experiment.name, metric.symbol]
+                word = found.verdict.word
+                change = "" if word in ("invariant", "undefined") else f"\n{number(metric, found.largest, signed=True)}"
+                cells.append(word + change)
+            rows.append(cells)
+        return Table(["", *map(head, self.metrics)], rows, "Responses", EXPLAINED)
 
-    def _curves(self) -> Sheet:
+    def _curves(self) -> Table:
         sizes = {one.name: one.sizes for one in self.experiments}
         metrics = {metric.symbol: metric for metric in self.metrics}
-        rows = []
+        rows: list[Row] = []
         for one in self.responses:
             metric = metrics[one.metric]
             for size, value, change in zip(sizes[one.experiment], one.values, (None, *one.changes), strict=True):
-                moved = [UNDEFINED, ""]
+                moved = Cell(UNDEFINED)
                 if change is not None:
-                    moved = [number(metric, change.mean, signed=True), interval(metric, change, signed=True)]
-                mean = [number(metric, value.mean), interval(metric, value)]
-                rows.append([one.experiment, head(metric), f"{size:g}", *mean, *moved])
-        heads = ["experiment", "metric", "size", "mean", "95 %", "change", "95 %"]
-        return Sheet("Curves", heads, rows, fixed=len(heads), left=2)
+                    moved = Cell(number(metric, change.mean, signed=True), "", interval(metric, change, signed=True))
+                mean = Cell(number(metric, value.mean), "", interval(metric, value))
+                rows.append([one.experiment, head(metric), f"{size:g}", mean, moved])
+        return Table(["experiment", "metric", "size", "mean, 95 %", "change, 95 %"], rows, "Curves", left=2)
 
-    def _claims(self) -> Sheet:
+    def _claims(self) -> Table:
         metrics = {metric.symbol: metric for metric in self.metrics}
         sizes = {one.name: one.sizes for one in self.experiments}
         rows = []
@@ -239,18 +247,18 @@ class Battery(Shown):
             if word != "invariant" and response.largest_at is not None:
                 change = number(metrics[claim.metric], response.largest, signed=True)
                 at = f"{sizes[claim.experiment][response.largest_at]:g}"
-            rows.append([f"{symbols}: {claim.text}", claim.experiment, word, change, at, outcome])
+            rows.append([fill(f"{symbols}: {claim.text}", WORDS), claim.experiment, word, change, at, outcome])
         held = sum(one.outcome == "holds" for one in self.findings)
         notes = [f"{held} of {counted(len(self.findings), 'test')} hold. The change is the largest, at this size."]
         heads = ["claim", "experiment", "verdict", "change", "at", "outcome"]
-        return Sheet("Claims of the paper", heads, rows, fixed=len(heads), left=3, notes=notes)
+        return Table(heads, rows, "Claims of the paper", notes, left=3)
 
-    def _experiments(self) -> Sheet:
-        rows = [
-            [one.name, one.about, f"{', '.join(f'{size:g}' for size in one.sizes)} {one.unit}".strip()]
-            for one in self.experiments
-        ]
-        return Sheet("Experiments", ["experiment", "what is changed", "sizes"], rows, fixed=3, left=3)
+    def _experiments(self) -> Table:
+        rows = []
+        for one in self.experiments:
+            sizes = f"{', '.join(f'{size:g}' for size in one.sizes)} {one.unit}".strip()
+            rows.append([one.name, fill(one.about, WORDS), fill(sizes, WORDS)])
+        return Table(["experiment", "what is changed", "sizes"], rows, "Experiments", left=3)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
@@ -333,8 +341,3 @@ def _reason(experiment: Experiment) -> str:
     if experiment.on == "points":
         return "it needs points, or nodes with positions"
     return "no path is long enough"
-
-
-def _cell(metric: Metric, response: Response) -> str:
-    word = response.verdict.word
-    return word if word in ("invariant", "undefined") else f"{word}\n{number(metric, response.largest, signed=True)}"

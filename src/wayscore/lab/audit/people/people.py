@@ -409,9 +409,9 @@ class PeopleAudit(Facts, frozen=True):
         return {"correlations": rows, "gaps": gaps}
 
     def __str__(self) -> str:
-        from wayscore.lab.audit.people.text import text
+        from wayscore.lab.audit.people.text import document
 
-        return text(self)
+        return str(document(self))
 
 
 def audit_people(

@@ -16,9 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from wayscore.errors import FormatError, OptionError
-from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.faults import FAULTS, Fault, not_json, wrong_type
-from wayscore.formats.files import Source, read
+from wayscore.formats.decoding import FAULTS, decode_each, not_json, place, wrong_type
+from wayscore.formats.files import Fault, Source, read
 from wayscore.formats.trajectories import Name
 
 EXPECTED = (

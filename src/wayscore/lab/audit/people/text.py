@@ -1,4 +1,4 @@
-"""Audits of metrics against people as text for a terminal."""
+"""What audits of metrics against people say."""
 
 from __future__ import annotations
 
@@ -6,32 +6,37 @@ from wayscore.lab.audit.people.people import ALPHA, PeopleAudit
 from wayscore.lab.study.analysis import FEW
 from wayscore.lab.study.report import bounds, signed
 from wayscore.lab.study.table1 import p_text
+from wayscore.report.document import Cell, Document, Line, Row, Table
 from wayscore.report.layout import counted
-from wayscore.report.terminal import DEFAULT_WIDTH, TextPage, TextTable
 
 NAMES = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 
 
-def text(audit: PeopleAudit, *, width: int | None = None, color: bool = False) -> str:
-    """Return tables for a terminal."""
-    page = TextPage(width or DEFAULT_WIDTH, color)
-    if audit.simulated:
-        page.add("SIMULATED raters: no person gave these judgements.", style="bold")
-    page.add(f"{audit.name}, {audit.rating}: {audit.meaning}.", scope(audit), *recorded(audit), "")
-    table = TextTable(["metric", "rho", "95 %", "tau-b", "95 %", "p (Holm)"], space=2)
+def document(audit: PeopleAudit) -> Document:
+    """Return correlations, and the differences between metrics that are more than chance."""
+    correlations: list[Row] = []
     for one in audit.correlations:
-        cells = [cell for found in (one.spearman, one.kendall) for cell in (signed(found.mean), bounds(found))]
-        table.rows.append([one.metric, *cells, p_text(one.p)])
-    page.add(table, "", *differences(audit), *warnings(audit))
-    clear = [gap for gap in audit.gaps if gap.clear]
-    if clear:
-        gaps = TextTable([f"difference of {NAMES[audit.method]}", "", "95 %", "p (Holm)"], space=2)
-        for gap in clear:
-            found = gap.difference
-            gaps.rows.append([f"{gap.metric} above {gap.other}", signed(found.mean), bounds(found), p_text(gap.p_holm)])
-        page.add("", gaps)
-    page.add("", *audit.notes, *method_notes(audit), style="dim")
-    return str(page)
+        cells = (Cell(signed(found.mean), "", bounds(found)) for found in (one.spearman, one.kendall))
+        correlations.append([one.metric, *cells, p_text(one.p)])
+    clear = [
+        [f"{gap.metric} above {gap.other}", signed(gap.difference.mean), bounds(gap.difference), p_text(gap.p_holm)]
+        for gap in audit.gaps
+        if gap.clear
+    ]
+    simulated = [Line("SIMULATED raters: no person gave these judgements.", "bold")] if audit.simulated else []
+    return Document(
+        [
+            *simulated,
+            f"{audit.name}, {audit.rating}: {audit.meaning}.",
+            scope(audit),
+            *recorded(audit),
+            Table(["metric", "rho, 95 %", "tau-b, 95 %", "p (Holm)"], correlations),
+            *differences(audit),
+            *warnings(audit),
+            *([Table([f"difference of {NAMES[audit.method]}", "", "95 %", "p (Holm)"], clear)] if clear else []),
+            *(Line(note, "dim") for note in (*audit.notes, *method_notes(audit))),
+        ]
+    )
 
 
 def scope(audit: PeopleAudit) -> str:

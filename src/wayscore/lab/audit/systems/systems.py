@@ -14,7 +14,6 @@ from wayscore.errors import OptionError, Sentence
 from wayscore.evaluation.comparison import evaluate_runs
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.result import Result
-from wayscore.lab.audit.sheets import Sheet, Shown
 from wayscore.lab.audit.systems.scoreboard import (
     Alternative,
     Matrix,
@@ -30,8 +29,9 @@ from wayscore.lab.audit.systems.scoreboard import (
     stability,
     thresholds,
 )
-from wayscore.lab.audit.systems.tables import sheets_of
+from wayscore.lab.audit.systems.tables import tables_of
 from wayscore.metrics import Metric, find_metric
+from wayscore.report.document import Document, Documented, Line
 from wayscore.report.layout import counted
 from wayscore.report.notes import warnings_of
 
@@ -41,7 +41,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Systems(Shown):
+class Systems(Documented):
     """What metrics say of several systems.
 
     Attributes:
@@ -98,13 +98,10 @@ class Systems(Shown):
             f"{counted(self.resamples, 'resample')}, seed {self.seed}"
         )
 
-    def sheets(self) -> list[Sheet]:
-        """Return the tables."""
-        return sheets_of(self)
-
-    def said(self) -> Sequence[str]:
-        """Return the warnings."""
-        return self.warnings
+    def document(self) -> Document:
+        """Return the tables and the warnings."""
+        warnings = (Line(warning, "warning") for warning in dict.fromkeys(self.warnings))
+        return Document([self.scope(), *tables_of(self), *warnings], data=[self.to_dict()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from wayscore.lab.audit.sheets import Sheet
 from wayscore.lab.audit.systems.scoreboard import ALIKE, Matrix
+from wayscore.report.document import Table
 from wayscore.report.layout import UNDEFINED, head, legend, number, short_names
 
 if TYPE_CHECKING:
@@ -17,56 +17,48 @@ if TYPE_CHECKING:
 NAME_ROOM = 26
 
 
-def sheets_of(systems: Systems) -> list[Sheet]:
+def tables_of(systems: Systems) -> list[Table]:
     """Return all tables."""
-    found = [_means(systems), _agreement(systems), _stability(systems), _power(systems)]
-    found += [sheet for sheet in (_alternatives(systems, "threshold"), _alternatives(systems, "convention")) if sheet]
-    return [*found, _redundancy(systems)]
-
-
-def _means(systems: Systems) -> Sheet:
-    names = short_names(systems.names, NAME_ROOM)
-    rows = [
-        [
-            name,
-            *(
-                f"{number(metric, systems.means[metric.symbol][place])}  {systems.ranks[metric.symbol][place]:>2}"
-                for metric in systems.metrics
-            ),
-        ]
-        for place, name in enumerate(names)
+    alike = "; ".join(", ".join(group) for group in systems.groups if len(group) > 1) or "none"
+    return [
+        _means(systems),
+        _matrix(
+            "Agreement of rankings",
+            systems.agreement,
+            "Kendall's tau between the rankings of the systems by two metrics: 1 if they are the same, -1 if opposite.",
+        ),
+        _stability(systems),
+        _power(systems),
+        *_alternatives(systems, "threshold"),
+        *_alternatives(systems, "convention"),
+        _matrix(
+            "Redundancy",
+            systems.correlations,
+            "Spearman's rho between two metrics over episodes, within each system, averaged over systems; signs are "
+            "such that higher is better for both.",
+            f"Groups with a mean |rho| of {ALIKE:g} or more: {alike}.",
+        ),
     ]
+
+
+def _means(systems: Systems) -> Table:
+    names = short_names(systems.names, NAME_ROOM)
+    rows = []
+    for place, name in enumerate(names):
+        found = ((metric, systems.means[metric.symbol][place]) for metric in systems.metrics)
+        ranks = (systems.ranks[metric.symbol][place] for metric in systems.metrics)
+        rows.append([name, *(f"{number(*one)}  {rank:>2}" for one, rank in zip(found, ranks, strict=True))])
     notes = ["Each cell has the mean and the rank.", *legend(names, systems.names)]
-    return Sheet("Means and ranks", ["system", *map(head, systems.metrics)], rows, notes=notes)
+    return Table(["system", *map(head, systems.metrics)], rows, "Means and ranks", notes)
 
 
-def _agreement(systems: Systems) -> Sheet:
-    return _matrix(
-        "Agreement of rankings",
-        systems.agreement,
-        "Kendall's tau between the rankings of the systems by two metrics: 1 if they are the same, -1 if opposite.",
-    )
-
-
-def _redundancy(systems: Systems) -> Sheet:
-    alike = [group for group in systems.groups if len(group) > 1]
-    said = "; ".join(", ".join(group) for group in alike) or "none"
-    sheet = _matrix(
-        "Redundancy",
-        systems.correlations,
-        "Spearman's rho between two metrics over episodes, within each system, averaged over systems; signs are such "
-        "that higher is better for both.",
-    )
-    return replace(sheet, notes=[*sheet.notes, f"Groups with a mean |rho| of {ALIKE:g} or more: {said}."])
-
-
-def _matrix(title: str, matrix: Matrix, note: str) -> Sheet:
+def _matrix(title: str, matrix: Matrix, *notes: str) -> Table:
     symbols = list(matrix)
     rows = [[a, *(f"{matrix[a][b]:.2f}" for b in symbols)] for a in symbols]
-    return Sheet(title, ["", *symbols], rows, notes=[note])
+    return Table(["", *symbols], rows, title, notes)
 
 
-def _stability(systems: Systems) -> Sheet:
+def _stability(systems: Systems) -> Table:
     kinds = list(dict.fromkeys(one.cluster for one in systems.stability))
     known = {(one.metric, one.cluster): one for one in systems.stability}
     rows = []
@@ -81,10 +73,10 @@ def _stability(systems: Systems) -> Sheet:
         "Paths or scans are resampled: Kendall's tau with the ranking by all episodes (mean and 2.5 % quantile), and "
         "how often the same system is first."
     ]
-    return Sheet("Stability of rankings", ["", *heads], rows, fixed=1 + len(heads), notes=notes)
+    return Table(["", *heads], rows, "Stability of rankings", notes)
 
 
-def _power(systems: Systems) -> Sheet:
+def _power(systems: Systems) -> Table:
     first = systems.power[0]
     heads = [
         "",
@@ -110,13 +102,13 @@ def _power(systems: Systems) -> Sheet:
         "so many paths, drawn at random. Then: how many episodes find this difference with a probability of 80 % "
         "(median over pairs), and how many find the median pair's own difference."
     ]
-    return Sheet("Power to tell systems apart", heads, rows, fixed=len(heads), notes=notes)
+    return Table(heads, rows, "Power to tell systems apart", notes)
 
 
-def _alternatives(systems: Systems, setting: str) -> Sheet | None:
+def _alternatives(systems: Systems, setting: str) -> Iterator[Table]:
     found = [one for one in systems.alternatives if one.setting == setting]
     if not found:
-        return None
+        return
     values = list(dict.fromkeys(one.value for one in found))
     known = {(one.metric, one.value): one for one in found}
     rows = [
@@ -130,7 +122,7 @@ def _alternatives(systems: Systems, setting: str) -> Sheet | None:
     if setting == "convention":
         notes.append(f"{UNDEFINED}: its evaluator does not print this metric.")
         notes += [f"Left out: {name}: {reason}." for name, reason in systems.unfit.items()]
-    return Sheet(f"Another {setting}", heads, rows, notes=notes)
+    yield Table(heads, rows, f"Another {setting}", notes)
 
 
 def _tau(one: Alternative | None, metric: Metric) -> str:

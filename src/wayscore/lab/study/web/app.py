@@ -22,7 +22,7 @@ from wayscore.lab.study.web import dashboard, rater
 from wayscore.lab.study.web.forms import ANSWER_FIELDS, read_form
 from wayscore.lab.study.web.security import RefusalError, SafeHeaders
 from wayscore.lab.study.web.site import FOLDER, Site
-from wayscore.palette import css
+from wayscore.palette import base_css
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 SIGNED = ("form", "csrf")
@@ -86,7 +86,7 @@ def create_app(site: Site) -> Starlette:
         return site.page("front.html")
 
     async def palette(_: Request) -> Response:
-        return Response(css(), media_type="text/css", headers=KEPT)
+        return Response(base_css(), media_type="text/css", headers=KEPT)
 
     async def too_long(_: Request) -> Response:
         raise RefusalError(414, "This address is too long.")

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from wayscore.lab.study.model import Assignment, Study
 from wayscore.lab.study.store import Store, explain
 from wayscore.lab.study.web.security import Limiter, RefusalError, Sessions, Signer
-from wayscore.palette import css
+from wayscore.palette import base_css
 
 log = logging.getLogger("wayscore.study")
 FOLDER = Path(str(files(__package__)))
@@ -89,7 +89,7 @@ class Site:
         templates.globals |= {
             "study": self.study,
             "simulated": self.store.simulated,
-            "version": hashlib.sha256(content + css().encode()).hexdigest()[:12],
+            "version": hashlib.sha256(content + base_css().encode()).hexdigest()[:12],
         }
         return templates
 

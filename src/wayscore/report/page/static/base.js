@@ -13,41 +13,66 @@ function refill(node, ...children) {
   return add(node, ...children);
 }
 
-function build(node, attributes, children) {
-  for (const [name, value] of Object.entries(attributes ?? {})) {
+// el("td.number", { title, click }, ...children): a tag with classes, attributes and listeners if any, and contents.
+const maker = (create) => (tag, ...children) => {
+  const { style = {}, ...attributes } = children[0]?.constructor === Object ? children.shift() : {};
+  const [name, ...classes] = tag.split(".");
+  const node = create(name);
+  if (attributes.class) classes.push(attributes.class);
+  if (classes.length) attributes.class = classes.join(" ");
+  for (const [key, value] of Object.entries(style)) node.style.setProperty(key, value);
+  for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
-    else if (name === "style") for (const [key, set] of Object.entries(value)) node.style.setProperty(key, set);
-    else node.setAttribute(name, value === true ? "" : value);
+    if (typeof value === "function") node.addEventListener(key, value);
+    else node.setAttribute(key, value === true ? "" : value);
   }
   return add(node, ...children);
+};
+const el = maker((tag) => document.createElement(tag));
+const svg = maker((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+
+// A drawing of some size; without a label it only repeats what words say, and screen readers skip it.
+const drawing = (width, height, label, ...children) => {
+  const said = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
+  return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, ...said }, ...children);
+};
+
+// A table from heads ([text, class, title]) and bodies of rows: arrays of cells, or { cells } with attributes.
+function table(kind, caption, heads, ...bodies) {
+  const cell = (what, n) => {
+    if (what instanceof HTMLTableCellElement) return what;
+    return n ? el("td", { class: heads[n][1] }, what) : el("th", { scope: "row" }, what);
+  };
+  const row = (one) => {
+    const { cells, ...attributes } = Array.isArray(one) ? { cells: one } : one;
+    return el("tr", attributes, cells.map(cell));
+  };
+  const head = ([text, style, title]) => el("th", { scope: "col", class: style, title }, text);
+  return el(
+    "table",
+    { class: kind },
+    caption && el("caption", caption),
+    el("thead", el("tr", heads.map(head))),
+    bodies.filter((rows) => rows.length).map((rows) => el("tbody", rows.map(row))),
+  );
 }
 
-const el = (tag, attributes, ...children) => build(document.createElement(tag), attributes, children);
-const svg = (tag, attributes, ...children) =>
-  build(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
-
 // The name of a run, with the mark of its colour and shape.
-const runName = (run, full = false) =>
-  el(
-    "span",
-    { class: `run-name run-${run % 7}`, title: results.runs[run].name },
-    runMark(run),
-    el("span", {}, full ? results.runs[run].name : results.runs[run].short),
-  );
-
-const runMark = (run) =>
-  svg(
-    "svg",
-    { class: "mark", width: 12, height: 12, viewBox: "-6 -6 12 12", "aria-hidden": "true" },
-    svg("path", { d: shape(run, 0, 0, 4.5) }),
-  );
+const runName = (run, full = false) => {
+  const { name, short } = results.runs[run];
+  return el("span.run-name", { class: `run-${run % 7}`, title: name }, runMark(run), el("span", full ? name : short));
+};
+const runMark = (run) => {
+  const frame = { width: 12, height: 12, viewBox: "-6 -6 12 12", "aria-hidden": "true" };
+  return svg("svg.mark", frame, svg("path", { d: shape(run, 0, 0, 4.5) }));
+};
 
 // A metric's symbol with its unit and which way is better; its formula is the tooltip.
+const unitOf = (metric) => el("span.unit", [metric.unit, metric.arrow].filter(Boolean).join(" "));
 const metricName = (metric) => [
-  el("span", { class: "symbol", title: `${metric.name}: ${metric.formula}` }, metric.symbol),
+  el("span.symbol", { title: `${metric.name}: ${metric.formula}` }, metric.symbol),
   " ",
-  el("span", { class: "unit" }, [metric.unit, metric.arrow].filter(Boolean).join(" ")),
+  unitOf(metric),
 ];
 
 // A marker for each run, so that colour is never the only difference.
@@ -89,34 +114,26 @@ const breakable = (text) => text.split(/(?<=[_\/.|-])/).flatMap((part) => [part,
 // Words of which those between backticks are code.
 function coded(text) {
   const parts = text.replace(/(\d) %/g, "$1\u00a0%").split(/`([^`]+)`/);
-  return parts.map((part, n) => (n % 2 ? el("code", {}, part) : part));
+  return parts.map((part, n) => (n % 2 ? el("code", part) : part));
 }
 
 // A figure that is closed until someone opens it.
 const folded = (title, about, ...children) =>
-  el(
-    "details",
-    { class: "folded" },
-    el("summary", {}, title),
-    el("figure", {}, el("figcaption", {}, about), ...children),
-  );
+  el("details.folded", el("summary", title), el("figure.card", el("figcaption", about), ...children));
 
 // What a screen reader says without moving to it.
-function announce(text) {
-  $("#announcer").textContent = text;
-}
+const announce = (text) => ($("#announcer").textContent = text);
 
 // A figure that is drawn again whenever its width changes.
-function responsive(draw, attributes = {}) {
-  const box = el("div", { ...attributes, class: `figure ${attributes.class ?? ""}` });
+function responsive(draw, kind = "") {
+  const box = el("div.figure", { class: kind });
   let width = 0;
   box.redraw = () => width && refill(box, draw(width));
   new ResizeObserver(([entry]) => {
     const now = Math.round(entry.contentRect.width);
-    if (now && now !== width) {
-      width = now;
-      box.redraw();
-    }
+    if (!now || now === width) return;
+    width = now;
+    box.redraw();
   }).observe(box);
   return box;
 }
@@ -125,22 +142,21 @@ let fields = 0;
 
 function select(label, options, value, change) {
   const id = `field-${++fields}`;
-  const box = el(
-    "select",
-    { id, on: { change: () => change(box.value) } },
-    options.map(([key, text]) => el("option", { value: key, selected: String(key) === String(value) }, text)),
+  const choices = options.map(([key, text]) =>
+    el("option", { value: key, selected: String(key) === String(value) }, text),
   );
-  return el("div", { class: "field" }, el("label", { for: id }, label), box);
+  const box = el("select", { id, change: () => change(box.value) }, choices);
+  return el("div.field", el("label", { for: id }, label), box);
 }
 
 const scrolling = (label, ...children) =>
-  el("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": label }, ...children);
+  el("div.scrolling", { tabindex: "0", role: "region", "aria-label": label }, ...children);
 
 async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const box = el("textarea", { class: "unseen" }, text);
+    const box = el("textarea.unseen", text);
     document.body.append(box);
     box.select();
     document.execCommand("copy");

@@ -1,15 +1,7 @@
 // The browser of episodes: what to list, in which order, and which one is open.
 
 const browser = {
-  state: {
-    a: 0,
-    b: null,
-    metric: LEADING,
-    of: "a",
-    sort: "order",
-    descending: false,
-    ...NO_FILTERS,
-  },
+  state: { a: 0, b: null, metric: LEADING, of: "a", sort: "order", descending: false, ...NO_FILTERS },
   row: null,
 
   start() {
@@ -21,40 +13,27 @@ const browser = {
       const gains = Array.from({ length: data.count }, (_, row) => this.value(row)).some((value) => value > 0);
       state.descending = gains && metricOf[LEADING].direction !== "down";
     }
-    this.list = new VirtualList(
-      "Episodes",
-      (row) => this.drawRow(row),
-      (row) => this.show(row),
-      (how) => this.opened(how),
-    );
-    this.detail = el("article", { class: "detail", "aria-labelledby": "episode-title" });
+    const show = (row) => this.show(row);
+    this.list = new List("Episodes", (row) => this.drawRow(row), show, (how) => this.opened(how));
+    this.detail = el("article.detail", { "aria-labelledby": "episode-title" });
     this.controls = el("div");
-    this.count = el("p", { class: "count", role: "status" });
-    this.head = el("div", { class: "row-head" });
-    const filters = el(
-      "details",
-      { class: "filters", open: this.isWide() },
-      el("summary", {}, "Filter and sort"),
-      this.controls,
-    );
+    this.count = el("p.count", { role: "status" });
+    this.head = el("div.row-head");
     const limits = [
       data.total > data.count &&
-        `The first ${grouped(data.count)} of ${counted(data.total)} are listed and in the figures; the means are over all.`,
+        `The first ${grouped(data.count)} of ${counted(data.total)} are listed and in the figures; ` +
+          "the means are over all.",
       data.undrawn,
       data.runs.some((run) => run.averaged) &&
         "Scores of episodes with several predictions are means; the first prediction is drawn.",
     ];
-    const master = el("div", { class: "master" }, this.count, this.head, this.list.box);
-    this.wrap = el("div", { class: "browser" }, master, this.detail);
+    this.wrap = el("div.browser.card", el("div.master", this.count, this.head, this.list.box), this.detail);
+    const about = "Each episode compares a query (your agent's trajectory) with its reference (the ground-truth path).";
     add(
       $("#episodes"),
-      el(
-        "p",
-        { class: "lead" },
-        "Each episode compares a query (your agent's trajectory) with its reference (the ground-truth path).",
-      ),
-      limits.map((text) => text && el("p", { class: "note" }, text)),
-      filters,
+      el("p.lead", about),
+      limits.map((text) => text && el("p.note", text)),
+      el("details.filters", { open: this.isWide() }, el("summary", "Filter and sort"), this.controls),
       this.wrap,
     );
     this.drawControls();
@@ -129,15 +108,8 @@ const browser = {
     this.wrap.classList.toggle("two", b !== null);
     this.list.show(rows, this.row);
     this.drawHead();
-    refill(
-      this.count,
-      el(
-        "b",
-        {},
-        rows.length === data.count ? counted(data.count) : `${grouped(rows.length)} of ${counted(data.count)}`,
-      ),
-      this.meansOf(rows),
-    );
+    const some = rows.length === data.count ? "" : `${grouped(rows.length)} of `;
+    refill(this.count, el("b", some + counted(data.count)), this.meansOf(rows));
     if (this.row !== null && this.shown !== this.runs().join()) this.show(this.row);
   },
 
@@ -149,7 +121,7 @@ const browser = {
         const { mean, left } = meanOf(data.runs[run].scores[symbol], rows);
         return `${printed(metricOf[symbol], mean)} ${leftOut(run, metricOf[symbol], left)}`.trim();
       });
-      return el("span", {}, `${symbol} ${means.join(" / ")}`);
+      return el("span", `${symbol} ${means.join(" / ")}`);
     });
   },
 
@@ -164,8 +136,7 @@ const browser = {
       el("span", { title: "ID of the episode in the references; the instruction is below it" }, "Episode"),
       el("span", { title: "The building or scene in which the episode takes place" }, "Scan"),
       el(
-        "span",
-        { class: "values" },
+        "span.values",
         b ? this.runs().map((run, n) => value([a, b][n], runName(run))) : value(a, metric.head),
         b && el("span", { title: `${metric.symbol} of ${b.name} minus ${a.name}` }, "difference"),
       ),
@@ -177,24 +148,19 @@ const browser = {
     const metric = metricOf[this.state.metric];
     const value = (run, score) => {
       const outcome = outcomeOf(run, row);
-      const kind = outcome ? "success" : "failure";
+      const title = outcome ? "success" : "failure";
       return el(
         "span",
-        { class: `run-${run % 7}` },
-        outcome !== null && el("span", { class: `sign ${kind}`, title: kind }, outcome ? "✓" : "✗"),
+        outcome !== null && el("span.sign", { class: outcome ? "better" : "worse", title }, outcome ? "✓" : "✗"),
         el("span", { title: score === Infinity && whyUndefined(run, metric) }, printed(metric, score)),
       );
     };
+    const gain = y !== undefined && el("span.gain", { class: gainOf(metric, y - x) }, printed(metric, y - x, true));
     return [
-      el("span", { class: "id" }, data.id[row]),
-      el("span", { class: "scan" }, data.scenes[data.scene[row]].name),
-      el(
-        "span",
-        { class: "values" },
-        this.runs().map((run, n) => value(run, [x, y][n])),
-        y !== undefined && el("span", { class: `gain ${gainOf(metric, y - x)}` }, printed(metric, y - x, true)),
-      ),
-      el("span", { class: "words" }, data.instruction[row]),
+      el("span.id", data.id[row]),
+      el("span.scan", data.scenes[data.scene[row]].name),
+      el("span.values", this.runs().map((run, n) => value(run, [x, y][n])), gain),
+      el("span.words", data.instruction[row]),
     ];
   },
 
@@ -203,27 +169,16 @@ const browser = {
     this.shown = this.runs().join();
     showEpisode(row, this.runs(), this.detail);
     const place = this.list.items.indexOf(row);
-    if (place !== this.list.place) {
-      this.list.place = place;
-      this.list.render();
-    }
+    if (place !== this.list.place) this.list.mark(place, 1 / 3);
     if (quiet) return;
     clearTimeout(this.writing); // browsers refuse hundreds of new addresses a minute
-    this.writing = setTimeout(
-      () => history.replaceState(null, "", `#episode=${encodeURIComponent(data.id[row])}`),
-      120,
-    );
+    const address = `#episode=${encodeURIComponent(data.id[row])}`;
+    this.writing = setTimeout(() => history.replaceState(null, "", address), 120);
   },
 
   // Open an episode from anywhere on the page.
   open(row, { jump = false } = {}) {
     this.show(row);
-    const place = this.list.items.indexOf(row);
-    if (place >= 0) {
-      this.list.place = place;
-      this.list.box.scrollTop = Math.max(0, place * ROW - this.list.box.clientHeight / 3);
-      this.list.render();
-    }
     this.enter(jump);
   },
 
@@ -238,7 +193,7 @@ const browser = {
     this.wrap.classList.remove("open");
     clearTimeout(this.writing);
     history.replaceState(null, "", "#episodes");
-    this.list.render();
+    this.list.mark(this.list.place, 1 / 3);
     this.list.box.focus({ preventScroll: this.isWide() });
   },
 

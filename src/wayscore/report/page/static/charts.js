@@ -1,9 +1,6 @@
-// Axes and the few kinds of figure that the page has.
+// One function for all figures, chart({ kind, ... }): axes for what x and y span, and between them the marks of a kind.
 
-const linear =
-  ([low, high], [from, to]) =>
-  (value) =>
-    from + ((value - low) / (high - low || 1)) * (to - from);
+const linear = ([low, high], [from, to]) => (value) => from + ((value - low) / (high - low || 1)) * (to - from);
 
 function ticks(low, high, wanted = 4) {
   const rough = (high - low) / wanted || 1;
@@ -18,12 +15,9 @@ const tickText = (metric, value) => String(Number((metric.share ? 100 * value : 
 
 // The values that a metric's axis spans: all of a share, others up to where one value in a hundred is greater.
 function domainOf(metric) {
-  if (metric.share) return { low: 0, high: 1, cut: false };
-  const values = [];
-  for (const run of data.runs)
-    for (const value of run.scores[metric.symbol]) if (Number.isFinite(value)) values.push(value);
-  values.sort((a, b) => a - b);
-  if (!values.length) return { low: 0, high: 1, cut: false };
+  const scores = data.runs.flatMap((run) => [...run.scores[metric.symbol]]);
+  const values = scores.filter(Number.isFinite).sort((a, b) => a - b);
+  if (metric.share || !values.length) return { low: 0, high: 1, cut: false };
   const low = Math.min(values[0], 0);
   const most = values.at(-1);
   const usual = values[Math.floor(0.99 * (values.length - 1))];
@@ -33,55 +27,193 @@ function domainOf(metric) {
   return { low, high: Math.ceil((last - 1e-9) / step) * step || 1, cut };
 }
 
-function bottomAxis(metric, scale, domain, y, width) {
-  const wanted = width < 260 ? 3 : 5;
-  return svg(
-    "g",
-    { class: "axis" },
-    ticks(domain.low, domain.high, wanted).map((value) => [
-      svg("line", { x1: scale(value), x2: scale(value), y1: y, y2: y + 4 }),
+// x and y are { metric, domain, title }, each with an axis if it has a metric; kinds add what they need.
+function chart({ kind, width, height, pad, x, y, label, ...rest }) {
+  const { left = 8, right = 8, top = 10, bottom = 22 } = pad;
+  const [base, end] = [height - bottom, width - right];
+  const across = linear([x.domain.low, x.domain.high], [left, end]);
+  const up = linear(y ? [y.domain.low, y.domain.high] : [0, 1], [base, top]);
+  const frame = { width, height, left, top, base, end, x, y, across, up, ...rest };
+  const axes = [
+    x.metric && ticks(x.domain.low, x.domain.high, width < 260 ? 3 : 5).map((value) => {
+      const text = `${x.domain.cut && value >= x.domain.high - 1e-9 ? "≥" : ""}${tickText(x.metric, value)}`;
+      const last = across(value) > width - 16;
+      return [
+        svg("line", { x1: across(value), x2: across(value), y1: base, y2: base + 4 }),
+        svg("text", { x: across(value) + 8 * last, y: base + 15, "text-anchor": last ? "end" : "middle" }, text),
+      ];
+    }),
+    y?.metric && ticks(y.domain.low, y.domain.high).map((value) => [
+      svg("line.gridline", { x1: left, x2: end, y1: up(value), y2: up(value) }),
+      svg("text", { x: left - 6, y: up(value) + 4, "text-anchor": "end" }, tickText(y.metric, value)),
+    ]),
+    x.title && svg("text", { x: (left + end) / 2, y: height - 6, "text-anchor": "middle" }, x.title),
+    y?.title &&
+      svg("text", { transform: `translate(11 ${(base + top) / 2}) rotate(-90)`, "text-anchor": "middle" }, y.title),
+  ];
+  const marks = MARKS[kind](frame);
+  const drawn = drawing(width, height, label, svg("g.axis", axes), kind === "cloud" ? frame.lines?.(frame) : marks);
+  return kind === "cloud" ? el("div.cloud", marks, drawn) : drawn;
+}
+
+const MARKS = {
+  // The outlines of a few runs over each other: bins are shares of episodes, by run.
+  layers(frame) {
+    const { bins, means, edges, x, across, top, base } = frame;
+    const y = linear([0, Math.max(...bins.flat()) || 1], [base, top]);
+    const at = edges.map(across);
+    return [
+      svg("line.base", { x1: at[0], x2: at.at(-1), y1: base, y2: base }),
+      bins.map((parts, run) => {
+        const steps = parts.map((part, bin) => `L${at[bin]} ${y(part)}H${at[bin + 1]}`);
+        const line = `M${at[0]} ${base}${steps.join("")}V${base}`;
+        const mean = means[run]; // null where no episode has a value
+        return svg(
+          "g.layer",
+          { class: `run-${run % 7}` },
+          bins.length < LAYERS && svg("path.fill", { d: `${line}Z` }),
+          svg("path.step", { d: line, "stroke-dasharray": DASHES[run % 5] }),
+          mean !== null && svg("path.mean-tick", { d: shape(4, across(Math.min(mean, x.domain.high)), top - 5, 3.5) }),
+        );
+      }),
+      bins[0].map((_, bin) => bar(frame, bin, { y: top, height: base - top, class: "bin" }, 0, bins.length)),
+    ];
+  },
+
+  // A row of cells for each of many runs, the darker the more episodes.
+  cells(frame) {
+    const { bins, means, x, across, top } = frame;
+    const most = Math.max(...bins.flat()) || 1;
+    return bins.map((parts, run) => {
+      const y = top + 14 * run;
+      const at = across(Math.min(means[run] ?? 0, x.domain.high));
+      const cell = (part) => ({ y, height: 13, class: "cell", "fill-opacity": Math.sqrt(part / most).toFixed(3) });
+      return svg(
+        "g",
+        { class: `run-${run % 7}` },
+        svg("path.cell-mark", { d: shape(run, 7, y + 6.5, 4) }),
+        parts.map((part, bin) => bar(frame, bin, cell(part), run, 1)),
+        means[run] !== null && svg("line.mean-line", { x1: at, x2: at, y1: y - 1, y2: y + 14 }),
+      );
+    });
+  },
+
+  // Shares as bars, each with a name where it is the first of its kind.
+  bars({ rows, line, across, width }) {
+    const [from, room] = [across(0), across(1) - across(0)];
+    return rows.map(({ name, run, mean, text, y }) =>
       svg(
-        "text",
-        {
-          x: scale(value),
-          y: y + 15,
-          "text-anchor": scale(value) > width - 16 ? "end" : "middle",
-          dx: scale(value) > width - 16 ? 8 : 0,
-        },
-        domain.cut && value >= domain.high - 1e-9 ? `≥${tickText(metric, value)}` : tickText(metric, value),
+        "g.share",
+        { class: `run-${run % 7}` },
+        svg("text.name", { x: 0, y: y + line / 2 + 5 }, name),
+        svg("rect.rest", { x: from, y: y + 1, width: room, height: line - 2, rx: 2 }),
+        mean !== null && svg("rect.part", { x: from, y: y + 1, width: mean * room, height: line - 2, rx: 2 }),
+        svg("text.name", { x: width - 44, y: y + line / 2 + 4 }, text),
       ),
-    ]),
-  );
-}
+    );
+  },
 
-function leftAxis(metric, scale, domain, x, to, wanted = 4) {
-  return svg(
-    "g",
-    { class: "axis" },
-    ticks(domain.low, domain.high, wanted).map((value) => [
-      svg("line", { class: "gridline", x1: x, x2: to, y1: scale(value), y2: scale(value) }),
-      svg("text", { x: x - 6, y: scale(value) + 4, "text-anchor": "end" }, tickText(metric, value)),
-    ]),
-  );
-}
+  // Means of groups with their intervals, one line for each group.
+  dots({ rows, line, x, across, left, end }) {
+    const clamp = (value) => across(Math.max(x.domain.low, Math.min(value, x.domain.high)));
+    return rows.map(({ name, count, runs }, place) => {
+      const y = line * place + line / 2;
+      return svg(
+        "g",
+        svg("line.gridline", { x1: left, x2: end, y1: y, y2: y }),
+        svg("text.name", { x: 0, y: y + 4 }, name),
+        svg("text", { x: left - 8, y: y + 4, "text-anchor": "end" }, grouped(count)),
+        runs.map(({ mean, error, about, missing }, run) => {
+          const at = y + 8 * (run - (runs.length - 1) / 2);
+          if (!Number.isFinite(mean)) return missing && svg("text", { x: left, y: at + 4 }, `– ${missing}`);
+          const [x1, x2] = [clamp(mean - 1.96 * error), clamp(mean + 1.96 * error)];
+          return svg(
+            "g.whisker",
+            { class: `run-${run % 7}` },
+            Number.isFinite(error) && svg("line", { x1, x2, y1: at, y2: at }),
+            svg("path", { d: shape(run, across(mean), at, 4) }, svg("title", about)),
+          );
+        }),
+      );
+    });
+  },
 
-// How a metric's values are spread, as shares of each run's episodes in equal bins.
-function binned(metric, domain, bins = 20) {
-  return data.runs.map((run) => {
-    const counts = new Array(bins).fill(0);
-    let total = 0;
-    for (const value of run.scores[metric.symbol]) {
-      if (!Number.isFinite(value)) continue;
-      const bin = Math.floor(((value - domain.low) / (domain.high - domain.low)) * bins);
-      counts[Math.max(0, Math.min(bin, bins - 1))] += 1;
-      total += 1;
+  // Episodes of one run by two values, on a canvas because there may be tens of thousands; a click opens the nearest.
+  cloud({ run, x, y, across, up, width, height }) {
+    const clamp = (value, { low, high }) => Math.max(low, Math.min(value, high));
+    const points = [];
+    for (let row = 0; row < data.count; row++) {
+      const [a, b] = [x.value(row), y.value(row)];
+      if (!Number.isFinite(a) || !Number.isFinite(b)) continue;
+      points.push({ row, x: across(clamp(a, x.domain)), y: up(clamp(b, y.domain)) });
     }
-    return counts.map((count) => (total ? count / total : 0));
-  });
-}
+    const ratio = window.devicePixelRatio || 1;
+    const [size, alpha] = points.length > 4000 ? [1.5, 0.25] : points.length > 800 ? [2, 0.45] : [3, 0.75];
+    const hint = el("span.hint", { "aria-hidden": "true", hidden: true });
+    const nearest = (event) => {
+      const box = canvas.getBoundingClientRect();
+      const px = ((event.clientX - box.left) * width) / box.width;
+      const py = ((event.clientY - box.top) * height) / box.height;
+      let [found, least] = [null, 14 ** 2];
+      for (const point of points) {
+        const away = (point.x - px) ** 2 + (point.y - py) ** 2;
+        if (away < least) [found, least] = [point, away];
+      }
+      return found;
+    };
+    const canvas = el("canvas", {
+      class: `run-${run % 7}`,
+      "aria-hidden": "true",
+      width: width * ratio,
+      height: height * ratio,
+      pointermove: (event) => {
+        const point = nearest(event);
+        hint.hidden = !point;
+        canvas.classList.toggle("pointing", Boolean(point));
+        if (!point) return;
+        const scores = [x, y].map(({ metric, value }) => `${metric.symbol} ${printed(metric, value(point.row))}`);
+        hint.textContent = [data.id[point.row], ...scores].join(" · ");
+        hint.style.left = `${Math.min(point.x + 10, width - 200)}px`;
+        hint.style.top = `${point.y + 12}px`;
+      },
+      pointerleave: () => (hint.hidden = true),
+      click: (event) => {
+        const point = nearest(event);
+        if (point) browser.open(point.row, { jump: true });
+      },
+    });
+    // The marker as a small picture: much faster to draw thousands of times than its outline.
+    canvas.paint = () => {
+      const stamp = el("canvas", { width: 12 * ratio, height: 12 * ratio });
+      const ink = stamp.getContext("2d");
+      ink.scale(ratio, ratio);
+      ink.fillStyle = getComputedStyle(canvas).color;
+      ink.fill(new Path2D(shape(run, 6, 6, size)));
+      const pen = canvas.getContext("2d");
+      pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+      pen.clearRect(0, 0, width, height);
+      pen.globalAlpha = alpha;
+      for (const point of points) pen.drawImage(stamp, point.x - 6, point.y - 6, 12, 12);
+    };
+    requestAnimationFrame(canvas.paint); // its colour is known when it is on the page
+    return [canvas, hint];
+  },
+};
 
-const isYesNo = ({ share, symbol }) =>
-  share && data.runs.every(({ scores }) => scores[symbol].every((value) => !isFinite(value) || value === value ** 2));
+const LAYERS = 3; // more runs than this are rows of cells instead
+
+// One bin of some runs, to point at and to click.
+function bar({ bins, edges, x: { metric, domain }, across }, bin, attributes, first, runs) {
+  const [low, high, last] = [edges[bin], edges[bin + 1], bin === edges.length - 2];
+  const shares = bins.slice(first, first + runs).map((parts, n) => {
+    const whose = bins.length > 1 ? `${results.runs[first + n].name}: ` : "";
+    return `${whose}${(100 * parts[bin]).toFixed(1)} % of episodes`;
+  });
+  const range = `${tickText(metric, low)} to ${last && domain.cut ? "more" : tickText(metric, high)}`;
+  const click = () => browser.showRange(metric.symbol, low, last ? null : high, first);
+  const title = svg("title", [`${metric.symbol} ${range}`, ...shares].join("\n"));
+  return svg("rect", { ...attributes, x: across(low), width: across(high) - across(low), click }, title);
+}
 
 // How many episodes a figure cannot show, because a value of theirs is undefined.
 function undefinedNote(some, runs = results.runs.map((_, run) => run)) {
@@ -93,115 +225,7 @@ function undefinedNote(some, runs = results.runs.map((_, run) => run)) {
     }),
   );
   const found = [...new Set(counts)].filter(Boolean);
-  return found.length ? el("p", { class: "note left-out" }, `Not shown: ${found.join(", ")}.`) : null;
+  return found.length > 0 && el("p.note.left-out", `Not shown: ${found.join(", ")}.`);
 }
 
-// Episodes as a cloud of two metrics, on a canvas because there may be tens of thousands; a click opens the nearest.
-function cloud({ width, height, x, y, runs, marks, label }) {
-  const pad = { left: 44, right: 14, top: 12, bottom: 40 };
-  const across = linear([x.domain.low, x.domain.high], [pad.left, width - pad.right]);
-  const up = linear([y.domain.low, y.domain.high], [height - pad.bottom, pad.top]);
-  const clamp = (value, { low, high }) => Math.max(low, Math.min(value, high));
-  const points = [];
-  for (const run of runs) {
-    for (let row = 0; row < data.count; row++) {
-      const [a, b] = [x.value(run, row), y.value(run, row)];
-      if (!Number.isFinite(a) || !Number.isFinite(b)) continue;
-      points.push({ run, row, x: across(clamp(a, x.domain)), y: up(clamp(b, y.domain)) });
-    }
-  }
-  const canvas = el("canvas", { "aria-hidden": "true" });
-  const ratio = window.devicePixelRatio || 1;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  const paint = () => {
-    const size = points.length > 4000 ? 1.5 : points.length > 800 ? 2 : 3;
-    const stamps = Object.fromEntries(runs.map((run) => [run, stamp(run, size, ratio)]));
-    const pen = canvas.getContext("2d");
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    pen.globalAlpha = points.length > 4000 ? 0.25 : points.length > 800 ? 0.45 : 0.75;
-    for (const point of points) pen.drawImage(stamps[point.run], point.x - 6, point.y - 6, 12, 12);
-  };
-  const frame = svg(
-    "svg",
-    { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
-    leftAxis(y.metric, up, y.domain, pad.left, width - pad.right),
-    bottomAxis(x.metric, across, x.domain, height - pad.bottom, width),
-    svg(
-      "text",
-      { class: "axis-name", x: (pad.left + width - pad.right) / 2, y: height - 6, "text-anchor": "middle" },
-      x.title,
-    ),
-    svg(
-      "text",
-      {
-        class: "axis-name",
-        transform: `translate(11 ${(height - pad.bottom + pad.top) / 2}) rotate(-90)`,
-        "text-anchor": "middle",
-      },
-      y.title,
-    ),
-    marks(across, up, pad),
-  );
-  const hint = el("span", { class: "hint", "aria-hidden": "true", hidden: true });
-  const nearest = (event) => {
-    const box = canvas.getBoundingClientRect();
-    const [px, py] = [
-      ((event.clientX - box.left) * width) / box.width,
-      ((event.clientY - box.top) * height) / box.height,
-    ];
-    let found = null;
-    let least = 14 ** 2;
-    for (const point of points) {
-      const away = (point.x - px) ** 2 + (point.y - py) ** 2;
-      if (away < least) [found, least] = [point, away];
-    }
-    return found;
-  };
-  canvas.addEventListener("pointermove", (event) => {
-    const point = nearest(event);
-    hint.hidden = !point;
-    canvas.classList.toggle("pointing", Boolean(point));
-    if (!point) return;
-    const scores = [x, y].map(({ metric, value }) => `${metric.symbol} ${printed(metric, value(point.run, point.row))}`);
-    hint.textContent = [data.id[point.row], ...scores].join(" · ");
-    hint.style.left = `${Math.min(point.x + 10, width - 200)}px`;
-    hint.style.top = `${point.y + 12}px`;
-  });
-  canvas.addEventListener("pointerleave", () => (hint.hidden = true));
-  canvas.addEventListener("click", (event) => {
-    const point = nearest(event);
-    if (point) browser.open(point.row, { jump: true });
-  });
-  paint();
-  painted.add({ canvas, paint });
-  return el("div", { class: "cloud" }, canvas, frame, hint);
-}
-
-// A run's marker as a small picture: much faster to draw thousands of times than its outline.
-function stamp(run, size, ratio) {
-  const picture = el("canvas", { width: 12 * ratio, height: 12 * ratio });
-  const pen = picture.getContext("2d");
-  pen.scale(ratio, ratio);
-  pen.fillStyle = getComputedStyle($(`#colours .run-${run % 7}`)).color;
-  pen.fill(new Path2D(shape(run, 6, 6, size)));
-  return picture;
-}
-
-// Canvases do not follow style sheets: paint those that are still shown again when colours change.
-const painted = new Set();
-
-function repaint() {
-  for (const one of painted) {
-    if (one.canvas.isConnected) one.paint();
-    else painted.delete(one);
-  }
-}
-
-const legend = (runs) =>
-  el(
-    "div",
-    { class: "legend" },
-    runs.map((run) => runName(run, true)),
-  );
+const legend = (runs) => el("div.legend", runs.map((run) => runName(run, true)));

@@ -35,7 +35,7 @@ class Episodes {
       return found;
     };
     const nothing = new Float64Array(this.count).fill(NaN);
-    const columns = Object.fromEntries(metrics.map(({ symbol }) => [symbol, nothing])); // some runs may not have a metric
+    const columns = Object.fromEntries(metrics.map(({ symbol }) => [symbol, nothing])); // some runs lack a metric
     for (const [symbol, values] of Object.entries(scores)) {
       const column = (columns[symbol] = new Float64Array(this.count).fill(NaN));
       const steps = this.steps[symbol];
@@ -128,18 +128,28 @@ function lengthGroups(lengths) {
   return lengths.map(name);
 }
 
-// Mean and standard error of the finite values among some rows, and how many are undefined.
+// The mean of the finite values among some rows, how many these are, and how many are undefined.
 function meanOf(column, rows) {
-  let [count, left, sum, squares] = [0, 0, 0, 0];
+  let [count, left, sum] = [0, 0, 0];
   for (const row of rows) {
     const value = column[row];
     if (value === Infinity) left += 1;
     if (!Number.isFinite(value)) continue;
     count += 1;
     sum += value;
-    squares += value * value;
   }
-  const mean = count ? sum / count : NaN;
-  const spread = count > 1 ? Math.sqrt(Math.max(squares / count - mean * mean, 0) / (count - 1)) : NaN;
-  return { mean, error: spread, left };
+  return { mean: count ? sum / count : NaN, count, left };
+}
+
+// The standard error of such a mean of n values: episodes of one cluster (a path or a scan) go together, as in the
+// bootstrap. With c clusters whose deviations from the mean sum to s, it is sqrt(c / (c - 1) * sum(s^2)) / n.
+function errorOf(column, rows, { mean, count }) {
+  const sums = new Map();
+  for (const row of rows) {
+    if (!Number.isFinite(column[row])) continue;
+    const cluster = data.cluster ? data.cluster[row] : row;
+    sums.set(cluster, (sums.get(cluster) ?? 0) + column[row] - mean);
+  }
+  const squares = [...sums.values()].reduce((sum, one) => sum + one ** 2, 0);
+  return sums.size > 1 ? Math.sqrt((sums.size / (sums.size - 1)) * squares) / count : NaN;
 }

@@ -1,6 +1,7 @@
 // The parts of a map, from places and the function that puts them on the screen.
 
 const short = (value) => Math.round(value * 10) / 10;
+const at = (point) => point.map(short).join(" ");
 
 function around(found) {
   const [xs, ys] = [found.map((place) => place.x), found.map((place) => place.y)];
@@ -18,17 +19,17 @@ function around(found) {
 
 // The steps of a path on the screen, without those that stay where they are.
 function segments(path, to, lit) {
-  const at = path.map(to);
+  const points = path.map(to);
   return path
     .slice(1)
-    .map((place, n) => ({ from: at[n], to: at[n + 1], lit: lit(place) || lit(path[n]) }))
+    .map((place, n) => ({ from: points[n], to: points[n + 1], lit: lit(place) || lit(path[n]) }))
     .filter(({ from, to: end }) => Math.hypot(end[0] - from[0], end[1] - from[1]) > 0.01);
 }
 
 function band(path, to, lit) {
   const parts = { lit: "", dim: "" };
   for (const { from, to: end, lit: bright } of segments(path, to, lit))
-    parts[bright ? "lit" : "dim"] += `M${from.map(short).join(" ")}L${end.map(short).join(" ")}`;
+    parts[bright ? "lit" : "dim"] += `M${at(from)}L${at(end)}`;
   return Object.entries(parts).map(([kind, d]) => svg("path", { class: `band ${kind}`, d }));
 }
 
@@ -43,10 +44,7 @@ function bend({ from, to }) {
 function walkLine(steps, straight) {
   const parts = { lit: "", dim: "" };
   for (const step of steps) {
-    parts[step.lit ? "lit" : "dim"] +=
-      `M${step.from.map(short).join(" ")}` +
-      (straight ? "L" : `Q${bend(step).map(short).join(" ")} `) +
-      step.to.map(short).join(" ");
+    parts[step.lit ? "lit" : "dim"] += `M${at(step.from)}${straight ? "L" : `Q${at(bend(step))} `}${at(step.to)}`;
   }
   return Object.entries(parts).map(([kind, d]) => svg("path", { class: `walk ${kind}`, d }));
 }
@@ -65,7 +63,7 @@ function arrows(steps, sparse, head) {
     return svg("path", {
       class: `${head === chevron ? "chevron" : "arrow"} ${step.lit ? "lit" : "dim"}`,
       d: head,
-      transform: `translate(${short(x)} ${short(y)}) rotate(${short((Math.atan2(dy, dx) * 180) / Math.PI)})`,
+      transform: `translate(${at([x, y])}) rotate(${short((Math.atan2(dy, dx) * 180) / Math.PI)})`,
     });
   });
 }
@@ -91,11 +89,8 @@ function placeDots(path, to, lit, r, kind) {
   return visits(path).map(({ place, first, last }) => {
     const [x, y] = to(place);
     const steps = last > first ? `${first + 1} to ${last + 1}` : first + 1;
-    return svg(
-      "circle",
-      { class: lit(place) ? "lit" : "dim", cx: x, cy: y, r },
-      svg("title", {}, `${kind} ${steps} of ${path.length}: ${place.name}`),
-    );
+    const title = svg("title", `${kind} ${steps} of ${path.length}: ${place.name}`);
+    return svg("circle", { class: lit(place) ? "lit" : "dim", cx: x, cy: y, r }, title);
   });
 }
 
@@ -112,9 +107,9 @@ function stays(path, to, lit, taken, width) {
     const text = steps.map((count) => `×${count}`).join(" ");
     const name = Math.max(...steps) >= most && freePlace(x, y, [0.75, -0.66], taken, width);
     return svg(
-      "g",
-      { class: `stays ${lit(place) ? "lit" : "dim"}` },
-      svg("circle", { cx: x, cy: y, r: 9 }, svg("title", {}, `the query stays here: ${text} logged steps`)),
+      "g.stays",
+      { class: lit(place) ? "lit" : "dim" },
+      svg("circle", { cx: x, cy: y, r: 9 }, svg("title", `the query stays here: ${text} logged steps`)),
       name && svg("text", { x: name.x, y: name.y + 4, "text-anchor": "middle" }, text),
     );
   });
@@ -128,7 +123,7 @@ function matches(pairs, reference, query, to, lit) {
   pairs.forEach(({ i, j }, n) => {
     const [r, q] = [reference[i], query[j]];
     if (n % every || r === q || (!lit(r) && !lit(q))) return;
-    d += `M${to(r).map(short).join(" ")}L${to(q).map(short).join(" ")}`;
+    d += `M${at(to(r))}L${at(to(q))}`;
   });
   return svg("path", { d });
 }
@@ -146,7 +141,7 @@ function signs(reference, query, goals, to, lit, taken, width) {
     const name = text && freePlace(x, y, away, taken, width);
     return svg(
       "g",
-      { class: `place ${kind} ${lit(place) ? "lit" : "dim"}`, transform: `translate(${short(x)} ${short(y)})` },
+      { class: `place ${kind} ${lit(place) ? "lit" : "dim"}`, transform: `translate(${at([x, y])})` },
       svg("path", { d }),
       name && svg("text", { x: name.x - x, y: name.y - y + 4, "text-anchor": "middle" }, text),
     );
@@ -161,12 +156,8 @@ function signs(reference, query, goals, to, lit, taken, width) {
 
 // The middle of a short name beside a mark: away from its path if that is free, else to a side of it.
 function freePlace(x, y, [dx, dy], taken, width) {
-  const sides = [
-    [dx, dy],
-    [-dy, dx],
-    [dy, -dx],
-    [-dx, -dy],
-  ].map(([a, b]) => ({ x: Math.max(22, Math.min(x + 28 * a, width - 22)), y: y + 17 * b }));
+  const beside = ([a, b]) => ({ x: Math.max(22, Math.min(x + 28 * a, width - 22)), y: y + 17 * b });
+  const sides = [[dx, dy], [-dy, dx], [dy, -dx], [-dx, -dy]].map(beside);
   const free = (one) => taken.every((other) => Math.abs(one.x - other.x) > 36 || Math.abs(one.y - other.y) > 13);
   const found = sides.find(free) ?? sides[0];
   taken.push(found);
@@ -187,11 +178,10 @@ function outward(path, to, from) {
 function chosenPair({ i, j, gap }, reference, query, to) {
   const [a, b] = [to(reference[i]), to(query[j])];
   return svg(
-    "g",
-    { class: "chosen" },
+    "g.chosen",
     svg("line", { x1: a[0], y1: a[1], x2: b[0], y2: b[1] }),
-    svg("circle", { class: "of-reference", cx: a[0], cy: a[1], r: 9 }),
-    svg("circle", { class: "of-query", cx: b[0], cy: b[1], r: 6 }),
+    svg("circle.of-reference", { cx: a[0], cy: a[1], r: 9 }),
+    svg("circle.of-query", { cx: b[0], cy: b[1], r: 6 }),
     gap > 0 && svg("text", { x: (a[0] + b[0]) / 2 + 10, y: (a[1] + b[1]) / 2 - 10 }, metres(gap)),
   );
 }
@@ -200,8 +190,8 @@ function scaleBar(scale, height, metric) {
   if (!metric) return null;
   const long = [0.5, 1, 2, 5, 10, 20, 50, 100].find((size) => size * scale >= 40) ?? 100;
   return svg(
-    "g",
-    { class: "scale", transform: `translate(12 ${height - 12})` },
+    "g.scale",
+    { transform: `translate(12 ${height - 12})` },
     svg("path", { d: `M0 -4V0H${long * scale}V-4` }),
     svg("text", { x: long * scale + 6, y: 1 }, `${long} m`),
   );

@@ -5,51 +5,28 @@ function showEpisode(row, runs, box) {
   const known = data.reference[row] >= 0; // else there are scores and no paths
   const maps = known ? new Maps(row, runs) : null;
   const drawn = known && scene.drawn;
-  const link = el("button", { type: "button", class: "small" }, "Copy link");
-  link.addEventListener("click", () =>
-    copy(`${location.href.split("#")[0]}#episode=${encodeURIComponent(data.id[row])}`, link),
-  );
+  const address = () => `${location.href.split("#")[0]}#episode=${encodeURIComponent(data.id[row])}`;
+  const link = el("button.small", { click: () => copy(address(), link) }, "Copy link");
+  const move = (by, text, label) => el("button.small", { "aria-label": label, click: () => browser.move(by) }, text);
   refill(
     box,
     el(
       "header",
-      {},
-      el("button", { type: "button", class: "small back", on: { click: () => browser.close() } }, "← List"),
+      el("button.small.back", { click: () => browser.close() }, "← List"),
       el("h3", { tabindex: "-1", id: "episode-title" }, data.id[row]),
-      el("span", { class: "where" }, [scene.name, nodesOf(row)].filter(Boolean).join(" · ")),
-      el(
-        "span",
-        { class: "buttons" },
-        el(
-          "button",
-          { type: "button", class: "small", "aria-label": "Previous episode", on: { click: () => browser.move(-1) } },
-          "↑",
-        ),
-        el(
-          "button",
-          { type: "button", class: "small", "aria-label": "Next episode", on: { click: () => browser.move(1) } },
-          "↓",
-        ),
-        link,
-      ),
+      el("span.where", [scene.name, nodesOf(row)].filter(Boolean).join(" · ")),
+      el("span.buttons", move(-1, "↑", "Previous episode"), move(1, "↓", "Next episode"), link),
     ),
-    data.instruction[row] && el("blockquote", {}, data.instruction[row]),
+    data.instruction[row] && el("blockquote", data.instruction[row]),
     drawn && mapControls(maps),
-    known && !drawn && el("p", { class: "note" }, "This scene has no coordinates, so there is no map."),
+    known && !drawn && el("p.note", "This scene has no coordinates, so there is no map."),
     el(
-      "div",
-      { class: "walks" },
-      runs.map((run, walk) => el("div", {}, walkHead(row, run, runs.length > 1), drawn && maps.panels[walk])),
+      "div.walks",
+      runs.map((run, walk) => el("div", walkHead(row, run, runs.length > 1), drawn && maps.panels[walk])),
     ),
     drawn && mapKey(maps),
     scoreTiles(row, runs),
-    known && el("h4", {}, "Warping"),
-    known &&
-      el(
-        "div",
-        { class: "walks" },
-        runs.map((_, walk) => warpingOf(maps, walk, row)),
-      ),
+    known && [el("h4", "Warping"), el("div.walks", runs.map((_, walk) => warpingOf(maps, walk, row)))],
   );
   box.scrollTop = 0;
 }
@@ -64,10 +41,10 @@ function walkHead(row, run, named) {
   const outcome = outcomeOf(run, row);
   const error = data.runs[run].scores.NE?.[row] ?? NaN;
   return el(
-    "p",
-    { class: "walk-head" },
+    "p.walk-head",
     named && runName(run, true),
-    outcome !== null && badge(outcome),
+    outcome === 1 && el("span.badge.better", "✓ success"),
+    outcome === 0 && el("span.badge.worse", "✗ failure"),
     el(
       "span",
       { class: named && "below" },
@@ -83,48 +60,19 @@ function outcomeOf(run, row) {
   return Number.isNaN(value) ? null : value;
 }
 
-const badge = (outcome) =>
-  el("span", { class: `badge ${outcome ? "success" : "failure"}` }, outcome ? "✓ success" : "✗ failure");
-
 function mapControls(maps) {
-  const button = (text, label, click) =>
-    el("button", { type: "button", class: "small", "aria-label": label, title: label, on: { click } }, text);
-  const floors = [
-    ["walk", "of the paths"],
-    ["all", "all"],
-    ...maps.scene.floors.map((_, n) => [n, maps.visited.has(n) ? `${n + 1} •` : String(n + 1)]),
-  ];
-  const group = el(
-    "span",
-    { class: "segments", role: "group", "aria-label": "Floors" },
-    floors.map(([value, text]) =>
-      el(
-        "button",
-        {
-          type: "button",
-          class: "small",
-          "aria-pressed": String(maps.floor === value),
-          "data-floor": value,
-          on: {
-            click: () => {
-              maps.floor = value;
-              for (const one of group.children)
-                one.setAttribute("aria-pressed", String(one.dataset.floor === String(value)));
-              maps.redraw();
-            },
-          },
-        },
-        text,
-      ),
-    ),
-  );
+  const button = (text, label, click) => el("button.small", { "aria-label": label, title: label, click }, text);
+  const floors = maps.scene.floors.map((_, n) => [n, `floor ${n + 1}${maps.visited.has(n) ? " •" : ""}`]);
+  const choose = (value) => {
+    maps.floor = Number.isNaN(Number(value)) ? value : Number(value);
+    maps.redraw();
+  };
+  const choices = [["walk", "of the paths"], ["all", "all"], ...floors];
   return el(
-    "div",
-    { class: "map-controls" },
-    maps.scene.floors.length > 1 && el("span", { class: "floors" }, el("span", {}, "Floors"), group),
+    "div.map-controls",
+    floors.length > 1 && select("Floors", choices, maps.floor, choose),
     el(
-      "span",
-      { class: "buttons" },
+      "span.buttons",
       button("−", "Zoom out", () => maps.zoomBy(1 / 1.4)),
       button("+", "Zoom in", () => maps.zoomBy(1.4)),
       button("Fit paths", null, () => maps.fitWalk()),
@@ -134,31 +82,20 @@ function mapControls(maps) {
 }
 
 function mapKey(maps) {
-  const entry = (kind, text, ...parts) =>
-    el(
-      "span",
-      {},
-      svg("svg", { class: kind, width: 34, height: 16, viewBox: "0 0 34 16", "aria-hidden": "true" }, parts),
-      text,
-    );
-  const many = maps.walks.length > 1;
+  const entry = (kind, text, ...parts) => el("span", drawing(34, 16, null, svg("g", { class: kind }, parts)), text);
+  const queryOf = (run) => (maps.walks.length > 1 ? `query of ${results.runs[run].short}` : "query");
   return el(
-    "p",
-    { class: "key" },
+    "p.key",
     entry(
+      "",
       "reference",
-      "reference",
-      svg("path", { class: "band lit", d: "M2 8H32" }),
-      svg("path", { class: "chevron", d: chevron, transform: "translate(17 8)" }),
+      svg("path.band", { d: "M2 8H32" }),
+      svg("path.chevron", { d: chevron, transform: "translate(17 8)" }),
     ),
-    maps.walks.map(({ run }) =>
-      entry(
-        `query run-${run % 7}`,
-        many ? `query of ${results.runs[run].short}` : "query",
-        svg("path", { class: "walk lit", d: "M2 11Q17 3 32 11" }),
-        svg("path", { class: "arrow", d: arrowhead, transform: "translate(17 7)" }),
-      ),
-    ),
+    maps.walks.map(({ run }) => {
+      const arrow = svg("path.arrow", { d: arrowhead, transform: "translate(17 7)" });
+      return entry(`run-${run % 7}`, queryOf(run), svg("path.walk", { d: "M2 11Q17 3 32 11" }), arrow);
+    }),
     maps.walks.some(({ query }) => query && repeats(query).length) &&
       entry(
         `stays run-${maps.walks[0].run % 7}`,
@@ -181,32 +118,24 @@ function gainOf({ direction }, gain) {
 }
 
 function scoreTiles(row, runs) {
-  return el(
-    "dl",
-    { class: `tiles ${runs.length > 1 ? "two" : ""}` },
-    metrics.map((metric) => {
-      const values = runs.map((run) => data.runs[run].scores[metric.symbol][row]);
-      const gain = values[1] - values[0];
-      return el(
-        "div",
-        {},
-        el(
-          "dt",
-          { title: `${metric.name}: ${metric.formula}` },
-          metric.symbol,
-          el("span", { class: "unit" }, [metric.unit, metric.arrow].filter(Boolean).join(" ")),
-        ),
-        runs.map((run, n) =>
-          el(
-            "dd",
-            { class: `run-${run % 7}` },
-            runs.length > 1 && runMark(run),
-            printed(metric, values[n]),
-            values[n] === Infinity && el("span", { class: "left-out" }, whyUndefined(run, metric)),
-          ),
-        ),
-        runs.length > 1 && el("dd", { class: `gain ${gainOf(metric, gain)}` }, printed(metric, gain, true)),
+  const two = runs.length > 1;
+  const tile = (metric) => {
+    const values = runs.map((run) => data.runs[run].scores[metric.symbol][row]);
+    const gain = values[1] - values[0];
+    const score = (run, n) =>
+      el(
+        "dd",
+        { class: `run-${run % 7}` },
+        two && runMark(run),
+        printed(metric, values[n]),
+        values[n] === Infinity && el("span.left-out", whyUndefined(run, metric)),
       );
-    }),
-  );
+    return el(
+      "div",
+      el("dt", { title: `${metric.name}: ${metric.formula}` }, metric.symbol, unitOf(metric)),
+      runs.map(score),
+      two && el("dd.gain", { class: gainOf(metric, gain) }, printed(metric, gain, true)),
+    );
+  };
+  return el("dl.tiles.card", { class: two && "two" }, metrics.map(tile));
 }

@@ -13,39 +13,26 @@ function listControls(state, set) {
     ...(data.length ? [["length", "reference length"]] : []),
     ["scan", "scan"],
   ];
+  const several = results.runs.length > 1;
+  const others = [["", "no other run"], ...everyRun];
+  const other = (value) =>
+    set(value === "" ? { b: null, of: "a", outcome: "" } : { b: Number(value), outcome: "" }, true);
+  const values = [["a", a], ["b", b], ["difference", `${b} minus ${a}`]];
+  const reset = { low: null, high: null };
+  const symbols = metrics.map(({ symbol }) => [symbol, symbol]);
   return group(
     "The list shows",
-    results.runs.length > 1 && select("run", everyRun, state.a, (value) => set({ a: Number(value) }, true)),
-    results.runs.length > 1 &&
-      select("compared with", [["", "no other run"], ...everyRun], state.b ?? "", (value) =>
-        set(value === "" ? { b: null, of: "a", outcome: "" } : { b: Number(value), outcome: "" }, true),
-      ),
-    select(
-      "metric",
-      metrics.map((one) => [one.symbol, one.symbol]),
-      state.metric,
-      (metric) => set({ metric, low: null, high: null }, true),
-    ),
-    two &&
-      select(
-        "value to sort and filter by",
-        [
-          ["a", a],
-          ["b", b],
-          ["difference", `${b} minus ${a}`],
-        ],
-        state.of,
-        (of) => set({ of, low: null, high: null }, true),
-      ),
+    several && select("run", everyRun, state.a, (value) => set({ a: Number(value) }, true)),
+    several && select("compared with", others, state.b ?? "", other),
+    select("metric", symbols, state.metric, (metric) => set({ metric, ...reset }, true)),
+    two && select("value to sort and filter by", values, state.of, (of) => set({ of, ...reset }, true)),
     select("sorted by", sorts, state.sort, (sort) => set({ sort })),
     el(
-      "button",
+      "button.order",
       {
-        type: "button",
-        class: "order",
         title: "Reverse the order",
         "aria-label": state.descending ? "Descending order" : "Ascending order",
-        on: { click: () => set({ descending: !state.descending }, true) },
+        click: () => set({ descending: !state.descending }, true),
       },
       state.descending ? "↓ descending" : "↑ ascending",
     ),
@@ -61,38 +48,25 @@ function filterControls(state, set, enter) {
     value: state.text,
     autocomplete: "off",
     spellcheck: "false",
-    on: { input: () => set({ text: search.value.trim().toLowerCase() }) },
+    input: () => set({ text: search.value.trim().toLowerCase() }),
+    keydown: (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      enter();
+    },
   });
-  search.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    event.preventDefault();
-    enter();
-  });
-  const outcomes =
-    state.b === null
-      ? [
-          ["1", "success"],
-          ["0", "failure"],
-        ]
-      : [
-          ["11", "both succeed"],
-          ["10", `only ${a} succeeds`],
-          ["01", `only ${b} succeeds`],
-          ["00", "both fail"],
-        ];
+  const one = [["1", "success"], ["0", "failure"]];
+  const only = [["10", `only ${a} succeeds`], ["01", `only ${b} succeeds`]];
+  const outcomes = state.b === null ? one : [["11", "both succeed"], ...only, ["00", "both fail"]];
   const scenes = data.scenes.map(({ name }) => [name, name]);
   const any = [["", "any"]];
   return group(
     "Show only episodes where",
-    el("div", { class: "field wide" }, el("label", { for: "search" }, "the ID or the instruction contains"), search),
+    el("div.field.wide", el("label", { for: "search" }, "the ID or the instruction contains"), search),
     scenes.length > 1 && select("the scan is", any.concat(scenes), state.scene, (scene) => set({ scene })),
     SUCCESS && select("the outcome is", any.concat(outcomes), state.outcome, (outcome) => set({ outcome })),
     rangeOf(metric, valueName(state), state, set),
-    el(
-      "button",
-      { type: "button", class: "order", on: { click: () => set({ ...NO_FILTERS }, true) } },
-      "Clear filters",
-    ),
+    el("button.order", { click: () => set({ ...NO_FILTERS }, true) }, "Clear filters"),
     undefinedHint(state, metric),
   );
 }
@@ -112,18 +86,12 @@ function rangeOf(metric, name, state, set) {
       step: "any",
       "aria-label": `${metric.symbol} ${label}`,
       value: state[key] === null ? "" : Number((state[key] * per).toPrecision(6)),
-      on: { input: () => set({ [key]: box.value === "" ? null : Number(box.value) / per }) },
+      input: () => set({ [key]: box.value === "" ? null : Number(box.value) / per }),
     });
     return box;
   };
-  return el(
-    "fieldset",
-    { class: "field range" },
-    el("legend", {}, `${name} is between${metric.unit ? ` (${metric.unit})` : ""}`),
-    bound("low", "at least"),
-    " and ",
-    bound("high", "at most"),
-  );
+  const legend = `${name} is between${metric.unit ? ` (${metric.unit})` : ""}`;
+  return el("fieldset.field.range", el("legend", legend), bound("low", "at least"), " and ", bound("high", "at most"));
 }
 
 // Undefined values are neither high nor low: limits hide their episodes.
@@ -134,8 +102,8 @@ function undefinedHint(state, metric) {
     return left && `${runs.length > 1 ? `${results.runs[run].short} ` : ""}${leftOut(run, metric, left).slice(1, -1)}`;
   });
   const found = counts.filter(Boolean).join(", ");
-  return found && el("p", { class: "note" }, `No ${metric.symbol}: ${found}. Limits hide these episodes.`);
+  return found && el("p.note", `No ${metric.symbol}: ${found}. Limits hide these episodes.`);
 }
 
 const group = (legend, ...children) =>
-  el("fieldset", { class: "group" }, el("legend", {}, legend), el("div", { class: "controls" }, ...children));
+  el("fieldset.group", el("legend", legend), el("div.controls", ...children));

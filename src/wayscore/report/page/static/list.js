@@ -1,51 +1,53 @@
-// A list of any length of which only the rows in sight exist.
+// The list of episodes, chosen by mouse or by keys. Rows are drawn as far down as someone goes; content-visibility
+// spares those out of sight.
 
 const ROW = 60; // pixels; the style sheet says the same
+const AHEAD = 50; // rows below those in sight that are drawn too
 
-class VirtualList {
+class List {
   constructor(label, draw, choose, open) {
-    this.draw = draw;
-    this.choose = choose;
-    this.items = [];
-    this.place = -1;
-    this.sheet = el("div", { class: "sheet", role: "presentation" });
-    this.box = el("div", { class: "list", role: "listbox", tabindex: "0", "aria-label": label }, this.sheet);
-    this.box.addEventListener("scroll", () => this.#later());
-    new ResizeObserver(() => this.#later()).observe(this.box);
-    this.box.addEventListener("click", (event) => {
-      const option = event.target.closest("[role=option]");
-      if (!option) return;
-      this.to(Number(option.dataset.place));
+    const click = (event) => {
+      const row = event.target.closest(".row");
+      if (!row) return;
+      this.to([...this.sheet.children].indexOf(row));
       open({ clicked: true });
-    });
-    this.box.addEventListener("keydown", (event) => {
+    };
+    const keydown = (event) => {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
       const page = Math.max(1, Math.floor(this.box.clientHeight / ROW) - 1);
-      const moves = {
-        ArrowDown: 1,
-        ArrowUp: -1,
-        PageDown: page,
-        PageUp: -page,
-        Home: -this.items.length,
-        End: this.items.length,
-      };
-      if (event.key in moves && !event.altKey && !event.ctrlKey && !event.metaKey) {
-        event.preventDefault();
-        this.move(moves[event.key]);
-      } else if (event.key === "Enter") {
-        event.preventDefault();
-        if (this.place < 0) this.to(0);
-        open();
-      }
-    });
+      const all = this.items.length;
+      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -all, End: all }[event.key];
+      if (!by && event.key !== "Enter") return;
+      event.preventDefault();
+      if (by) return this.move(by);
+      if (this.place < 0) this.to(0);
+      open();
+    };
+    const scroll = () => this.fill();
+    Object.assign(this, { draw, choose, items: [], place: -1, sheet: el("div", { role: "presentation" }) });
+    const listens = { click, keydown, scroll };
+    this.box = el("div.list", { role: "listbox", tabindex: "0", "aria-label": label, ...listens }, this.sheet);
+    new ResizeObserver(scroll).observe(this.box);
   }
 
   show(items, kept) {
     this.items = items;
+    this.sheet.replaceChildren();
     this.sheet.style.height = `${items.length * ROW}px`;
-    this.place = items.indexOf(kept);
-    if (this.place >= 0) this.#reveal();
-    else this.box.scrollTop = 0;
-    this.render();
+    this.box.scrollTop = 0;
+    this.mark(items.indexOf(kept));
+  }
+
+  // Draw the rows down to those in sight, and some more.
+  fill(place = 0) {
+    const seen = (this.box.scrollTop + this.box.clientHeight) / ROW;
+    const [first, last] = [this.sheet.children.length, Math.ceil(Math.max(seen, place)) + AHEAD];
+    const rows = this.items.slice(first, last).map((item, n) => {
+      const place = { "aria-setsize": this.items.length, "aria-posinset": first + n + 1 };
+      const option = { role: "option", id: `option-${item}`, "aria-selected": "false", ...place };
+      return el("div.row", option, this.draw(item));
+    });
+    add(this.sheet, rows);
   }
 
   move(by) {
@@ -54,50 +56,20 @@ class VirtualList {
 
   to(place) {
     if (!this.items.length || place < 0) return;
-    this.place = place;
-    this.#reveal();
-    this.render();
+    this.mark(place);
     this.choose(this.items[place]);
   }
 
-  #reveal() {
-    const [top, room] = [this.place * ROW, this.box.clientHeight];
-    if (top < this.box.scrollTop) this.box.scrollTop = top;
-    else if (room && top + ROW > this.box.scrollTop + room) this.box.scrollTop = top + ROW - room;
-  }
-
-  #later() {
-    this.waiting ??= requestAnimationFrame(() => {
-      this.waiting = null;
-      this.render();
-    });
-  }
-
-  render() {
-    const first = Math.max(0, Math.floor(this.box.scrollTop / ROW) - 4);
-    const last = Math.min(this.items.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW) + 4);
-    const rows = [];
-    for (let place = first; place < last; place++) {
-      rows.push(
-        el(
-          "div",
-          {
-            class: "row",
-            role: "option",
-            id: `option-${place}`,
-            "data-place": place,
-            "aria-selected": String(place === this.place),
-            "aria-setsize": this.items.length,
-            "aria-posinset": place + 1,
-            style: { transform: `translateY(${place * ROW}px)` },
-          },
-          this.draw(this.items[place]),
-        ),
-      );
-    }
-    refill(this.sheet, rows);
-    if (this.place >= first && this.place < last)
-      this.box.setAttribute("aria-activedescendant", `option-${this.place}`);
-    else this.box.removeAttribute("aria-activedescendant");
+  // Select a row and scroll the list, not the page, until it is in sight: at the edge, or further in.
+  mark(place, inset = 0) {
+    $("[aria-selected=true]", this.sheet)?.setAttribute("aria-selected", "false");
+    this.fill(place);
+    this.place = place;
+    const row = this.sheet.children[place];
+    row?.setAttribute("aria-selected", "true");
+    this.box.setAttribute("aria-activedescendant", row?.id ?? "");
+    const [top, room] = [place * ROW, this.box.clientHeight];
+    if (!row || !room || (top >= this.box.scrollTop && top + ROW <= this.box.scrollTop + room)) return;
+    this.box.scrollTop = top < this.box.scrollTop || inset ? top - inset * room : top + ROW - room;
   }
 }

@@ -13,25 +13,8 @@ const KEYS = [
 
 function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  const button = $("#theme");
-  button.setAttribute("aria-pressed", String(dark));
-  refill(
-    button,
-    svg(
-      "svg",
-      { width: 18, height: 18, viewBox: "0 0 20 20", "aria-hidden": "true" },
-      dark
-        ? [
-            svg("circle", { cx: 10, cy: 10, r: 4 }),
-            svg("path", {
-              class: "rays",
-              d: "M10 1v3M10 16v3M1 10h3M16 10h3M3.6 3.6l2.1 2.1M14.3 14.3l2.1 2.1M3.6 16.4l2.1-2.1M14.3 5.7l2.1-2.1",
-            }),
-          ]
-        : svg("path", { d: "M16.5 12.5A7 7 0 0 1 7.5 3.5a7 7 0 1 0 9 9Z" }),
-    ),
-  );
-  repaint();
+  $("#theme").setAttribute("aria-pressed", String(dark));
+  for (const canvas of document.querySelectorAll(".cloud canvas")) canvas.paint(); // canvases follow no style sheet
 }
 
 function startTheme() {
@@ -53,24 +36,14 @@ function startTheme() {
 
 function startHelp() {
   const help = $("#help");
-  const single = el("input", { type: "checkbox", id: "single-keys", checked: true });
+  const single = el("input", { type: "checkbox", checked: true });
+  const keys = (text) => text.split(/( or | )/).map((part) => (/^\S+$/.test(part) ? el("kbd", part) : part));
   add(
     help,
     el("h2", { id: "help-title" }, "Keys"),
-    el(
-      "dl",
-      { class: "keys" },
-      KEYS.map(([key, what]) => [
-        el(
-          "dt",
-          {},
-          key.split(/( or | )/).map((part) => (part.trim() && part !== " or " ? el("kbd", {}, part) : part)),
-        ),
-        el("dd", {}, what),
-      ]),
-    ),
-    el("p", {}, el("label", {}, single, " Use single-letter keys")),
-    el("form", { method: "dialog" }, el("button", {}, "Close")),
+    el("dl.keys", KEYS.map(([key, what]) => [el("dt", keys(key)), el("dd", what)])),
+    el("p", el("label", single, " Use single-letter keys")),
+    el("form", { method: "dialog" }, el("button", "Close")),
   );
   $("#keys").addEventListener("click", () => help.showModal());
   addEventListener("keydown", (event) => {
@@ -111,15 +84,11 @@ function stepWarping(by) {
 function showNoEpisodes() {
   for (const id of ["distributions", "breakdown"]) $(`#${id}`).hidden = $(`nav a[href="#${id}"]`).hidden = true;
   $("#episodes").append(
-    el("p", { class: "note" }, "The scores of single episodes were not kept, so there are no figures and no list."),
+    el("p.note", "The scores of single episodes were not kept, so there are no figures and no list."),
   );
 }
 
 async function start() {
-  add(
-    $("#colours"),
-    [0, 1, 2, 3, 4, 5, 6].map((run) => el("span", { class: `run-${run}` })),
-  ); // canvases read them here
   startTheme();
   startHelp();
   showResults();
@@ -127,9 +96,7 @@ async function start() {
   try {
     data = await unpack();
   } catch (error) {
-    $("#episodes").append(
-      el("p", { class: "warning" }, `The episodes cannot be unpacked by this browser: ${error.message}`),
-    );
+    $("#episodes").append(el("p.warning", `The episodes cannot be unpacked by this browser: ${error.message}`));
     return;
   }
   if (data.count) {

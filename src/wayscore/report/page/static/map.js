@@ -15,9 +15,8 @@ class Maps {
       pairs: data.warping(run, row),
       chosen: null,
     }));
-    this.visited = new Set(
-      [this.reference, ...this.walks.map(({ query }) => query ?? [])].flat().map((place) => place.floor),
-    );
+    const places = [this.reference, ...this.walks.map(({ query }) => query ?? [])].flat();
+    this.visited = new Set(places.map((place) => place.floor));
     this.floor = "walk";
     this.fit(this.#walkPlaces());
     this.panels = this.walks.map((walk) => this.#panel(walk));
@@ -76,20 +75,16 @@ class Maps {
 
   #panel(walk) {
     let shown = null;
-    const panel = responsive(
-      (width) => {
-        const height = Math.round(Math.min(440, Math.max(260, width * 0.72)));
-        const scale =
-          Math.min((width - 60) / this.box.wide, (height - 60) / this.box.high, this.scene.metric ? 70 : Infinity) *
-          this.zoom;
-        const [x, y] = [this.box.x + this.east, this.box.y + this.north];
-        shown = { width, height, scale };
-        const to = (place) => [width / 2 + (place.x - x) * scale, height / 2 - (place.y - y) * scale];
-        panel.classList.toggle("moved", this.zoom !== 1);
-        return this.#draw(walk, to, shown);
-      },
-      { class: "map" },
-    );
+    const panel = responsive((width) => {
+      const height = Math.round(Math.min(440, Math.max(260, width * 0.72)));
+      const most = this.scene.metric ? 70 : Infinity;
+      const scale = Math.min((width - 60) / this.box.wide, (height - 60) / this.box.high, most) * this.zoom;
+      const [x, y] = [this.box.x + this.east, this.box.y + this.north];
+      shown = { width, height, scale };
+      const to = (place) => [width / 2 + (place.x - x) * scale, height / 2 - (place.y - y) * scale];
+      panel.classList.toggle("moved", this.zoom !== 1);
+      return this.#draw(walk, to, shown);
+    }, "map");
     const metresAt = (event) => {
       const box = panel.getBoundingClientRect();
       return [
@@ -130,25 +125,18 @@ class Maps {
     const name = results.runs[run].name;
     const taken = []; // by names
     const marks = signs(reference, query, goals, to, lit, taken, width);
-    return svg(
-      "svg",
-      {
-        class: `run-${run % 7}`,
-        width,
-        height,
-        viewBox: `0 0 ${width} ${height}`,
-        role: "img",
-        "aria-label": `Map of ${scene.name} with the reference and the query of ${name}; the table of pairs lists both`,
-      },
+    const drawn = drawing(
+      width,
+      height,
+      `Map of ${scene.name} with the reference and the query of ${name}; the table of pairs lists both`,
       this.#graph(to, lit, width, height),
       this.#goalArea(to, scale),
-      svg("g", { class: "reference" }, band(reference, to, lit), arrows(segments(reference, to, lit), snake, chevron)),
-      !snake && svg("g", { class: "reference-places" }, placeDots(reference, to, lit, 4.5, "reference")),
-      query && pairs && svg("g", { class: "matches" }, matches(pairs, reference, query, to, lit)),
+      svg("g", band(reference, to, lit), arrows(segments(reference, to, lit), snake, chevron)),
+      !snake && svg("g.reference-places", placeDots(reference, to, lit, 4.5, "reference")),
+      query && pairs && svg("g.matches", matches(pairs, reference, query, to, lit)),
       query &&
         svg(
-          "g",
-          { class: "query" },
+          "g.query",
           walkLine(segments(query, to, lit), snake),
           arrows(segments(query, to, lit), snake, arrowhead),
           !snake && placeDots(query, to, lit, 2.8, "query"),
@@ -158,49 +146,39 @@ class Maps {
       chosen !== null && pairs && chosenPair(pairs[chosen], reference, query, to),
       scale > 0 && scaleBar(scale, height, scene.metric),
     );
+    drawn.classList.add(`run-${run % 7}`);
+    return drawn;
   }
 
   #graph(to, lit, width, height) {
     const parts = { lit: ["", ""], dim: ["", ""] };
     const inside = ([x, y]) => x > -80 && x < width + 80 && y > -80 && y < height + 80;
-    const at = this.scene.places.map(to);
+    const points = this.scene.places.map(to);
     this.scene.places.forEach((place, n) => {
-      if (inside(at[n])) parts[lit(place) ? "lit" : "dim"][1] += `M${at[n].map(short).join(" ")}h0`;
+      if (inside(points[n])) parts[lit(place) ? "lit" : "dim"][1] += `M${at(points[n])}h0`;
     });
     const edges = this.scene.edges ?? [];
     for (let n = 0; n < edges.length; n += 2) {
       const [a, b] = [edges[n], edges[n + 1]];
-      if (!inside(at[a]) && !inside(at[b])) continue;
+      if (!inside(points[a]) && !inside(points[b])) continue;
       const kind = lit(this.scene.places[a]) && lit(this.scene.places[b]) ? "lit" : "dim";
-      parts[kind][0] += `M${at[a].map(short).join(" ")}L${at[b].map(short).join(" ")}`;
+      parts[kind][0] += `M${at(points[a])}L${at(points[b])}`;
     }
-    return ["dim", "lit"].map((kind) =>
-      svg(
-        "g",
-        { class: `graph ${kind}` },
-        svg("path", { class: "edges", d: parts[kind][0] }),
-        svg("path", { class: "nodes", d: parts[kind][1] }),
-      ),
-    );
+    return ["dim", "lit"].map((kind) => {
+      const [lines, nodes] = parts[kind];
+      return svg("g.graph", { class: kind }, svg("path.edges", { d: lines }), svg("path.nodes", { d: nodes }));
+    });
   }
 
   #goalArea(to, scale) {
     const [x, y] = to(this.goals[0]);
     const near = (this.scene.near?.[this.goals[0].code] ?? []).map((code) => to(this.scene.places[code]));
+    const circle = svg("title", `${results.threshold} m around the goal`);
+    const there = svg("title", `from here the goal is within ${results.threshold} m`);
     return svg(
-      "g",
-      { class: "goal-area" },
-      this.hasCircle() &&
-        svg(
-          "circle",
-          { cx: x, cy: y, r: results.threshold * scale },
-          svg("title", {}, `${results.threshold} m around the goal`),
-        ),
-      svg(
-        "path",
-        { d: near.map((at) => `M${at.map(short).join(" ")}h0`).join("") },
-        svg("title", {}, `from here the goal is within ${results.threshold} m`),
-      ),
+      "g.goal-area",
+      this.hasCircle() && svg("circle", { cx: x, cy: y, r: results.threshold * scale }, circle),
+      svg("path", { d: near.map((point) => `M${at(point)}h0`).join("") }, there),
     );
   }
 }

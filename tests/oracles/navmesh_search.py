@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.kernels.plain.navmesh import (
+from tests.oracles.navmesh import (
     HALF,
     ISLAND,
     LINKS,
@@ -19,7 +19,6 @@ from wayscore.kernels.plain.navmesh import (
     ZERO,
     Floats,
     Ints,
-    Mesh,
     Point,
     between,
     check_mesh,
@@ -28,6 +27,7 @@ from wayscore.kernels.plain.navmesh import (
     nearest_polygon,
     to_segment,
 )
+from wayscore.distances.navmesh_build import Mesh
 
 FOUND, SAME, NO_START, NO_END, OTHER_ISLAND, UNREACHED, OUT_OF_NODES, TOO_LONG = 0, 1, 2, 4, 8, 16, 32, 64
 """What became of a search; the last three may come together. A path is known after FOUND and SAME."""

@@ -7,10 +7,12 @@ float32, in Detour's order, and ties are broken as Detour breaks them. x and z s
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from wayscore.distances.navmesh_build import Mesh
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -28,35 +30,6 @@ EXTENTS = (np.float32(2), np.float32(4), np.float32(2))
 """Half of the box around a point in which polygons are looked for, metres."""
 FLAT = np.float32(1e-6)
 """Square metres: a triangle of less has no height."""
-
-
-class Mesh(NamedTuple):
-    """A mesh as the kernels read it, t tiles, n nodes, v points, p polygons, l links and k triangles; see `check_mesh`.
-
-    Attributes:
-        frame: (5,) float32: origin of the grid of tiles (x, y, z), size of a tile (x, z).
-        boxes: (t, 8) float32 of each tile: lowest corner, highest corner, steps per metre of the nodes' boxes, and how
-            high an agent climbs. Tiles are in the order in which Detour looks at them.
-        tiles: (t, 4) int32 of each tile: place in the grid (x, z), first node, end of nodes.
-        nodes: (n, 7) int32, the tree of boxes: lowest corner, highest corner, and the polygon of a leaf, or below 0 how
-            many nodes to skip if the box is missed.
-        points: (v, 3) float32, the corners of polygons and triangles.
-        polygons: (p, 12) int32: six corners, how many of them count, island (-1: not walkable), first and end of its
-            links, first and end of its triangles.
-        links: (l, 2) int32: the polygon behind a link, and the number of the search's node for it (0 to 3).
-        portals: (l, 6) float32: the left and the right end of the way through the first link to that polygon.
-        triangles: (k, 4) int32: three corners, and flags of the edges that begin there.
-    """
-
-    frame: Floats
-    boxes: Floats
-    tiles: Ints
-    nodes: Ints
-    points: Floats
-    polygons: Ints
-    links: Ints
-    portals: Floats
-    triangles: Ints
 
 
 _SHAPES = ((5,), (None, 8), (None, 4), (None, 7), (None, 3), (None, 12), (None, 2), (None, 6), (None, 4))

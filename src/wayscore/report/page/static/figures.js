@@ -1,0 +1,288 @@
+// Scores of single episodes (distributions), means of groups (breakdown) and scatter plots.
+
+// How the scores are spread, one figure per metric; a click on a bar lists its episodes.
+function showDistributions() {
+  const yesNo = metrics.filter(
+    ({ share, symbol }) =>
+      share && data.runs.every(({ scores }) => scores[symbol].every((one) => !isFinite(one) || one === one ** 2)),
+  );
+  const runs = results.runs.map((_, run) => run);
+  const figure = (title, head, text, ...drawn) =>
+    el("figure.card", el("figcaption", { title }, el("b", head), el("span.long", text)), ...drawn);
+  add(
+    $("#distributions"),
+    el(
+      "p.lead",
+      runs.length > LAYERS
+        ? "Number of episodes by score: the darker, the more episodes; a line marks the mean."
+        : "Share of episodes by score; a triangle marks the mean.",
+      el("span.screen", " Click a bar to list its episodes."),
+    ),
+    runs.length > 1 && legend(runs),
+    el(
+      "div.multiples",
+      yesNo.length > 0 &&
+        figure(
+          null,
+          yesNo.map((metric) => metric.symbol).join(", "),
+          "Yes or no in each episode: % of yes",
+          responsive((width) => shares(yesNo, width)),
+        ),
+      metrics
+        .filter((metric) => !yesNo.includes(metric))
+        .map((metric) =>
+          figure(
+            metric.formula,
+            metric.symbol,
+            metric.name + (metric.unit ? `, ${metric.unit}` : ""),
+            histogram(metric),
+            undefinedNote([metric]),
+          ),
+        ),
+    ),
+  );
+}
+
+// Shares of each run's episodes in equal bins.
+function histogram(metric, count = 20) {
+  const domain = domainOf(metric);
+  const span = domain.high - domain.low;
+  const edges = Array.from({ length: count + 1 }, (_, bin) => domain.low + (bin / count) * span);
+  const bins = data.runs.map((run) => {
+    const values = run.scores[metric.symbol].filter(Number.isFinite);
+    const counts = new Array(count).fill(0);
+    for (const value of values)
+      counts[Math.max(0, Math.min(Math.floor(((value - domain.low) / span) * count), count - 1))] += 1;
+    return counts.map((some) => some / (values.length || 1));
+  });
+  const many = bins.length > LAYERS;
+  const means = results.runs.map((run) => run.means[metric.symbol]);
+  const told = results.runs.map((run, n) => `${run.name}: mean ${means[n].text}`).join("; ");
+  return responsive((width) =>
+    chart({
+      kind: many ? "cells" : "layers",
+      width,
+      height: many ? 14 * bins.length + 24 : 132,
+      pad: many ? { left: 20, top: 2 } : {},
+      x: { metric, domain },
+      bins,
+      edges,
+      means: means.map(({ mean }) => mean),
+      label: `Histogram of ${metric.name}. ${told}`,
+    }),
+  );
+}
+
+// Metrics that are 1 or 0 in each episode: a bar for each run.
+function shares(yesNo, width) {
+  const runs = results.runs.length;
+  const line = Math.max(13, Math.min(22, 96 / (yesNo.length * runs)));
+  const rows = yesNo.flatMap((metric, place) =>
+    results.runs.map(({ name, means }, run) => {
+      const { mean } = means[metric.symbol];
+      const text = printed(metric, mean);
+      const about = `${metric.symbol} of ${name}: ${text} %`;
+      return { name: run ? "" : metric.symbol, run, mean, text, about, y: (place * runs + run) * line + place * 12 };
+    }),
+  );
+  return chart({
+    kind: "bars",
+    width,
+    height: rows.at(-1).y + line + 4,
+    pad: { left: 44, right: 50 },
+    x: { domain: { low: 0, high: 1 } },
+    rows,
+    line,
+    label: rows.map(({ about }) => about).join("; "),
+  });
+}
+
+// Means by scan, by the length of the reference or by path: a figure of one metric, a table of all.
+function showBreakdown() {
+  const kinds = [
+    data.scenes.length > 1 && ["scan", "scan"],
+    data.lengths && ["length", "reference length"],
+    data.path_id && ["path", "path"],
+  ].filter(Boolean);
+  $("#breakdown").hidden = $('nav a[href="#breakdown"]').hidden = !kinds.length;
+  if (!kinds.length) return;
+  const first = kinds.find(([key]) => key === results.split_by) ?? kinds[0];
+  const state = { by: first[0], metric: LEADING, run: 0 };
+  const figure = responsive((width) => groupDots(groups(state.by), metricOf[state.metric], width));
+  const [means, name] = [el("div"), el("b")];
+  const draw = () => {
+    name.textContent = `${metricOf[state.metric].name} by ${kinds.find(([key]) => key === state.by)[1]}`;
+    figure.redraw();
+    refill(means, scrolling("Means of groups", groupTable(groups(state.by), state)));
+  };
+  const set = (key) => (value) => {
+    state[key] = key === "run" ? Number(value) : value;
+    draw();
+  };
+  const several = results.runs.length > 1;
+  const together = data.cluster ? `, clustered by ${data.clustered_by}` : "";
+  const choices = metrics.map((metric) => [metric.symbol, `${metric.symbol}: ${metric.name}`]);
+  add(
+    $("#breakdown"),
+    el(
+      "div.controls",
+      kinds.length > 1 && select("Group episodes by", kinds, state.by, set("by")),
+      select("Metric in the figure", choices, state.metric, set("metric")),
+      several && select("Run in the table", results.runs.map((run, n) => [n, run.name]), state.run, set("run")),
+    ),
+    el(
+      "figure.card",
+      el("figcaption", name, `Mean of each group; lines are 1.96 standard errors either way${together}.`),
+      figure,
+      several && legend(results.runs.map((_, run) => run)),
+    ),
+    means,
+  );
+  draw();
+}
+
+function groups(by) {
+  const names = { scan: () => data.scene.map((number) => data.scenes[number].name), length: () => data.lengths };
+  const labels = names[by]?.() ?? data.path_id;
+  const found = Map.groupBy(labels.keys(), (row) => labels[row]);
+  const order = [...found.keys()];
+  if (by === "length") order.sort((a, b) => parseInt(a) - parseInt(b));
+  return order.map((name) => ({ name, rows: found.get(name) }));
+}
+
+const MOST_DOTS = 60; // groups in the figure; the table has all
+
+function groupDots(all, metric, width) {
+  const rows = all.slice(0, MOST_DOTS).map(({ name, rows: members }) => ({
+    name,
+    count: members.length,
+    runs: data.runs.map(({ scores }, run) => {
+      const found = meanOf(scores[metric.symbol], members);
+      const error = errorOf(scores[metric.symbol], members, found);
+      const missing = leftOut(run, metric, found.left);
+      const value = `${withUnit(metric, found.mean)} ± ${printed(metric, 1.96 * error)}`;
+      return { mean: found.mean, error, missing, about: `${results.runs[run].name}, ${name}: ${value} ${missing}` };
+    }),
+  }));
+  const ends = rows
+    .flatMap(({ runs }) => runs.flatMap(({ mean, error }) => [-1.96, 1.96].map((by) => mean + by * (error || 0))))
+    .filter(Number.isFinite);
+  if (!ends.length) return el("p.note", `${metric.symbol} is undefined in all episodes.`);
+  const [least, most] = metric.share ? [0, 1] : [-Infinity, Infinity];
+  const [low, high] = [Math.max(least, Math.min(...ends)), Math.min(most, Math.max(...ends))];
+  const longest = Math.max(...rows.map(({ name }) => name.length));
+  const line = Math.max(22, 9 * data.runs.length + 8);
+  return chart({
+    kind: "dots",
+    width,
+    height: line * rows.length + 26,
+    pad: { left: Math.min(150, longest * 7.2 + 52) + 8, right: 14, bottom: 24 },
+    x: { metric, domain: { low, high, cut: false } },
+    rows,
+    line,
+    label: `${metric.name} of each group; the table has the numbers`,
+  });
+}
+
+function groupTable(found, { by, run }) {
+  const rows = found.map(({ name, rows: members }) => ({
+    name,
+    count: members.length,
+    means: metrics.map((metric) => meanOf(data.runs[run].scores[metric.symbol], members)),
+  }));
+  const shade = metrics.map((metric, n) => {
+    const values = rows.map(({ means }) => means[n].mean).filter(Number.isFinite);
+    return linear([Math.min(...values), Math.max(...values)], metric.direction === "down" ? [1, 0] : [0, 1]);
+  });
+  const cell = ({ mean, left }, n) => {
+    const style = metrics[n].direction && Number.isFinite(mean) ? { "--share": shade[n](mean).toFixed(2) } : {};
+    const missing = left > 0 && el("span.left-out", leftOut(run, metrics[n], left));
+    return el("td.number.shaded", { style }, printed(metrics[n], mean), missing);
+  };
+  const link = (name) => el("button.link", { title: "List its episodes", click: () => browser.showScene(name) }, name);
+  const what = by === "length" ? "number of nodes in the reference" : by;
+  return table(
+    "groups",
+    `Means of ${results.runs[run].name} by ${what}. Darker cells are better.`,
+    [
+      [{ scan: "Scan", length: "Nodes", path: "Path" }[by]],
+      ["n", "number", "Number of episodes"],
+      ...metrics.map((metric) => [[metric.symbol, unitOf(metric)], "number", `${metric.name}: ${metric.formula}`]),
+    ],
+    rows.map(({ name, count, means }) => [by === "scan" ? link(name) : name, grouped(count), ...means.map(cell)]),
+  );
+}
+
+const CLICK = () => el("span.screen", " Click a mark to open its episode.");
+
+// Near the goal and near the path are two things: episodes by navigation error and nDTW, a panel for each run.
+function showCloud() {
+  const [x, y] = [metricOf.NE, metricOf.nDTW];
+  if (!x || !y) return;
+  const [xs, ys] = [domainOf(x), domainOf(y)];
+  const limit = results.unit === "m" && results.goal !== "set" ? results.threshold : null;
+  const lines = ({ across, top, base }) =>
+    limit !== null &&
+    limit < xs.high && [
+      svg("line.threshold", { x1: across(limit), x2: across(limit), y1: base, y2: top }),
+      svg("text", { x: across(limit) + 5, y: top + 10 }, `success within ${limit} m`),
+    ];
+  const panel = (run) => {
+    const value = (metric) => (row) => data.runs[run].scores[metric.symbol][row];
+    return el(
+      "div",
+      results.runs.length > 1 && runName(run, true),
+      responsive((width) =>
+        chart({
+          kind: "cloud",
+          width,
+          height: Math.round(Math.min(400, Math.max(250, width * 0.72))),
+          pad: { left: 44, right: 14, top: 12, bottom: 40 },
+          run,
+          x: { metric: x, domain: xs, title: `${x.name}, ${x.unit}`, value: value(x) },
+          y: { metric: y, domain: ys, title: `${y.symbol}, %`, value: value(y) },
+          label: `Episodes of ${results.runs[run].name} by ${x.name} and ${y.name}`,
+          lines,
+        }),
+      ),
+      undefinedNote([x, y], [run]),
+    );
+  };
+  const about = [
+    "One mark per episode. On the left the agent stopped near the goal: marks at the top followed the reference, ",
+    "marks at the bottom took another route.",
+    CLICK(),
+  ];
+  const title = "Scatter plot: which episodes reach the goal, and which follow the path?";
+  add($("#cloud"), folded(title, about, el("div.panels", results.runs.map((_, run) => panel(run)))));
+}
+
+// Every episode by its score in both runs.
+function showAgainst() {
+  const metric = metricOf[LEADING];
+  const domain = domainOf(metric);
+  for (const place of document.querySelectorAll("#comparison [data-run]")) {
+    const [run, base] = [Number(place.dataset.run), Number(place.dataset.base)];
+    const axis = (n) => ({
+      metric,
+      domain,
+      title: `${metric.symbol} of ${results.runs[n].short}${metric.unit ? `, ${metric.unit}` : ""}`,
+      value: (row) => data.runs[n].scores[LEADING][row],
+    });
+    const draw = (width) =>
+      chart({
+        kind: "cloud",
+        width,
+        height: Math.min(430, Math.max(280, width * 0.8)),
+        pad: { left: 44, right: 14, top: 12, bottom: 40 },
+        run,
+        x: axis(base),
+        y: axis(run),
+        label: `Episodes by ${metric.name} in both runs`,
+        lines: ({ left, end, base: low, top }) => svg("line.threshold", { x1: left, y1: low, x2: end, y2: top }),
+      });
+    const about = ["One mark per episode. On the diagonal the two runs are equal.", CLICK()];
+    const title = `Scatter plot: ${metric.symbol} of every episode in both runs`;
+    add($(".against", place), folded(title, about, responsive(draw), undefinedNote([metric], [base, run])));
+  }
+}

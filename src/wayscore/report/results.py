@@ -1,0 +1,332 @@
+"""What results and comparisons say, in every form: means, groups, tests, where runs differ, signatures, warnings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from wayscore.episodes.groups import check_choice
+from wayscore.errors import OptionError, did_you_mean
+from wayscore.foreign import shown
+from wayscore.metrics.registry import paper_symbol
+from wayscore.report import notes
+from wayscore.report.document import DEFAULT_WIDTH, Cell, Document, Line, Part, Row, Table
+from wayscore.report.layout import (
+    HEADLINE,
+    UNDEFINED,
+    counted,
+    head,
+    interval,
+    left_out,
+    legend,
+    means_of,
+    metrics_of,
+    number,
+    p_value,
+    short_names,
+)
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.comparison import Comparison
+    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.result import Group, Result
+    from wayscore.metrics import Metric
+
+NAME_ROOM = 24
+"""In text, names of runs get so many characters, fewer in a narrow terminal; what short ones mean is printed below."""
+SPLITS = {
+    "scan": ("scene", "scan"),
+    "length": ("reference_nodes", "number of reference nodes"),
+    "path": ("path_id", "path"),
+}
+"""What means may be split by -> the fact of each episode that this needs, and what titles call it."""
+MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+"""Significance marks: for corrected p-values below these."""
+HEADS = ("", "mean", "95 % interval", "p\n(Holm)", "win/tie/loss", "d_z", "P\n(better)", "n")
+"""Of a table of tests; it has the last column where some episodes are left out of a difference."""
+EXPLAINED = (
+    "d_z: mean difference in standard deviations of the differences. P(better): chance to do better in an episode."
+)
+LEFT_OUT = (
+    "Mean, interval, p and d_z are over the n episodes in which both runs have a value. In win/tie/loss and P(better) "
+    "an undefined value loses against a defined one, and two undefined ones are a tie."
+)
+TESTS = "run baseline metric episodes difference low high p p_holm wins ties losses superiority effect_size".split()
+"""The columns of a comparison as CSV."""
+
+
+def render(
+    results: Sequence[Result],
+    form: str,
+    *,
+    width: int | None = None,
+    color: bool = False,
+    split_by: str | None = None,
+    sort: str | None = None,
+) -> str:
+    """Return results in one of the forms `FORMS`.
+
+    Args:
+        results: one or more.
+        form: "text" for a terminal, "json" and "csv" for programs, "markdown", "latex", "html" for notebooks.
+        width: columns of the terminal, for text.
+        color: whether it has colours, for text.
+        split_by: also give the means of groups of episodes: by "scan", "length" of the reference, or "path".
+        sort: list runs by this metric, the best first.
+    """
+    if not results:
+        raise OptionError("there is no result to render; give at least one")
+    listed = results if sort is None else sort_results(results, sort)
+    groups = [] if split_by is None else _groups(listed, split_by)
+    if form == "json":
+        document = Document(data=[*_objects(listed, split_by, groups)])
+    elif form == "csv":
+        document = Document(records=[*_records(listed, split_by, groups)])
+    else:
+        metrics, names = metrics_of(listed), _names(listed, form, width)
+        parts: list[Part] = [_means(listed, names, metrics)]
+        for result, name, found in zip(listed, names, groups, strict=False):
+            rows: list[Row] = []
+            for group in found:
+                rest = (left_out(result, metric, group.undefined.get(metric.symbol, 0)) for metric in metrics)
+                means = (number(metric, group.means.get(metric.symbol)) for metric in metrics)
+                rows.append([shown(group.name), f"{group.episodes:,}", *map(Cell, means, rest)])
+            of = f" of {name}" if len(listed) > 1 else ""
+            heads = [str(split_by), "n", *(head(metric).replace(" ", "\n", 1) for metric in metrics)]
+            parts.append(Table(heads, rows, f"Means{of} by {SPLITS[str(split_by)][1]}"))
+        parts += [f"{notes.caption(listed)}.", *_signed(listed, names, notes.warnings_of(listed))]
+        document = Document(parts)
+    return document.render(form, width, color)
+
+
+def render_comparison(comparison: Comparison, form: str, *, width: int | None = None, color: bool = False) -> str:
+    """Return a comparison in one of the forms `FORMS`; width and colour concern text only.
+
+    LaTeX has the table for a paper, the means with marks of significance; the others also have the tests.
+    """
+    results = comparison.results
+    warnings = notes.warnings_of(results, comparison.warnings)
+    tests = [contrast for run in comparison.others for _, contrast in contrasts_of(comparison, run)]
+    if form == "json":
+        found = {
+            **comparison.to_dict(),
+            "runs": [*_objects(results)],
+            "tests": [contrast.to_dict() for contrast in tests],
+            "warnings": warnings,
+        }
+        return Document(data=[found]).render(form)
+    if form == "csv":
+        records = []
+        for contrast in tests:
+            row = contrast.to_dict()
+            row |= row["difference"] | {"baseline": comparison.baseline, "difference": row["difference"]["mean"]}
+            records.append({column: row[column] for column in TESTS})
+        return Document(records=records).render(form)
+    metrics, names = metrics_of(results), _names(results, form, width)
+    short = {result.name: name for result, name in zip(results, names, strict=True)}
+    # text has no room for marks in the table of means: they stand beside the p-values
+    marked = {run: comparison.of(run) for run in comparison.others} if form != "text" else {}
+    parts: list[Part] = [scope(comparison), _means(results, names, metrics, marked)]
+    for run in comparison.others if form != "latex" else ():
+        parts += [_tests(comparison, run, short), *(_differing(comparison, run, short) if form != "html" else ())]
+    columns = "Tests are over the episodes in which both runs have a value." if form == "latex" else EXPLAINED
+    if form != "latex" and _has_left_out(comparison):
+        columns += f" {LEFT_OUT}"
+    said = [f"{notes.caption(results)}.", method(comparison), columns]
+    parts += [Line(text, "dim") for text in said]
+    return Document([*parts, *_signed(results, names, warnings)]).render(form, width, color)
+
+
+def sort_results(results: Sequence[Result], metric: str) -> list[Result]:
+    """Return results with the best of a metric first, by any name of it; undefined means come last."""
+    known = metrics_of(results)
+    names = {name.lower() for name in (metric, paper_symbol(metric)) if name is not None}
+    found = next((one for one in known if one.symbol.lower() in names), None)
+    if found is None:
+        symbols = [one.symbol for one in known]
+        raise OptionError(
+            f"<<sort>> must be a metric of these results, not {metric!r}{did_you_mean(metric, symbols) or '.'} "
+            f"They have: {', '.join(symbols)}"
+        )
+    sign = 1.0 if found.direction == "down" else -1.0
+
+    def key(result: Result) -> float:
+        mean = result.means().get(found.symbol)
+        return math.inf if mean is None else sign * mean
+
+    return sorted(results, key=key)
+
+
+def _groups(results: Sequence[Result], split_by: str) -> list[list[Group]]:
+    check_choice("split_by", split_by, tuple(SPLITS))
+    fact, title = SPLITS[split_by]
+    for result in results:
+        if fact not in result.table.facts:
+            raise OptionError(f"{result.name}: the {title} of its episodes is not known; leave <<split_by>> out")
+    return [result.groups(split_by) for result in results]
+
+
+def _objects(
+    results: Sequence[Result], split_by: str | None = None, groups: Sequence[Sequence[Group]] = ()
+) -> Iterator[dict[str, Any]]:
+    """Yield each run's object, its metrics in the order of tables; None where a mean is undefined."""
+    for number_, result in enumerate(results):
+        found = result.to_dict()
+        symbols = [metric.symbol for metric in metrics_of([result])]
+        found["metrics"] = {symbol: found["metrics"][symbol] for symbol in symbols}
+        if split_by is not None:
+            found["split_by"] = split_by
+            found["groups"] = {
+                group.name: {
+                    "episodes": group.episodes,
+                    "undefined": group.undefined,
+                    "metrics": {symbol: {"mean": group.means[symbol]} for symbol in symbols},
+                }
+                for group in groups[number_]
+            }
+        yield found
+
+
+def _records(
+    results: Sequence[Result], split_by: str | None, groups: Sequence[Sequence[Group]]
+) -> Iterator[dict[str, Any]]:
+    """Yield one row per run, or per run and group; fractions (not percent) and metres, None where undefined.
+
+    Each metric has columns for its mean and interval (groups have no intervals), for how many episodes are left out
+    of its mean where any are, and for the spread over runs where an agent has several.
+    """
+    symbols = [metric.symbol for metric in metrics_of(results)]
+    gone = {symbol for result in results for symbol in result.undefined}
+    several = any(result.runs > 1 for result in results)
+    for number_, result in enumerate(results):
+        if split_by is not None:
+            for group in groups[number_]:
+                row: dict[str, Any] = {"run": result.name, split_by: group.name, "episodes": group.episodes}
+                for symbol in symbols:
+                    row[symbol] = group.means.get(symbol)
+                    row |= {f"{symbol}_undefined": group.undefined.get(symbol, 0)} if symbol in gone else {}
+                yield {**row, "signature": result.signature}
+            continue
+        known, spread = result.intervals(), result.spread() if several else {}
+        row = {"run": result.name, "episodes": result.episodes_scored}
+        for symbol in symbols:
+            mean, low, high = known.get(symbol, (None, None, None))
+            row |= {symbol: mean, f"{symbol}_low": low, f"{symbol}_high": high}
+            row |= {f"{symbol}_undefined": result.undefined.get(symbol, 0)} if symbol in gone else {}
+            row |= {f"{symbol}_spread": spread.get(symbol)} if several else {}
+        yield {**row, "signature": result.signature}
+
+
+def _names(results: Sequence[Result], form: str, width: int | None) -> list[str]:
+    """Return the names of runs that can be shown; in text, short ones."""
+    room = min(NAME_ROOM, (width or DEFAULT_WIDTH) // 3) if form == "text" else 10**9
+    return short_names([result.name for result in results], room)
+
+
+def _means(
+    results: Sequence[Result],
+    names: Sequence[str],
+    metrics: Sequence[Metric],
+    tests: Mapping[str, Mapping[str, Contrast]] = MappingProxyType({}),
+) -> Table:
+    rows: list[Row] = []
+    for result, name, means in zip(results, names, means_of(results, metrics), strict=True):
+        marks = (mark(tests.get(result.name, {}).get(metric.symbol)) for metric in metrics)
+        rows.append([name, *(cell._replace(mark=stars) for cell, stars in zip(means, marks, strict=True))])
+    headline = sum(metric.symbol in HEADLINE for metric in metrics)
+    return Table(["run", *map(head, metrics)], rows, together=headline)
+
+
+def _signed(results: Sequence[Result], names: Sequence[str], warnings: Sequence[str]) -> list[Line]:
+    """Return what must not be broken into lines: what short names mean, signatures and warnings, each once."""
+    said = [*legend(names, [shown(result.name) for result in results]), *notes.signatures(results)]
+    return [*(Line(text, "code") for text in said), *(Line(text, "warning") for text in dict.fromkeys(warnings))]
+
+
+def scope(comparison: Comparison) -> str:
+    """Say what is compared on which episodes."""
+    left = f", {comparison.left_out:,} left out" if comparison.left_out else ", none left out"
+    agents = "agents" if any(result.runs > 1 for result in comparison.results) else "runs"
+    of = "" if comparison.references in ("unknown", "rows") else f" of {comparison.references}"
+    return f"{len(comparison.results)} {agents} on {counted(comparison.episodes)}{of}{left}"
+
+
+def method(comparison: Comparison) -> str:
+    """Say how the p-values were found."""
+    marks = ", ".join(f"{stars} p < {level:g}" for level, stars in reversed(MARKS))
+    known, base = comparison.bootstrap, comparison.results[0]
+    test = f"paired randomization test over {notes.clusters(base)}"
+    if any(result.runs > 1 for result in comparison.results):
+        test = f"bootstrap of runs and {notes.clusters(replace(base, runs=1))}"
+    tested = sum(contrast.p is not None for contrast in comparison.contrasts)
+    return (
+        f"{marks} against {comparison.baseline}: {test}, Holm correction over {counted(tested, 'test')}; "
+        f"{counted(known['resamples'], 'resample')}, seed {known['seed']}."
+    )
+
+
+def _has_left_out(comparison: Comparison) -> bool:
+    return any(contrast.episodes < comparison.episodes for contrast in comparison.contrasts)
+
+
+def mark(contrast: Contrast | None) -> str:
+    """Return the stars of a test."""
+    p = None if contrast is None else contrast.p_holm
+    return "" if p is None else next((stars for level, stars in MARKS if p < level), "")
+
+
+def effect(contrast: Contrast) -> str:
+    """Return the effect size of a test, a dash where there is none."""
+    size = contrast.effect_size
+    return UNDEFINED if size is None else f"{round(size, 2) + 0.0:+.2f}"
+
+
+def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, Contrast]]:
+    """Go through the tests of one run, in the order of the metrics."""
+    known = comparison.of(run)
+    return ((metric, known[metric.symbol]) for metric in metrics_of(comparison.results) if metric.symbol in known)
+
+
+def _tests(comparison: Comparison, run: str, names: dict[str, str]) -> Table:
+    """Return a run's differences from the baseline and their tests; the significant ones are bold."""
+    rows: list[Row] = []
+    for metric, contrast in contrasts_of(comparison, run):
+        found, stars = contrast.difference, mark(contrast)
+        rows.append(
+            [
+                head(metric),
+                Cell(number(metric, found.mean, signed=True), bold=bool(stars)),
+                interval(metric, found, signed=True) or UNDEFINED,
+                Cell(p_value(contrast.p_holm), f" {stars}" if stars else ""),
+                "/".join(map(str, contrast.outcomes)) if contrast.outcomes else UNDEFINED,
+                effect(contrast),
+                UNDEFINED if contrast.superiority is None else f"{contrast.superiority:.3f}",
+                f"{contrast.episodes:,}",
+            ]
+        )
+    count = len(HEADS) if _has_left_out(comparison) else len(HEADS) - 1
+    title = f"{names[run]} minus {names[comparison.baseline]}"
+    return Table(HEADS[:count], [row[:count] for row in rows], title)
+
+
+def _differing(comparison: Comparison, run: str, names: dict[str, str]) -> Iterator[Table]:
+    """Yield the episodes in which a run is furthest above or below the baseline."""
+    metric = next(metric for metric in metrics_of(comparison.results) if metric.symbol == comparison.metric)
+    sides = ("gains most", "loses most") if metric.direction else ("is most above", "is most below")
+    for side, examples in zip(sides, (comparison.better[run], comparison.worse[run]), strict=True):
+        if examples:
+            rows = [
+                [
+                    shown(one.episode),
+                    shown(one.scene),
+                    number(metric, one.baseline),
+                    number(metric, one.run),
+                    number(metric, one.run - one.baseline, signed=True),
+                ]
+                for one in examples
+            ]
+            heads = ["episode", "scan", names[comparison.baseline], names[run], "difference"]
+            yield Table(heads, rows, f"Where {names[run]} {side}, {head(metric)}", left=2)
