@@ -79,7 +79,7 @@ def train(
     The learning curve is written to OUT/curve.csv. OUT/checkpoint.pt contains everything that --resume needs.
     """
     from wayscore.lab.agents.checkpoints import need_torch
-    from wayscore.lab.agents.data import lessons_from_files, lessons_from_worlds
+    from wayscore.lab.agents.data import data_from_files, data_from_worlds
 
     need_torch()
     from wayscore.lab.agents.checkpoints import CHECKPOINT, Recipe, load_checkpoint, reading_checkpoint
@@ -92,10 +92,10 @@ def train(
         raise OptionError(f"{out}: has a checkpoint already; continue with --resume, or choose another folder")
     begun = {} if start is None else load_checkpoint(start)
     known, weights = begun.get("vocabulary"), begun.get("word_weights")
-    lessons = (
-        lessons_from_worlds(seed=0)
+    data = (
+        data_from_worlds(seed=0)
         if references is None
-        else lessons_from_files(
+        else data_from_files(
             references, graphs, views=views, held_out=held_out, words=words, known=known, weights=weights
         )
     )
@@ -110,7 +110,7 @@ def train(
         seed=seed,
     )
     with nullcontext() if start is None else reading_checkpoint(start):
-        trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=begun.get("policy"))
+        trainer = Trainer(data.train, recipe, dev=data.dev, sight=data.sight, start=begun.get("policy"))
     if resume:
         with reading_checkpoint(out):
             trainer.resume(out)

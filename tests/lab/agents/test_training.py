@@ -341,9 +341,9 @@ def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> No
 
 
 def test_training_in_worlds_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wayscore.lab.agents.data import lessons_from_worlds
+    from wayscore.lab.agents.data import data_from_worlds
 
-    monkeypatch.setattr(lessons_from_worlds, "__defaults__", (40,))
+    monkeypatch.setattr(data_from_worlds, "__defaults__", (40,))
     trained = invoke("train", str(tmp_path), "--worlds", *QUICK)
     assert trained.exit_code == 0, trained.stderr
     for words in (["train", str(tmp_path / "x")], ["train", str(tmp_path / "x"), "--worlds", "-r", "file"]):

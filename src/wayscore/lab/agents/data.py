@@ -165,7 +165,7 @@ HELD_OUT_EPISODES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lessons:
+class TrainingData:
     """The data of a training.
 
     Attributes:
@@ -179,7 +179,7 @@ class Lessons:
     sight: Sight | None = None
 
 
-def lessons_from_files(
+def data_from_files(
     references: str | Path,
     graphs: str | Path | None,
     *,
@@ -190,7 +190,7 @@ def lessons_from_files(
     weights: WordWeights | None = None,
     most: int | None = None,
     seed: int = 0,
-) -> Lessons:
+) -> TrainingData:
     """Read a training split and hold some houses out.
 
     Args:
@@ -221,7 +221,7 @@ def lessons_from_files(
     )
     every = from_references([*learned, *evaluated], distances_for(loaded, graphs), vocabulary=vocabulary, words=words)
     sight = None if views is None else read_views(views, every.nodes, vocabulary, weights, learn_in=set(houses) - away)
-    return Lessons(every.some(range(len(learned))), every.some(range(len(learned), len(every))), sight)
+    return TrainingData(every.some(range(len(learned))), every.some(range(len(learned), len(every))), sight)
 
 
 def _drawn(episodes: list[Reference], most: int | None, rng: np.random.Generator) -> list[Reference]:
@@ -230,15 +230,15 @@ def _drawn(episodes: list[Reference], most: int | None, rng: np.random.Generator
     return [episodes[row] for row in sorted(rng.permutation(len(episodes))[:most].tolist())]
 
 
-def lessons_from_worlds(
+def data_from_worlds(
     episodes: int = WORLD_EPISODES, *, worlds: int = 20, stages: int = WORLD_STAGES, seed: int = 0
-) -> Lessons:
+) -> TrainingData:
     """Generate worlds; every fifth is held out."""
     every = from_worlds(episodes, worlds=worlds, stages=stages, seed=seed)
     away = {scene for number, scene in enumerate(every.nodes.scenes) if number % 5 == 4}
     rows = np.arange(len(every))
     evaluated = np.array([scene in away for scene in every.scene_of])
-    return Lessons(every.some(rows[~evaluated]), every.some(rows[evaluated]))
+    return TrainingData(every.some(rows[~evaluated]), every.some(rows[evaluated]))
 
 
 def world_test(episodes: int = 500, *, worlds: int = 5, seed: int = 1_000) -> tuple[References, dict[str, Graph]]:
