@@ -21,6 +21,9 @@ note = partial(say, err=True)
 """Prints the progress of trainings, also from other processes."""
 
 
+training = partial(option, section="Training")
+
+
 @verb(
     "wayscore reproduce table2 --r2r data/r2r --graphs connectivity/ --views views.tar.gz -o table2",
     "wayscore reproduce table2 --worlds -o table2-worlds",
@@ -38,25 +41,12 @@ note = partial(say, err=True)
 @options.graphs
 @options.views
 @options.worlds
-@option(
-    "--seeds", type=whole(1, 10_000), section="Training", help="Random seeds per agent; by default 5, for ablations 1."
+@training("--seeds", type=whole(1, 10_000), help="Random seeds per agent; by default 5, for ablations 1.")
+@training("--workers", type=whole(1, 1_024), default=2, help="Trainings that run at once, one core each.")
+@training(
+    "--only", metavar="NAME", help="Only this training of table2, such as r2r-goal-0, and those that it starts from."
 )
-@option(
-    "--workers", type=whole(1, 1_024), default=2, section="Training", help="Trainings that run at once, one core each."
-)
-@option(
-    "--only",
-    metavar="NAME",
-    section="Training",
-    help="Only this training of table2, such as r2r-goal-0, and those that it starts from.",
-)
-@option(
-    "--scale",
-    type=float,
-    default=1.0,
-    section="Training",
-    help="Factor for all numbers of updates; below 1 for a quick look.",
-)
+@training("--scale", type=float, default=1.0, help="Factor for all numbers of updates; below 1 for a quick look.")
 @options.form("text", "latex")
 @options.out("Folder for all files; by default the name of the experiment.")
 def reproduce(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,10 @@ from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
     from wayscore.lab.study.model import Study
+
+
+agents_option = partial(option, section="Paths of agents")
+statistics_option = partial(option, section="Statistics")
 
 
 @click.group(cls=Verbs, invoke_without_command=True)
@@ -64,22 +69,16 @@ def study(context: click.Context) -> None:
 @option("--question", help="Question to the raters; that of the paper by default.")
 @option("--worlds", type=whole(1, 10_000), default=10, section="Generated paths", help="Number of generated worlds.")
 @sampler_option
-@option(
+@agents_option(
     "--from-runs",
     type=FILE,
     multiple=True,
     metavar="RUN...",
-    section="Paths of agents",
     help="Runs of five agents or more, whose paths become the queries.",
 )
 @options.references(required=False)
 @options.graphs
-@option(
-    "--threshold",
-    type=float,
-    section="Paths of agents",
-    help="Success threshold d_th for --from-runs, metres; 3 by default.",
-)
+@agents_option("--threshold", type=float, help="Success threshold d_th for --from-runs, metres; 3 by default.")
 @option("--again", type=FILE, metavar="STUDY", help="Recreate this study from its saved design.")
 @options.out("File to write; a name that ends in .gz is gzipped.", default=Path("study.json"))
 def create(
@@ -131,32 +130,26 @@ def create(
     help="A study and its answers; for two studies, STUDY ANSWERS STUDY ANSWERS.",
 )
 @option("--paper", is_flag=True, help="Print Table 1 of the paper, from the counts in the paper.")
-@option(
+@statistics_option(
     "--method",
     type=OneOf(["spearman", "kendall", "pearson"]),
     default="spearman",
-    section="Statistics",
     help="Correlation of a metric with a rater; kendall is tau-b, pearson uses the metric's values.",
 )
-@option(
-    "--undirected",
-    is_flag=True,
-    section="Statistics",
-    help="Use NE, ONE, AD, MD and PL as if higher were better, without a change of sign.",
+@statistics_option(
+    "--undirected", is_flag=True, help="Use NE, ONE, AD, MD and PL as if higher were better, without a change of sign."
 )
-@option(
+@statistics_option(
     "--pass-share",
     type=float,
     default=2 / 3,
-    section="Statistics",
     show_default="2/3",
     help="Raters who pass a smaller share of their checks are left out of a second table.",
 )
-@option(
+@statistics_option(
     "--seconds-per-picture",
     type=float,
     default=1.0,
-    section="Statistics",
     help="Answers that took less, times five pictures, are counted as too fast and left out of a third table.",
 )
 @options.resamples

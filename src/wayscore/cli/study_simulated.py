@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from wayscore.cli.verb import SEED, option, together, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.lab.study.rater_models import Temper
+
+raters_option = partial(option, section="Simulated raters")
 
 kind_option = option(
     "--kind", type=OneOf(["UC", "SC"]), default="UC", help="Unconstrained (UC) or success-constrained (SC)."
@@ -27,24 +30,15 @@ papers_sampler_option = option(
     "--sampler", type=OneOf(["near", "start", "independent"]), default="independent", help=SAMPLER_HELP
 )
 temper_options = together(
-    option(
+    raters_option(
         "--taste",
         type=OneOf(["faithful", "covering", "arriving", "careful", "orderless"]),
         default="faithful",
-        section="Simulated raters",
         help="What they like: to follow the path, cover it, arrive soon, never stray, or stay on it in any order.",
     ),
-    option(
-        "--noise",
-        type=float,
-        default=0.5,
-        section="Simulated raters",
-        help="Noise of their judgement; with 0 they make no errors.",
-    ),
-    option("--spread", type=float, default=0.4, section="Simulated raters", help="How much their preferences differ."),
-    option(
-        "--lapse", type=float, default=0.02, section="Simulated raters", help="Share of sets that they rank at random."
-    ),
+    raters_option("--noise", type=float, default=0.5, help="Noise of their judgement; with 0 they make no errors."),
+    raters_option("--spread", type=float, default=0.4, help="How much their preferences differ."),
+    raters_option("--lapse", type=float, default=0.02, help="Share of sets that they rank at random."),
 )
 
 
@@ -52,13 +46,7 @@ temper_options = together(
 @study_file
 @seed_option
 @temper_options
-@option(
-    "--careless",
-    type=float,
-    default=0.0,
-    section="Simulated raters",
-    help="Share of raters who rank everything at random.",
-)
+@raters_option("--careless", type=float, default=0.0, help="Share of raters who rank everything at random.")
 @options.out("File to write; <study>-simulated.jsonl by default.")
 def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""

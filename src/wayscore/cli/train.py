@@ -44,13 +44,7 @@ training = partial(option, section="Training")
     default=15,
     help="Largest number of moves per episode in training; evaluations allow 30.",
 )
-@option(
-    "--words",
-    type=whole(1, 10_000),
-    default=80,
-    section="Training",
-    help="Words of an instruction that the agent reads.",
-)
+@training("--words", type=whole(1, 10_000), default=80, help="Words of an instruction that the agent reads.")
 @training("--every", type=whole(1, MOST_UPDATES), default=250, help="Updates between evaluations and checkpoints.")
 @training("--seed", type=SEED, default=0, help="Random seed of the training.")
 @option("--resume", is_flag=True, help="Continue from the checkpoint in OUT.")
