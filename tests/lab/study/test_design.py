@@ -17,12 +17,21 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.lab.study.assigning import assign, deal
-from wayscore.lab.study.checks import Around, far_path, make_check
-from wayscore.lab.study.design import PAPER, create, paper_study, read_study, rebuild, study_bytes, write_study
-from wayscore.lab.study.from_runs import create_from_runs
+from wayscore.lab.study.create import (
+    PAPER,
+    assign,
+    create,
+    create_from_runs,
+    deal,
+    paper_study,
+    read_study,
+    rebuild,
+    study_bytes,
+    write_study,
+)
 from wayscore.lab.study.model import QUERIES, QUESTION, ComparisonSet, Study
 from wayscore.lab.study.rankings import Ranking, fault_of, read_rankings, write_rankings
+from wayscore.lab.study.sets import Around, far_path, make_check
 from wayscore.worlds import World
 from wayscore.worlds.files import Course, course_files
 
