@@ -163,7 +163,6 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
             "fast_table",
             (np.zeros((2, 2)), np.full(3, -1, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64)),
         ),
-        ("pruned_points", (np.zeros((2, 2)), np.zeros((2, 1)), 9)),
         ("advance_block", (np.zeros((1, 2)), np.ones(1, np.int64), np.zeros((1, 2)), None, np.zeros(1))),
         ("advance_block", (np.zeros((1, 2)), np.full(1, 9), np.zeros((1, 3)), None, np.zeros(1))),
         ("advance_block", (np.zeros((1, 2)), np.full(1, 0), np.zeros((1, 3)), None, np.zeros(1))),

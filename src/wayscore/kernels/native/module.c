@@ -84,7 +84,6 @@ static PyMethodDef methods[] = {
     METHOD(encode),
     METHOD(fast_points),
     METHOD(fast_table),
-    METHOD(pruned_points),
     METHOD(measure_table),
     METHOD(measure_points),
     METHOD(measure_block),

@@ -79,7 +79,6 @@ KERNEL(kernel_dijkstra);
 KERNEL(kernel_encode);
 KERNEL(kernel_fast_points);
 KERNEL(kernel_fast_table);
-KERNEL(kernel_pruned_points);
 KERNEL(kernel_measure_table);
 KERNEL(kernel_measure_points);
 KERNEL(kernel_measure_block);
