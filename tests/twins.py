@@ -103,9 +103,6 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     whole = rng.integers(0, 2**40, (m, int(rng.integers(1, 20)))).astype(np.float64)
     totals = np.empty((int(rng.integers(1, 20)), whole.shape[1]))
     yield "resample", (int(rng.integers(-(2**63), 2**63)), int(rng.integers(2**40)), whole, totals), 0
-    noise = rng.integers(0, 256, (int(rng.integers(1, 40)), int(rng.integers(0, 30))), dtype=np.uint8)
-    signed = rng.integers(-(2**40), 2**40, (8 * noise.shape[1], int(rng.integers(1, 20)))).astype(np.float64)
-    yield "flip", (noise, signed, np.empty((len(noise), signed.shape[1]))), 0
     yield "place", _place_arguments(rng, m, size), 0
 
     free = (rng.random((int(rng.integers(1, 25)), int(rng.integers(1, 25)))) > 0.25).astype(np.uint8)

@@ -2,7 +2,6 @@
 
 from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
-from wayscore.kernels.plain.flip import flip
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import (
     COMPARE_NEAREST,
@@ -48,7 +47,6 @@ __all__ = [
     "fast_table",
     "fast_warp",
     "fill",
-    "flip",
     "look_up",
     "march",
     "measure_block",
