@@ -24,8 +24,8 @@ _HOMES = {
     "distances.navmeshes": ("load_navmeshes",),
     "distances.snapped": ("Snapped",),
     "distances.table": ("Table",),
-    "episodes.pairing": ("join",),
-    "episodes.references": ("Query", "Reference", "References", "Run"),
+    "evaluation.pairing": ("join",),
+    "episodes": ("Query", "Reference", "References", "Run"),
     "errors": (
         "DistanceError",
         "FormatError",
@@ -49,8 +49,8 @@ _HOMES = {
     "rewards.finetuning": ("PathReward",),
     "rewards.rewards": ("FidelityReward", "GoalReward", "Reward"),
     "rewards.wrapper": ("FidelityWrapper",),
-    "scoring.score": ("score",),
-    "scoring.table": ("ScoreTable",),
+    "evaluation.score": ("score",),
+    "evaluation.table": ("ScoreTable",),
     "warping.alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
     "warping.running": ("RunningDTW",),
     "warping.running_batch": ("RunningBatch",),
@@ -77,13 +77,7 @@ if TYPE_CHECKING:
     from wayscore.distances.navmeshes import load_navmeshes as load_navmeshes
     from wayscore.distances.snapped import Snapped as Snapped
     from wayscore.distances.table import Table as Table
-    from wayscore.episodes.pairing import join as join
-    from wayscore.episodes.references import (
-        Query as Query,
-        Reference as Reference,
-        References as References,
-        Run as Run,
-    )
+    from wayscore.episodes import Query as Query, Reference as Reference, References as References, Run as Run
     from wayscore.errors import (
         DistanceError as DistanceError,
         FormatError as FormatError,
@@ -97,8 +91,11 @@ if TYPE_CHECKING:
     )
     from wayscore.evaluation.comparison import Comparison as Comparison, compare as compare
     from wayscore.evaluation.evaluator import evaluate as evaluate
+    from wayscore.evaluation.pairing import join as join
     from wayscore.evaluation.result import Result as Result
     from wayscore.evaluation.saved import load_result as load_result
+    from wayscore.evaluation.score import score as score
+    from wayscore.evaluation.table import ScoreTable as ScoreTable
     from wayscore.evaluation.validation import validate as validate
     from wayscore.formats import load_references as load_references, load_run as load_run
     from wayscore.lab.audit.audit import audit as audit
@@ -107,8 +104,6 @@ if TYPE_CHECKING:
     from wayscore.rewards.finetuning import PathReward as PathReward
     from wayscore.rewards.rewards import FidelityReward as FidelityReward, GoalReward as GoalReward, Reward as Reward
     from wayscore.rewards.wrapper import FidelityWrapper as FidelityWrapper
-    from wayscore.scoring.score import score as score
-    from wayscore.scoring.table import ScoreTable as ScoreTable
     from wayscore.warping.alignment import (
         Alignment as Alignment,
         align as align,

@@ -24,9 +24,9 @@ from tests.town import (
     write_lines,
     write_parquet,
 )
-from wayscore.episodes.problems import POLICIES
-from wayscore.episodes.targets import Targets, make_targets
 from wayscore.evaluation import inputs
+from wayscore.evaluation.policies import POLICIES
+from wayscore.evaluation.targets import Targets, make_targets
 from wayscore.formats import plan
 from wayscore.metrics import find_metrics
 

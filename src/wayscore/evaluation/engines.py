@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from wayscore.distances.function import Function
-from wayscore.episodes.matching import Matcher
 from wayscore.errors import MissingPackageError, OptionError, WayscoreError, check_count
+from wayscore.evaluation.match import Matcher
 from wayscore.evaluation.work import Task
 from wayscore.formats.pieces import Piece
 

@@ -12,26 +12,26 @@ import numpy as np
 from msgspec import structs
 
 from wayscore.convention.choices import Convention
-from wayscore.episodes.geodesics import geodesic_warnings
-from wayscore.episodes.groups import choose_cluster, few_clusters
-from wayscore.episodes.pairing import finish
-from wayscore.episodes.references import References
-from wayscore.episodes.targets import Targets
+from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, check_count
 from wayscore.evaluation.agents import clustered
 from wayscore.evaluation.engines import Engine
+from wayscore.evaluation.goals import geodesic_warnings
+from wayscore.evaluation.groups import choose_cluster, few_clusters
 from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, find_references, find_run
+from wayscore.evaluation.pairing import finish
+from wayscore.evaluation.recorded import missing_warnings
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import check_target, is_saved_result, load_result
 from wayscore.evaluation.settings import Settings
+from wayscore.evaluation.table import Names, ScoreTable
+from wayscore.evaluation.targets import Targets
 from wayscore.evaluation.warnings import other_split, other_thresholds, usual_convention
 from wayscore.evaluation.work import Part, Partial, Task, scan_piece, score_batch, score_piece, worst_values
 from wayscore.formats import storage
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import axis_name
-from wayscore.scoring.recorded import missing_warnings
-from wayscore.scoring.table import Names, ScoreTable
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.values import Integers
 

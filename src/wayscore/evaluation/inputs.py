@@ -11,12 +11,11 @@ from msgspec import Struct
 
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.geodesics import find_geodesics
-from wayscore.episodes.matching import Matcher
-from wayscore.episodes.references import Query, References, Run
-from wayscore.episodes.targets import make_targets
+from wayscore.episodes import EpisodeBatch, Query, References, Run
 from wayscore.errors import OptionError
+from wayscore.evaluation.goals import find_geodesics
+from wayscore.evaluation.match import Matcher
+from wayscore.evaluation.targets import make_targets
 from wayscore.formats import load_references
 from wayscore.formats.arrow import as_arrow, from_arrow
 from wayscore.formats.files import Source

@@ -13,12 +13,12 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.convention.signature import Signature
-from wayscore.episodes.geodesics import signed_sources
-from wayscore.episodes.groups import group_by, path_labels
-from wayscore.episodes.problems import Problems
 from wayscore.errors import Sentence, need
+from wayscore.evaluation.goals import signed_sources
+from wayscore.evaluation.groups import group_by, path_labels
+from wayscore.evaluation.policies import Problems
+from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.metrics import Metric
-from wayscore.scoring.table import Floats, ScoreTable
 from wayscore.statistics.bootstrap import Interval, Sums, interval, resampled_means, sums_of
 from wayscore.statistics.seeds import first_word
 from wayscore.statistics.values import Integers

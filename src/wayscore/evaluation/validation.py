@@ -13,13 +13,13 @@ import numpy as np
 from msgspec import structs
 
 from wayscore.convention.presets import find_convention
-from wayscore.episodes.matching import Matcher
-from wayscore.episodes.pairing import first_answers, names_only, sort_out
-from wayscore.episodes.problems import POLICIES, Problem, Problems, summary
-from wayscore.episodes.references import References
-from wayscore.episodes.targets import make_targets
+from wayscore.episodes import References
 from wayscore.errors import Sentence, in_command
 from wayscore.evaluation.inputs import GivenRun, find_distances, find_references, find_run
+from wayscore.evaluation.match import Matcher
+from wayscore.evaluation.pairing import first_answers, names_only, sort_out
+from wayscore.evaluation.policies import POLICIES, Problem, Problems, summary
+from wayscore.evaluation.targets import make_targets
 from wayscore.evaluation.warnings import WARPED, Seen, other_split
 from wayscore.foreign import shown
 from wayscore.formats import Fault

@@ -16,19 +16,19 @@ from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
 from wayscore.distances.base import Floats
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.matching import Matched, Matcher
-from wayscore.episodes.pairing import first_answers, sort_out
-from wayscore.episodes.problems import Problems
-from wayscore.episodes.targets import EncodedReferences, Targets
+from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
+from wayscore.evaluation.encoding import parts_by_number
+from wayscore.evaluation.match import Matched, Matcher
+from wayscore.evaluation.pairing import first_answers, sort_out
+from wayscore.evaluation.policies import Problems
+from wayscore.evaluation.recorded import Recorded, wanted_records
+from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.settings import Settings
+from wayscore.evaluation.targets import EncodedReferences, Targets
 from wayscore.evaluation.warnings import Seen
 from wayscore.formats.pieces import Piece, read_piece
 from wayscore.paths import Offsets, PathBatch
-from wayscore.scoring.encoding import parts_by_number
-from wayscore.scoring.recorded import Recorded, wanted_records
-from wayscore.scoring.score import score_paths
 
 COUNTED = ("zeroed", "recorded", "unrecorded", "goal", "thresholds")
 """What is counted: by metric, undefined scores that the convention made 0; by name, how many queries have something

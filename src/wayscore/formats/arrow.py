@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
+from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats.columns import Columns
 from wayscore.formats.decoding import not_finite

@@ -27,9 +27,9 @@ from wayscore.errors import (
     first_line,
     shortened,
 )
+from wayscore.evaluation.score import score
 from wayscore.metrics import Metric, find_metrics
 from wayscore.rewards.completions import answer_of, heading_of, items_of, read_actions, read_nodes, read_points, walk
-from wayscore.scoring.score import score
 from wayscore.warping.alignment import check_threshold
 
 ANSWERS = ("nodes", "points", "actions")

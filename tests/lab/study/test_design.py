@@ -169,7 +169,8 @@ def test_checks_ask_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise AssertionError("a check asked a metric")
 
-    for name in ("wayscore.warping.alignment.ndtw", "wayscore.scoring.score", "wayscore.lab.study.correlations.score"):
+    score = "wayscore.evaluation.score.score"
+    for name in ("wayscore.warping.alignment.ndtw", score, "wayscore.lab.study.correlations.score"):
         monkeypatch.setattr(name, broken)
     assert create(sets=1, raters=1, checks=2, worlds=1).of_kind("check") == before
 

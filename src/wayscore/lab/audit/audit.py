@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from wayscore.convention.choices import Convention
-from wayscore.episodes.references import References
+from wayscore.episodes import References
 from wayscore.errors import OptionError, listed
 from wayscore.evaluation.inputs import find_distances, find_references
 from wayscore.evaluation.settings import Settings

@@ -16,8 +16,8 @@ import numpy as np
 from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, Run
-from wayscore.episodes.pairing import join
 from wayscore.errors import OptionError, PathError
+from wayscore.evaluation.pairing import join
 from wayscore.evaluation.result import names_apart
 from wayscore.formats import load_references, load_run
 from wayscore.formats.graphs import distances_for

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.episodes.groups import path_labels
+from wayscore.evaluation.groups import path_labels
 from wayscore.report.layout import is_share, metrics_of
 from wayscore.report.page.paths import Drawing, find_inputs
 from wayscore.report.page.rows import Rows, facts_of, list_episodes, rows_of

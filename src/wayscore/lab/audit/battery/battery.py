@@ -9,8 +9,8 @@ from typing import Any
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.presets import signed
-from wayscore.episodes.groups import few_clusters
 from wayscore.errors import OptionError, listed, shortened
+from wayscore.evaluation.groups import few_clusters
 from wayscore.lab.audit.battery.cases import Cases
 from wayscore.lab.audit.battery.claims import CLAIMS, Finding, alike, findings
 from wayscore.lab.audit.battery.experiments import Experiment

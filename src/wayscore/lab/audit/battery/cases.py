@@ -12,7 +12,7 @@ import numpy as np
 from wayscore.distances import Graph
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import EUCLIDEAN
-from wayscore.episodes.references import References
+from wayscore.episodes import References
 from wayscore.errors import OptionError, UnknownSceneError
 from wayscore.worlds.walkers import noisy
 from wayscore.worlds.world import THRESHOLD_IN_EDGES, Rng, World, check_whole

@@ -11,12 +11,12 @@ import numpy as np
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.distances.base import Floats
+from wayscore.evaluation.score import score
+from wayscore.evaluation.table import ScoreTable
 from wayscore.lab.audit.battery.cases import Case, Cases
 from wayscore.lab.audit.battery.experiments import Experiment
 from wayscore.lab.audit.battery.verdicts import Verdict, judge, scale_of
 from wayscore.metrics import Metric
-from wayscore.scoring.score import score
-from wayscore.scoring.table import ScoreTable
 from wayscore.statistics import Interval, bootstrap_table
 from wayscore.statistics.values import differences
 

@@ -13,12 +13,12 @@ from msgspec import Struct
 from wayscore.distances.base import Distance
 from wayscore.distances.graphs import load_graphs
 from wayscore.errors import OptionError, did_you_mean
+from wayscore.evaluation.score import score
 from wayscore.formats.rated import RatedWalk, RatedWalks
 from wayscore.lab.study.correlations import goodness, higher_is_better
 from wayscore.lab.study.files import read_study
 from wayscore.lab.study.model import QUERIES
 from wayscore.lab.study.rankings import read_rankings
-from wayscore.scoring import score
 from wayscore.statistics.values import Floats, Integers
 
 File: TypeAlias = str | os.PathLike[str]

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from wayscore.episodes.groups import path_labels
 from wayscore.errors import OptionError
+from wayscore.evaluation.groups import path_labels
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.shared import per_episode, share_episodes
 from wayscore.metrics import Metric

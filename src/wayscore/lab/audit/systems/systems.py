@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from wayscore.convention.presets import find_convention
-from wayscore.episodes.groups import few_clusters
 from wayscore.errors import OptionError, Sentence
 from wayscore.evaluation.comparison import evaluate_runs
+from wayscore.evaluation.groups import few_clusters
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.result import Result
 from wayscore.lab.audit.systems import alternatives, redundancy

@@ -13,9 +13,9 @@ from wayscore import kernels
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance, Floats, Places
 from wayscore.errors import PathError
+from wayscore.evaluation.recorded import Recorded
 from wayscore.metrics.episode import Episode
 from wayscore.paths import Offsets, PathBatch
-from wayscore.scoring.recorded import Recorded
 from wayscore.warping.encoded import dtw_value, fast_cost
 
 EPISODES_AT_ONCE = 10_000

@@ -17,10 +17,10 @@ from msgspec import structs
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run, write_references
 from tests.town import Town, in_dictionaries
-from wayscore.episodes.batch import CodedPaths, EpisodeBatch
-from wayscore.episodes.groups import choose_cluster, clusters_of, few_clusters, group_by, path_labels
-from wayscore.episodes.matching import Matcher
-from wayscore.episodes.targets import Targets, make_targets
+from wayscore.episodes import CodedPaths, EpisodeBatch
+from wayscore.evaluation.groups import choose_cluster, clusters_of, few_clusters, group_by, path_labels
+from wayscore.evaluation.match import Matcher
+from wayscore.evaluation.targets import Targets, make_targets
 from wayscore.formats.arrow import from_arrow
 from wayscore.formats.convert import convert
 from wayscore.formats.files import Source

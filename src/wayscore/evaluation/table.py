@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import OptionError, did_you_mean, need, shortened
+from wayscore.evaluation.recorded import missing_warnings
 from wayscore.metrics import Metric, find_metric
-from wayscore.scoring.recorded import missing_warnings
 
 Floats = NDArray[np.float64]
 FACTS = ("episode", "scene", "path_id", "reference_nodes", "run")

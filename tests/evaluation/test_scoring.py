@@ -10,7 +10,7 @@ import pytest
 
 import wayscore as ws
 from tests.oracles import paper
-from wayscore.scoring import parts
+from wayscore.evaluation import parts
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 4.0], nodes="abcdz")
 TRIANGLE = ws.Graph.from_edges([("x", "y"), ("y", "z"), ("z", "x")], [1.0, 1.0, 1.0])

@@ -22,10 +22,10 @@ from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance
 from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.graph import Graph
-from wayscore.episodes.geodesics import Geodesics
-from wayscore.episodes.groups import clusters_of
-from wayscore.episodes.references import Reference, References
+from wayscore.episodes import Reference, References
 from wayscore.errors import FormatError, PathError, did_you_mean
+from wayscore.evaluation.goals import Geodesics
+from wayscore.evaluation.groups import clusters_of
 from wayscore.paths import Offsets, PathBatch, concatenated
 from wayscore.statistics.bootstrap import join_clusters
 

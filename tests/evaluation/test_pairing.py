@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run
-from wayscore.episodes.problems import POLICIES, Problem, Problems, alike
+from wayscore.evaluation.policies import POLICIES, Problem, Problems, alike
 
 
 def names(joined: Any) -> list[str]:

@@ -14,11 +14,10 @@ from wayscore.convention.choices import Convention
 from wayscore.convention.presets import find_convention
 from wayscore.distances.base import Distance
 from wayscore.distances.function import Function
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.matching import Matched, Matcher
-from wayscore.episodes.problems import Problem, Problems, choose_policies
-from wayscore.episodes.references import Query, Reference, References, Run
-from wayscore.episodes.targets import EncodedReferences, make_targets
+from wayscore.episodes import EpisodeBatch, Query, Reference, References, Run
+from wayscore.evaluation.match import Matched, Matcher
+from wayscore.evaluation.policies import Problem, Problems, choose_policies
+from wayscore.evaluation.targets import EncodedReferences, make_targets
 from wayscore.paths import Offsets
 
 NEVER = np.iinfo(np.int64).max
@@ -72,7 +71,7 @@ def join(
         references: the ground-truth paths.
         graphs: scene -> graph; with them unknown nodes and moves that are not edges are found.
         convention: how many instructions of a path count, and what is done where no policy is given.
-        **policies: by kind of problem (see `wayscore.episodes.problems.POLICIES`), for example `missing="zero"`.
+        **policies: by kind of problem (see `wayscore.evaluation.policies.POLICIES`), for example `missing="zero"`.
     """
     run = run if isinstance(run, Run) else Run.from_paths(run)
     chosen = find_convention(convention)

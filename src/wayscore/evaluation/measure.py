@@ -14,11 +14,11 @@ from wayscore import kernels
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Floats
 from wayscore.errors import OptionError, WayscoreError, first_line, shortened
+from wayscore.evaluation.parts import Part
+from wayscore.evaluation.recorded import Recorded
 from wayscore.metrics.base import Measurements, Metric
 from wayscore.metrics.episode import Episode
 from wayscore.paths import Offsets
-from wayscore.scoring.parts import Part
-from wayscore.scoring.recorded import Recorded
 
 MEASURED = [field.name for field in fields(Measurements)][:12]
 """What a kernel writes, row by row."""

@@ -14,10 +14,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
-from wayscore.episodes.problems import Problem, describe_move, describe_node, describe_start, describe_unknown
-from wayscore.episodes.targets import Targets
+from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.evaluation.policies import Problem, describe_move, describe_node, describe_start, describe_unknown
+from wayscore.evaluation.targets import Targets
 from wayscore.paths import Offsets, PathBatch, Role, concatenated, offsets_of
 
 UNKNOWN = -1

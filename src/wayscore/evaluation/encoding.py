@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from wayscore.distances.base import Distance
 from wayscore.distances.labels import encode_in_scenes
 from wayscore.errors import OptionError, PathError, did_you_mean, shortened
+from wayscore.evaluation.parts import Part, PathSets, between, cut
 from wayscore.paths import Offsets, PathBatch, Paths, Role, as_lists
-from wayscore.scoring.parts import Part, PathSets, between, cut
 
 
 def check_list_of_paths(kind: str, paths: Any, space: Distance | None) -> None:

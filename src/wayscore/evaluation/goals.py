@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.distances.base import Floats
-from wayscore.episodes.references import References
+from wayscore.episodes import References
 from wayscore.errors import OptionError, WayscoreError
 
 NAVMESH, WALKABLE = "navmesh", "walkable"

@@ -19,15 +19,15 @@ from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.base import Distance, Floats, as_distance
 from wayscore.distances.euclidean import EUCLIDEAN
 from wayscore.errors import OptionError, PathError, listed, shortened
+from wayscore.evaluation.encoding import check_list_of_paths, check_pairing, parts_by_scene, parts_of_one
+from wayscore.evaluation.measure import Scoring, cores, grouped
+from wayscore.evaluation.parts import Part, PathSets
+from wayscore.evaluation.recorded import STEPWISE, Recorded
+from wayscore.evaluation.single import ONE, score_one
+from wayscore.evaluation.table import ScoreTable
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import KNOWN, with_columns
 from wayscore.paths import PathBatch, Paths, axis_name, changes, without_repeats
-from wayscore.scoring.encoding import check_list_of_paths, check_pairing, parts_by_scene, parts_of_one
-from wayscore.scoring.measuring import Scoring, cores, grouped
-from wayscore.scoring.parts import Part, PathSets
-from wayscore.scoring.recorded import STEPWISE, Recorded
-from wayscore.scoring.single import ONE, score_one
-from wayscore.scoring.table import ScoreTable
 from wayscore.warping.alignment import check_threshold
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from wayscore.episodes.references import Reference, References
+from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError
 
 CLUSTERS = ("auto", "none", "path", "scan")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from wayscore import kernels
+from wayscore.evaluation.table import Rows
 from wayscore.metrics.base import Metric
 from wayscore.metrics.paper import METRICS, scores_of_one
 from wayscore.metrics.registry import PAPERS
-from wayscore.scoring.table import Rows
 from wayscore.warping.alignment import index_and_table
 
 ONE = range(1)
