@@ -284,7 +284,7 @@ def test_plans_that_make_no_sense_are_refused(options: dict[str, Any], words: st
 
 
 def test_power_as_a_command(study: Study, tmp_path: Path) -> None:
-    words = ("power", "--kind", "SC", "--sets", 20, "--sets", 60, "--simulations", 60)
+    words = ("power", "--kind", "SC", "--sets", 20, "--sets", 60, "--simulations", 10)
     shown = run(*words).stdout
     assert "SIMULATED" in shown
     rows = {line.split("  ")[0]: line for line in shown.split("\n")}
