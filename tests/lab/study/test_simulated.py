@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from wayscore.cli.app import app
+from tests.house import command
 from wayscore.errors import OptionError
 from wayscore.lab.study.agreement import care_of
 from wayscore.lab.study.analysis import analyze
@@ -38,7 +37,7 @@ def study() -> Study:
 
 
 def run(*words: Any) -> Any:
-    return CliRunner().invoke(app, ["study", *map(str, words)], env={"COLUMNS": "100"})
+    return command("study", *words, columns=100)
 
 
 # Their taste
