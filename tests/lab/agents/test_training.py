@@ -21,6 +21,7 @@ from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worl
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
+from tests.house import command as invoke  # noqa: E402
 from wayscore.lab.agents.agent import Agent, load_agent  # noqa: E402
 from wayscore.lab.agents.checkpoints import Recipe, load_checkpoint, write_checkpoint  # noqa: E402
 from wayscore.lab.agents.policy import Look, Policy, Shape  # noqa: E402
@@ -281,14 +282,6 @@ def test_running_numbers() -> None:
     alike.add(np.full(3, 0.1))
     assert abs(alike.standardised(np.full(3, 0.1))).max() < 1e-12
     assert Running().size == 1.0
-
-
-def invoke(*words: str) -> Any:
-    from click.testing import CliRunner
-
-    from wayscore.cli.app import app
-
-    return CliRunner().invoke(app, list(words))
 
 
 @pytest.fixture(scope="module")

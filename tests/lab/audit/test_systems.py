@@ -22,7 +22,7 @@ from wayscore.lab.audit.systems.scoreboard import (
     ranks,
     stability,
 )
-from wayscore.worlds.files import Course, course_files
+from wayscore.worlds.files import Course, course_files, write_files
 
 WALKERS = ("perfect", "noisy", "detour", "overshoot", "early_stop", "shortest", "random_walk")
 
@@ -30,9 +30,7 @@ WALKERS = ("perfect", "noisy", "detour", "overshoot", "early_stop", "shortest", 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("course")
-    for name, content in course_files(Course(episodes=160, scans=3), WALKERS).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
+    write_files(folder, course_files(Course(episodes=160, scans=3), WALKERS))
     return folder
 
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from wayscore.cli.app import app
+from tests.house import command
 from wayscore.errors import OptionError
 from wayscore.lab.study.analysis import analyze, care_of
 from wayscore.lab.study.correlations import RIVALS, goodness
@@ -45,7 +44,7 @@ def study() -> Study:
 
 
 def run(*words: Any) -> Any:
-    return CliRunner().invoke(app, ["study", *map(str, words)], env={"COLUMNS": "100"})
+    return command("study", *words, columns=100)
 
 
 # Their taste
@@ -291,7 +290,7 @@ def test_plans_that_make_no_sense_are_refused(options: dict[str, Any], words: st
 
 
 def test_power_as_a_command(study: Study, tmp_path: Path) -> None:
-    words = ("power", "--kind", "SC", "--sets", 20, "--sets", 60, "--simulations", 60)
+    words = ("power", "--kind", "SC", "--sets", 20, "--sets", 60, "--simulations", 10)
     shown = run(*words).stdout
     assert "SIMULATED" in shown
     rows = {line.split("  ")[0]: line for line in shown.split("\n")}
