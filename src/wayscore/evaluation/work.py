@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wayscore.distances.base import Floats
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
-from wayscore.evaluation.encoding import parts_by_number
+from wayscore.evaluation.measure import parts_by_scene
 from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
@@ -199,7 +199,7 @@ def _scored(
         references,
         matched.queries,
         warped if dense else None,
-        lambda paths: parts_by_number(paths, pairs, scorer.spaces, matched.scenes),
+        lambda paths: parts_by_scene(paths, pairs, scorer.spaces, matched.scenes),
         Recorded(names or [batch.episode(row) for row in rows], matched.scenes, scorer.scenes, recorded),
         settings.metrics,
         convention,
