@@ -19,8 +19,7 @@ from wayscore.episodes.problems import Problems
 from wayscore.errors import Sentence, need
 from wayscore.metrics import Metric
 from wayscore.scoring.table import Floats, ScoreTable
-from wayscore.statistics.bootstrap import Interval, Sums, interval, resampled_means, sums_of
-from wayscore.statistics.seeds import first_word
+from wayscore.statistics.bootstrap import Interval, Sums, first_word, interval, resampled_means, sums_of
 from wayscore.statistics.values import Integers
 
 if TYPE_CHECKING:

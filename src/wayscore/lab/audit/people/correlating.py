@@ -8,10 +8,10 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.errors import OptionError
-from wayscore.lab.audit.people.sample import Sample, number_labels
+from wayscore.lab.audit.people.sample import Sample
 from wayscore.statistics.bootstrap import Interval, Rng, interval, tail
-from wayscore.statistics.clustered import RankMethod, draw_counts, weighted_correlations
-from wayscore.statistics.values import Floats, Integers
+from wayscore.statistics.correlations import RankMethod, draw_counts, weighted_correlations
+from wayscore.statistics.values import Floats, Integers, number_labels
 
 
 class Correlated(Struct, frozen=True):

@@ -22,7 +22,7 @@ from wayscore.lab.audit.people.correlating import Correlated, correlate_sample
 from wayscore.lab.audit.people.sample import RANKING, File, GraphSource, Sample, sample_study, sample_walks
 from wayscore.metrics import find_metrics
 from wayscore.statistics.bootstrap import Interval, check_resampling
-from wayscore.statistics.clustered import RankMethod
+from wayscore.statistics.correlations import RankMethod
 from wayscore.statistics.tests import holm
 
 METRICS = ("PL", "NE", "ONE", "SR", "OSR", "AD", "MD", "SPL", "SED", "CLS", "nDTW", "SDTW")

@@ -19,7 +19,7 @@ from wayscore.lab.study.files import read_study
 from wayscore.lab.study.model import QUERIES
 from wayscore.lab.study.rankings import read_rankings
 from wayscore.scoring import score
-from wayscore.statistics.values import Floats, Integers
+from wayscore.statistics.values import Floats, number_labels
 
 File: TypeAlias = str | os.PathLike[str]
 GraphSource: TypeAlias = File | Mapping[str, Distance]
@@ -176,12 +176,6 @@ def _paths(walks: Sequence[RatedWalk], scenes: Mapping[str, Distance], threshold
         "distance": scenes,
         "threshold": threshold,
     }
-
-
-def number_labels(labels: Iterable[str]) -> Integers:
-    """Number labels in the order in which they first appear."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in labels])
 
 
 def _known(option: str, name: str, known: Iterable[str]) -> str:

@@ -10,9 +10,8 @@ import numpy as np
 
 from wayscore.lab.audit.systems.scoreboard import Scoreboard
 from wayscore.statistics import kendall
-from wayscore.statistics.bootstrap import resampled_means, sums_of
+from wayscore.statistics.bootstrap import first_word, resampled_means, sums_of
 from wayscore.statistics.correlations import row_correlations
-from wayscore.statistics.seeds import first_word
 from wayscore.statistics.values import Floats
 
 Matrix = Mapping[str, Mapping[str, float]]
