@@ -19,8 +19,7 @@ from wayscore.evaluation.groups import group_by, path_labels
 from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.metrics import Metric
-from wayscore.statistics.bootstrap import Interval, Sums, interval, resampled_means, sums_of
-from wayscore.statistics.seeds import first_word
+from wayscore.statistics.bootstrap import Interval, Sums, first_word, interval, resampled_means, sums_of
 from wayscore.statistics.values import Integers
 
 if TYPE_CHECKING:
