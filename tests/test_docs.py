@@ -25,8 +25,8 @@ from wayscore.convention import Convention
 from wayscore.convention.presets import CONVENTIONS
 from wayscore.formats import FORMATS
 from wayscore.lab.study.correlations import correlate
-from wayscore.lab.study.design import PAPER, create
-from wayscore.lab.study.simulated import simulate
+from wayscore.lab.study.create import PAPER, create
+from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.table1 import contests
 from wayscore.metrics import METRICS
 from wayscore.metrics.extra import EXTRA

@@ -13,12 +13,12 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.convention.signature import Signature
-from wayscore.episodes.geodesics import signed_sources
-from wayscore.episodes.groups import group_by, path_labels
-from wayscore.episodes.problems import Problems
 from wayscore.errors import Sentence, need
+from wayscore.evaluation.goals import signed_sources
+from wayscore.evaluation.groups import group_by, path_labels
+from wayscore.evaluation.policies import Problems
+from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.metrics import Metric
-from wayscore.scoring.table import Floats, ScoreTable
 from wayscore.statistics.bootstrap import Interval, Sums, interval, resampled_means, sums_of
 from wayscore.statistics.seeds import first_word
 from wayscore.statistics.values import Integers
@@ -194,13 +194,11 @@ class Result:
     def groups(self, split_by: str) -> list[Group]:
         """Return the means of groups of episodes: by "scan", "length" of the reference, or "path"."""
         table = self.table
-        rows = [str(number) for number in range(len(table))]
-        scenes, paths = list(table.fact("scene")), list(table.fact("path_id"))
         lengths = [int(count or 0) for count in table.fact("reference_nodes")]
-        found = group_by(split_by, rows, scenes, paths, lengths)
-        labels = np.array([found.labels[row] for row in rows], dtype=object)
+        found, names = group_by(split_by, list(table.fact("scene")), list(table.fact("path_id")), lengths)
+        labels = np.array(found, dtype=object)
         groups = []
-        for name in found.names:
+        for name in names:
             some = np.flatnonzero(labels == name)
             means, undefined = {}, {}
             for symbol in self.symbols:

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from wayscore.convention.choices import CHOICES, Convention
 from wayscore.convention.presets import CONVENTIONS, find_convention, signed
-from wayscore.episodes.groups import CLUSTERS, check_choice
-from wayscore.episodes.problems import choose_policies
-from wayscore.errors import check_count
+from wayscore.errors import check_choice, check_count
+from wayscore.evaluation.groups import CLUSTERS
+from wayscore.evaluation.policies import choose_policies
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import with_columns
 from wayscore.statistics.bootstrap import MOST_RESAMPLES

@@ -12,10 +12,16 @@ from scipy import stats
 
 import wayscore as ws
 from wayscore.lab.audit.systems import Systems
-from wayscore.lab.audit.systems.power import episodes_needed, power
-from wayscore.lab.audit.systems.rankings import agreement, stability
-from wayscore.lab.audit.systems.redundancy import correlations, groups
-from wayscore.lab.audit.systems.scoreboard import Scoreboard, ranks
+from wayscore.lab.audit.systems.scoreboard import (
+    Scoreboard,
+    agreement,
+    correlations,
+    episodes_needed,
+    groups,
+    power,
+    ranks,
+    stability,
+)
 from wayscore.worlds.files import Course, course_files, write_files
 
 WALKERS = ("perfect", "noisy", "detour", "overshoot", "early_stop", "shortest", "random_walk")

@@ -19,10 +19,9 @@ from tests.house import command
 from wayscore import statistics
 from wayscore.errors import OptionError
 from wayscore.lab.study import report, table1
-from wayscore.lab.study.agreement import agree, care_of, kendall_w, krippendorff_alpha
-from wayscore.lab.study.analysis import analyze
+from wayscore.lab.study.analysis import agree, analyze, care_of, kendall_w, krippendorff_alpha
 from wayscore.lab.study.correlations import MAIN, METHODS, RIVALS, Correlations, correlate, goodness
-from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.figures import figure_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.page import page

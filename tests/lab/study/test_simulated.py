@@ -13,19 +13,26 @@ import pytest
 
 from tests.house import command
 from wayscore.errors import OptionError
-from wayscore.lab.study.agreement import care_of
-from wayscore.lab.study.analysis import analyze
+from wayscore.lab.study.analysis import analyze, care_of
 from wayscore.lab.study.correlations import RIVALS, goodness
-from wayscore.lab.study.design import create, read_study, write_study
+from wayscore.lab.study.create import create, read_study, write_study
 from wayscore.lab.study.figures import figure_study
 from wayscore.lab.study.model import ComparisonSet, SceneMap, Study
 from wayscore.lab.study.page import page
 from wayscore.lab.study.power import pilot_source, power, simulated_source
 from wayscore.lab.study.protocol import reproduce
 from wayscore.lab.study.rankings import fault_of, rankings_bytes, read_rankings
+from wayscore.lab.study.rater_models import (
+    IN_WORDS,
+    TASTES,
+    Temper,
+    dislikes,
+    draw_weights,
+    perceive,
+    rank_assignment,
+    simulate,
+)
 from wayscore.lab.study.report import document
-from wayscore.lab.study.simulated import Temper, dislikes, draw_weights, perceive, rank_assignment, simulate
-from wayscore.lab.study.tastes import IN_WORDS, TASTES
 from wayscore.lab.study.winners import find_winners, table as winners_table
 
 EXACT = Temper(noise=0.0, spread=0.0, lapse=0.0)

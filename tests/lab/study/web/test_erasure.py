@@ -18,11 +18,9 @@ from tests.lab.study.web.client import Person
 from tests.lab.study.web.looking import everything, known
 from tests.lab.study.web.servers import Server
 from wayscore.errors import OptionError
-from wayscore.lab.study.design import create, write_study
-from wayscore.lab.study.erasure import erase, erasure_records
-from wayscore.lab.study.guards import RECORD, REFUSE
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.store import Store
+from wayscore.lab.study.store import RECORD, REFUSE, Store, erase, erasure_records
 
 FIRST = [[2], [0, 4], [1], [3]]
 SECOND = [[0], [1], [2], [3], [4]]

@@ -17,10 +17,9 @@ from tests.lab.study.web.client import Person
 from tests.lab.study.web.looking import known
 from tests.lab.study.web.servers import Server
 from wayscore.errors import OptionError
-from wayscore.lab.study.erasure import erase
-from wayscore.lab.study.links import issue_links
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.store import Store
+from wayscore.lab.study.server import issue_links
+from wayscore.lab.study.store import Store, erase
 
 
 def read(path: Path) -> dict[int, str]:

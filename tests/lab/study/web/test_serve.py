@@ -18,12 +18,12 @@ from tests.lab.study.web.client import Person, Reply
 from tests.lab.study.web.raters import rehearse
 from tests.lab.study.web.servers import Server
 from wayscore.errors import MissingPackageError, OptionError
-from wayscore.lab.study import serve as serving
+from wayscore.lab.study import server as serving
 from wayscore.lab.study.analysis import analyze
-from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import read_rankings
-from wayscore.lab.study.simulated import simulate
+from wayscore.lab.study.rater_models import simulate
 
 COMMAND = [sys.executable, "-u", "-c", "from wayscore.cli.app import main; main()", "study"]
 
