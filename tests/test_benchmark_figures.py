@@ -12,19 +12,12 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from benchmarks import data, graphs, instructions, lengths, loops, readme, rows, timing
+from benchmarks import graphs, instructions, lengths, loops, readme, rows
 from benchmarks.__main__ import main
 from benchmarks.report import Curve, Outcome, Report, Row, difference
 from benchmarks.rows import Setting
+from tests.test_benchmarks import hasty  # noqa: F401
 from wayscore.metrics import METRICS
-
-
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests use generated inputs, wherever the real ones are, and take no care with the times."""
-    monkeypatch.delenv(data.VARIABLE, raising=False)
-    monkeypatch.setattr(timing, "SHORT", 0.0)
-    monkeypatch.setattr(timing, "LITTLE", 0.0)
 
 
 @pytest.mark.soak

@@ -14,20 +14,19 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import wayscore as ws
 from docs.building import formulas, pictures, workspace
 from docs.building.directives import DIRECTIVE, RUNS, every_metric, expand, meanings
 from docs.building.examples import ExampleError, Runner, blocks_of
+from tests.house import command
 from wayscore import statistics
-from wayscore.cli.app import app
 from wayscore.convention import Convention
 from wayscore.convention.presets import CONVENTIONS
 from wayscore.formats import FORMATS
 from wayscore.lab.study.correlations import correlate
-from wayscore.lab.study.design import PAPER, create
-from wayscore.lab.study.simulated import simulate
+from wayscore.lab.study.create import PAPER, create
+from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.table1 import contests
 from wayscore.metrics import METRICS
 from wayscore.metrics.extra import EXTRA
@@ -127,7 +126,7 @@ def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
 def test_the_readme_shows_the_demo(tmp_path: Path) -> None:
     (table,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
     arguments = ["demo", "--out", os.fspath(tmp_path / "demo")]
-    printed = CliRunner().invoke(app, arguments, env={"COLUMNS": "100"}, prog_name="wayscore").output.splitlines()
+    printed = command(*arguments, columns=100).output.splitlines()
     assert [line for line in table.splitlines() if line not in printed] == []
 
 

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import wayscore as ws
 from tests.conftest import read_json
-from wayscore.cli.app import app
+from tests.house import command
 from wayscore.convention import CHOICES, PAPER, Convention
 from wayscore.convention.presets import CONVENTIONS, find_convention, read_signed, signed
 from wayscore.episodes import Query, Reference, References, Run
@@ -157,13 +156,13 @@ def test_damaged_conventions(text: str, match: str, tmp_path: Path) -> None:
 
 
 def test_the_command() -> None:
-    listed = CliRunner().invoke(app, ["conventions"])
+    listed = command("conventions")
     assert all(name in listed.stdout for name in CONVENTIONS)
-    one = CliRunner().invoke(app, ["conventions", "duet"])
+    one = command("conventions", "duet")
     assert "spl_length: reference" in one.stdout
-    diff = CliRunner().invoke(app, ["conventions", "--diff", "duet", "paper"])
+    diff = command("conventions", "--diff", "duet", "paper")
     assert "comparison: duet <, paper <=" in diff.stdout.splitlines()
-    wrong = CliRunner().invoke(app, ["conventions", "papr"])
+    wrong = command("conventions", "papr")
     assert wrong.exit_code == 2
     assert "did you mean 'paper'" in wrong.stderr
 
@@ -433,10 +432,10 @@ def test_reverie_through_the_command(data: Path, tmp_path: Path) -> None:
     (tmp_path / "oracle.json").write_text(json.dumps(walks))
     words = ["--references", str(references), "--graphs", str(data / "connectivity.tar.gz"), "--convention", "reverie"]
     objects = ["--reader", f"objects={data / 'semantics/reverie_bbox.json.gz'}"]
-    result = CliRunner().invoke(app, ["score", str(tmp_path / "oracle.json"), *words, *objects, "--format", "json"])
+    result = command("score", str(tmp_path / "oracle.json"), *words, *objects, "--format", "json")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["metrics"]["SR"]["mean"] > 0.99  # references end where their object is seen
-    without = CliRunner().invoke(app, ["score", str(tmp_path / "oracle.json"), *words])
+    without = command("score", str(tmp_path / "oracle.json"), *words)
     assert without.exit_code == 2
     assert "--reader objects=FILE" in without.stderr
 

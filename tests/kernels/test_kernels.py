@@ -19,9 +19,9 @@ native = pytest.importorskip("wayscore.kernels._native", reason="the native kern
 CODES = np.array([0, 1], dtype=np.int32)
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(40, 200, 40))])
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(20, 200, 20))])
 def test_twins_agree(first: int) -> None:
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 20):
         for kernel, arguments, tolerance in twins.cases(seed):
             assert twins.disagreement(native, kernel, arguments, tolerance) == "", f"seed {seed}"
 

@@ -24,7 +24,7 @@ from wayscore.evaluation import Result, compare, evaluate, load_result, pool
 from wayscore.foreign import shown
 from wayscore.report import page_of, write_page
 from wayscore.report.notes import warnings_of
-from wayscore.report.page import rows
+from wayscore.report.page import episodes
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import KEYS
 from wayscore.report.page.scenes import floors
@@ -311,7 +311,7 @@ def test_a_metric_of_ones_own_has_its_place() -> None:
 
 
 def test_of_many_episodes_the_first_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "LISTED", 10)
+    monkeypatch.setattr(episodes, "LISTED", 10)
     found = episodes_of(scored("noisy"))
     assert (len(found["id"]), found["total"]) == (10, 61)
     assert found["runs"][0]["rows"] is None

@@ -19,7 +19,7 @@ POLICIES = {
     "move": (("keep", "error", "skip", "zero"), "Queries with a step that is no edge of the graph."),
     "node": (("error", "skip", "zero"), "Queries that visit a node which their scene does not have."),
 }
-"""What can be done about each kind of problem, as in `wayscore.episodes.problems.POLICIES`, and its help."""
+"""What can be done about each kind of problem, as in `wayscore.evaluation.policies.POLICIES`, and its help."""
 
 if TYPE_CHECKING:
     from pathlib import Path

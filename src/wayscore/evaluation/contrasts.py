@@ -16,7 +16,7 @@ import numpy as np
 from wayscore.evaluation.agents import LEVEL, resample_agents
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.shared import per_episode
-from wayscore.scoring.table import ScoreTable
+from wayscore.evaluation.table import ScoreTable
 from wayscore.statistics.bootstrap import (
     Interval,
     first_word,

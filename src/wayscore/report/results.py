@@ -8,8 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from wayscore.episodes.groups import check_choice
-from wayscore.errors import OptionError, did_you_mean
+from wayscore.errors import OptionError, check_choice, did_you_mean
 from wayscore.foreign import shown
 from wayscore.metrics.registry import paper_symbol
 from wayscore.report import notes

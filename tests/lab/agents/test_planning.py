@@ -11,8 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run these tests")
 
 from tests.lab.agents.test_training import SMALL, made  # noqa: E402
-from wayscore.lab.agents.agent import Agent  # noqa: E402
-from wayscore.lab.agents.planning import likeliest  # noqa: E402
+from wayscore.lab.agents.agent import Agent, likeliest  # noqa: E402
 from wayscore.lab.agents.policy import Look, Policy, State  # noqa: E402
 from wayscore.lab.agents.rollout import observe, started  # noqa: E402
 from wayscore.rewards.tasks import Tasks, from_worlds  # noqa: E402

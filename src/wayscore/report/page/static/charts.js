@@ -126,13 +126,8 @@ const MARKS = {
         runs.map(({ mean, error, about, missing }, run) => {
           const at = y + 8 * (run - (runs.length - 1) / 2);
           if (!Number.isFinite(mean)) return missing && svg("text", { x: left, y: at + 4 }, `– ${missing}`);
-          const [x1, x2] = [clamp(mean - 1.96 * error), clamp(mean + 1.96 * error)];
-          return svg(
-            "g.whisker",
-            { class: `run-${run % 7}` },
-            Number.isFinite(error) && svg("line", { x1, x2, y1: at, y2: at }),
-            svg("path", { d: shape(run, across(mean), at, 4) }, svg("title", about)),
-          );
+          const [x1, x2] = [clamp(mean - 1.96 * (error || 0)), clamp(mean + 1.96 * (error || 0))];
+          return add(whisker(`run-${run % 7}`, at, x1, x2, shape(run, across(mean), at, 4)), svg("title", about));
         }),
       );
     });
@@ -199,6 +194,10 @@ const MARKS = {
     return [canvas, hint];
   },
 };
+
+// An interval, and its mark.
+const whisker = (kind, y, x1, x2, d) =>
+  svg("g.whisker", { class: kind }, svg("line", { x1, x2, y1: y, y2: y }), svg("path", { d }));
 
 const LAYERS = 3; // more runs than this are rows of cells instead
 

@@ -3,7 +3,7 @@
 function showComparison() {
   const found = results.comparison;
   if (!found) return;
-  $("#comparison").hidden = $('nav a[href="#comparison"]').hidden = false;
+  showSection("comparison", true);
   const numberOf = (name) => results.runs.findIndex((run) => run.name === name);
   const base = numberOf(found.baseline);
   const pairs = found.others.map((other, n) => {
@@ -76,9 +76,8 @@ function forest(metric, test, tests) {
   const [a, b] = [scale(turn * test.low), scale(turn * test.high)].sort((x, y) => x - y);
   const kind = !metric.direction ? "neither" : a > width / 2 ? "better" : b < width / 2 ? "worse" : "neither";
   const mark = shape({ worse: 4, better: 2, neither: 0 }[kind], scale(turn * test.mean), height / 2, 4.5);
-  const line = svg("line", { x1: a, x2: Math.max(b, a + 1), y1: height / 2, y2: height / 2 });
   const zero = svg("line.zero", { x1: width / 2, x2: width / 2, y1: 0, y2: height });
-  return drawing(width, height, null, zero, svg("g.effect", { class: kind }, line, svg("path", { d: mark })));
+  return drawing(width, height, null, zero, whisker(kind, height / 2, a, Math.max(b, a + 1), mark));
 }
 
 function outcomeBar(outcomes) {

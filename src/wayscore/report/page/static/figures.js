@@ -104,7 +104,7 @@ function showBreakdown() {
     data.lengths && ["length", "reference length"],
     data.path_id && ["path", "path"],
   ].filter(Boolean);
-  $("#breakdown").hidden = $('nav a[href="#breakdown"]').hidden = !kinds.length;
+  showSection("breakdown", kinds.length > 0);
   if (!kinds.length) return;
   const first = kinds.find(([key]) => key === results.split_by) ?? kinds[0];
   const state = { by: first[0], metric: LEADING, run: 0 };
