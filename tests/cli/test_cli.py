@@ -15,11 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from wayscore import MissingPackageError, OptionError, OutputError, PathError, WayscoreError, __version__, kernels
-from wayscore.cli.app import app
+from wayscore.cli.app import VERBS, app
 from wayscore.cli.baseline import _beside_the_paper
-from wayscore.cli.group import VERBS
 
-START = "from wayscore.cli.app import main; main()"
+START = "from wayscore.cli import main; main()"
 PRESENTATION = ("COLUMNS", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE")
 """What would make the output look otherwise on the machine of a test."""
 HEAVY = ("numpy", "scipy", "pyarrow", "msgspec", "rich", "typer", "pydantic", "asyncio")
