@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.test_cli import invoke
 from wayscore.cli import options, output
-from wayscore.episodes.problems import POLICIES
+from wayscore.evaluation.policies import POLICIES
 
 UNNEEDED = "rich pyarrow scipy pandas networkx numpy.ma wayscore.evaluation.comparison wayscore.cli.demo".split()
 GRAPH = [

@@ -26,7 +26,7 @@ POLICIES = {
     "move": (CHOICES["move"], "Queries with a step that is no edge of the graph."),
     "node": (("error", "skip", "zero"), "Queries that visit a node which their scene does not have."),
 }
-"""What can be done about each kind of problem, as in `wayscore.episodes.problems.POLICIES`, and its help."""
+"""What can be done about each kind of problem, as in `wayscore.evaluation.policies.POLICIES`, and its help."""
 FILE = click.Path(path_type=Path)
 OneOf = partial(click.Choice, case_sensitive=False)
 

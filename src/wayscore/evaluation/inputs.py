@@ -11,12 +11,10 @@ from msgspec import Struct
 
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.geodesics import find_geodesics
-from wayscore.episodes.matching import Matcher
-from wayscore.episodes.references import Query, References, Run
-from wayscore.episodes.targets import make_targets
+from wayscore.episodes import EpisodeBatch, Query, References, Run
 from wayscore.errors import OptionError
+from wayscore.evaluation.goals import find_geodesics
+from wayscore.evaluation.scorer import Scorer
 from wayscore.formats import load_references
 from wayscore.formats.arrow import as_arrow, from_arrow
 from wayscore.formats.files import Source
@@ -76,18 +74,19 @@ class Prepared:
     def __init__(self, references: References | None, graphs: Any) -> None:
         self.references = references
         self.graphs = graphs
-        self._encoded: list[tuple[tuple[Any, ...], tuple[Distances, Matcher]]] = []
+        self._encoded: list[tuple[tuple[Any, ...], tuple[Distances, Scorer]]] = []
 
     def encoded(
         self, convention: Convention, cluster: str, navmesh: Any = None, walkable: bool = False
-    ) -> tuple[Distances, Matcher]:
+    ) -> tuple[Distances, Scorer]:
         """Return the distances of the scenes, and what finds the references of answers."""
         wanted = convention, cluster, navmesh, walkable
         found = next((made for known, made in self._encoded if known == wanted), None)
         if found is None:
             distances = find_distances(self.graphs, self.references, convention)
-            geodesics = find_geodesics(navmesh, walkable, self.references)
-            found = distances, Matcher(make_targets(self.references, distances, convention, cluster, geodesics))
+            wanted_ways = navmesh is not None or walkable
+            geodesics = find_geodesics(navmesh, walkable, self.references) if wanted_ways else None
+            found = distances, Scorer(self.references, distances, convention, cluster, geodesics)
             self._encoded.append((wanted, found))
         return found
 

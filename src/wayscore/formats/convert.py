@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore import writing
-from wayscore.episodes.references import References
+from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.arrow import FORMAT, OPTIONS, UP_AXIS

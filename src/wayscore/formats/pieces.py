@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from wayscore import reading
-from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
 from wayscore.formats.arrow import COLUMNS, from_arrow

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from wayscore import reading
-from wayscore.episodes.batch import EpisodeBatch
+from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError
 from wayscore.formats import storage
 from wayscore.formats.arrow import FORMAT

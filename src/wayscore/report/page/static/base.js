@@ -121,6 +121,8 @@ function coded(text) {
 const folded = (title, about, ...children) =>
   el("details.folded", el("summary", title), el("figure.card", el("figcaption", about), ...children));
 
+const showSection = (id, shown) => ($(`#${id}`).hidden = $(`nav a[href="#${id}"]`).hidden = !shown);
+
 // What a screen reader says without moving to it.
 const announce = (text) => ($("#announcer").textContent = text);
 

@@ -88,9 +88,8 @@ function whiskers(metric) {
   const height = line * found.length + 4;
   const marks = found.map(({ mean, low, high }, run) => {
     const y = line * run + line / 2 + 2;
-    if (mean === null) return null;
-    const span = svg("line", { x1: scale(low), x2: scale(high), y1: y, y2: y });
-    return svg("g.whisker", { class: `run-${run % 7}` }, span, svg("path", { d: shape(run, scale(mean), y, 3) }));
+    const mark = shape(run, scale(mean), y, 3);
+    return mean !== null && whisker(`run-${run % 7}`, y, scale(low), scale(high), mark);
   });
   const track = metric.share && svg("rect.track", { x: 6, width: width - 12, height, rx: 2 });
   return drawing(width, height, null, track, marks);
