@@ -23,6 +23,7 @@ from wayscore.episodes import Reference, References
 from wayscore.evaluation import Result, compare, evaluate, load_result, pool
 from wayscore.foreign import shown
 from wayscore.report import page_of, write_page
+from wayscore.report.layout import p_value
 from wayscore.report.notes import warnings_of
 from wayscore.report.page import episodes
 from wayscore.report.page.episodes import episodes_of
@@ -150,15 +151,21 @@ def test_comparisons_have_their_tests() -> None:
     page = page_of(comparison.results, comparison)
     found = results_in(page)["comparison"]
     assert found["baseline"] == "noisy"
-    assert [other["run"] for other in found["others"]] == ["shortest", "early_stop"]
-    for other in found["others"]:
-        for test in other["tests"]:
-            contrast = comparison.of(other["run"])[test["metric"]]
-            assert test["p"] == contrast.p_holm
+    assert [*found["others"]] == ["shortest", "early_stop"]
+    tables = re.findall(r"<tbody>.*?</tbody>", page, re.DOTALL)
+    for run, tests in found["others"].items():
+        table, better, worse = tables[:3]
+        del tables[:3]
+        rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in table.split("</tr>")[:-1]]
+        for test, row in zip(tests, rows, strict=True):
+            contrast = comparison.of(run)[test["metric"]]
             assert test["mean"] == contrast.difference.mean
-            assert test["left_out"] == 61 - contrast.episodes
-            assert test["outcomes"] == (None if contrast.outcomes is None else list(contrast.outcomes))
-        assert [row["episode"] for row in other["worse"]] == [e.episode for e in comparison.worse[other["run"]]]
+            assert row[0].startswith(f"{test['metric']} ")
+            assert row[3].split()[0] == p_value(contrast.p_holm)
+            assert row[4] == ("\u2013" if contrast.outcomes is None else "/".join(map(str, contrast.outcomes)))
+            assert row[-1] == str(contrast.episodes)
+        for table, examples in ((better, comparison.better[run]), (worse, comparison.worse[run])):
+            assert re.findall(r'<th scope="row">(.*?)</th>', table) == [one.episode for one in examples]
     assert results_in(page)["warnings"] == warnings_of(comparison.results, comparison.warnings)
     assert "minus noisy" in page  # the table without a program
 
@@ -306,7 +313,7 @@ def test_a_metric_of_ones_own_has_its_place() -> None:
     comparison = compare(results, metrics=[own])
     page = page_of(comparison.results, comparison)
     assert results_in(page)["metrics"][-1]["name"] == "Farthest"
-    assert [test["metric"] for test in results_in(page)["comparison"]["others"][0]["tests"]] == ["far"]
+    assert [test["metric"] for test in results_in(page)["comparison"]["others"]["shortest"]] == ["far"]
     assert episodes_in(page)["steps"] == {"far": 1_000}
 
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypeVar, overload
 import numpy as np
 
 from wayscore.errors import OptionError, check_count
-from wayscore.statistics.bootstrap import Labels, Rng, check_resampling, number_clusters, sum_by_cluster
+from wayscore.statistics.bootstrap import Labels, Rng, check_resampling, number_clusters
 from wayscore.statistics.values import ROUNDING, Floats, Integers, Values, as_column, as_pair, differences, equal
 
 Direction: TypeAlias = Literal["up", "down"]
@@ -46,7 +46,8 @@ def randomization_tests(
     every total less than 2^52: additions are exact then, whatever adds and in whichever order.
     """
     defined = [np.isfinite(column) for column in columns]
-    sums = sum_by_cluster([np.where(d, c, 0.0) for c, d in zip(columns, defined, strict=True)], clusters).T
+    pairs = zip(columns, defined, strict=True)
+    sums = np.stack([np.bincount(clusters, np.where(own, column, 0.0)) for column, own in pairs])
     exponents = np.frexp(np.abs(sums).sum(axis=1))[1] - 51
     whole = np.rint(np.ldexp(sums, -exponents[:, None]))
     kept = [column[own != 0] for column, own in zip(whole, sums, strict=True)]  # the others' signs change nothing

@@ -18,7 +18,7 @@ from wayscore.errors import OptionError
 from wayscore.foreign import shown, shown_json
 from wayscore.palette import base_css
 from wayscore.report.page.episodes import episodes_of
-from wayscore.report.page.results import references_name, results_of
+from wayscore.report.page.results import comparison_html, references_name, results_of
 from wayscore.report.results import render, render_comparison
 from wayscore.writing import write_whole
 
@@ -86,6 +86,7 @@ def page_of(
         results=_json(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         episodes=base64.b64encode(gzip.compress(episodes, COMPRESSION, mtime=0)).decode(),
         script=script,
+        comparison="" if comparison is None else comparison_html(comparison),
     )
 
 

@@ -8,28 +8,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
+from wayscore.foreign import shown
 from wayscore.report import notes
-from wayscore.report.layout import (
-    ARROWS,
-    HEADLINE,
-    head,
-    interval,
-    is_share,
-    left_out,
-    means_of,
-    metrics_of,
-    number,
-    p_value,
-    short_names,
-)
-from wayscore.report.results import contrasts_of, effect, mark, method
+from wayscore.report.document import Document
+from wayscore.report.layout import ARROWS, HEADLINE, head, is_share, left_out, means_of, metrics_of, short_names
+from wayscore.report.results import contrasts_of, differing_tables, explained, method, scope, tests_table
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.comparison import Comparison, Example
-    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.comparison import Comparison
     from wayscore.evaluation.result import Result
     from wayscore.metrics import Metric
-    from wayscore.report.document import Cell
+    from wayscore.report.document import Cell, Part
 
 SHORT_NAME = 18
 """Names of runs get this many characters where there is little room."""
@@ -82,7 +71,7 @@ def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict
         ],
         "keys": {key: KEYS.get(key, "") for result in results for key in result.signature.fields},
         "warnings": [in_command(re.sub("<<[^>]*>>", r"`\g<0>`", marked(warning))) for warning in warnings],
-        "comparison": None if comparison is None else _comparison(comparison, metrics),
+        "comparison": None if comparison is None else _comparison(comparison),
     }
 
 
@@ -114,12 +103,12 @@ def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[
         f"({result.settings['policies'][kind]})"
         for kind in result.problems.counts
     ]
-    shown = {}
+    means_shown = {}
     for metric, mean in zip(metrics, means, strict=True):
         found = known.get(metric.symbol)
         values = dict.fromkeys(("mean", "low", "high")) if found is None else found._asdict()
         words = {"text": mean.text, "rest": mean.rest.strip(), "interval": mean.below, "best": mean.bold}
-        shown[metric.symbol] = {**values, **words}
+        means_shown[metric.symbol] = {**values, **words}
     return {
         "name": result.name,
         "short": short,
@@ -134,53 +123,36 @@ def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[
             if (count := result.undefined.get(metric.symbol, 0))
         },
         "problems": problems,
-        "means": shown,
+        "means": means_shown,
     }
 
 
-def _comparison(comparison: Comparison, metrics: Sequence[Metric]) -> dict[str, Any]:
-    leading = next(metric for metric in metrics if metric.symbol == comparison.metric)
-    return {
-        "baseline": comparison.baseline,
-        "method": method(comparison),
-        "left_out": comparison.left_out,
-        "metric": comparison.metric,
-        "others": [
-            {
-                "run": run,
-                "tests": [
-                    {**_test(*test), "left_out": comparison.episodes - test[1].episodes}
-                    for test in contrasts_of(comparison, run)
-                ],
-                "better": [_example(leading, example) for example in comparison.better[run]],
-                "worse": [_example(leading, example) for example in comparison.worse[run]],
-            }
-            for run in comparison.others
-        ],
-    }
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    """Return by run the intervals of its differences, for drawing; `comparison_html` has the numbers in words."""
+    others = {}
+    for run in comparison.others:
+        tests = contrasts_of(comparison, run)
+        others[run] = [{"metric": metric.symbol, **test.difference._asdict()} for metric, test in tests]
+    return {"baseline": comparison.baseline, "metric": comparison.metric, "others": others}
 
 
-def _test(metric: Metric, contrast: Contrast) -> dict[str, Any]:
-    found = contrast.difference
-    return {
-        "metric": metric.symbol,
-        **found._asdict(),
-        "text": number(metric, found.mean, signed=True),
-        "interval": interval(metric, found, signed=True),
-        "p": contrast.p_holm,
-        "p_text": p_value(contrast.p_holm),
-        "mark": mark(contrast),
-        "outcomes": contrast.outcomes,
-        "superiority": contrast.superiority,
-        "effect": effect(contrast),
-    }
+def comparison_html(comparison: Comparison) -> str:
+    """Return the tests of each run against the baseline, and where the two differ most: tables without any style."""
+    names = [result.name for result in comparison.results]
+    short = dict(zip(names, short_names(names, SHORT_NAME), strict=True))
+    found = [_plain(f"{scope(comparison)}.")]
+    for run in comparison.others:
+        tests = tests_table(comparison, run, short)
+        differing = "".join(map(_plain, differing_tables(comparison, run, short)))
+        found.append(
+            f'<div class="contrast"><div class="scrolling tests" tabindex="0" role="region" '
+            f'aria-label="{shown(tests.title, "html")}">{_plain(tests)}</div>'
+            f'<div class="differ">{differing}</div><div class="against"></div></div>'
+        )
+    return "".join([*found, _plain(f"{method(comparison)} {explained(comparison)}")])
 
 
-def _example(metric: Metric, example: Example) -> dict[str, Any]:
-    return {
-        "episode": example.episode,
-        "scene": example.scene,
-        "baseline": number(metric, example.baseline),
-        "run": number(metric, example.run),
-        "difference": number(metric, example.run - example.baseline, signed=True),
-    }
+def _plain(part: Part) -> str:
+    """Return a table or words as HTML without the style that notebooks need, which this page forbids and has itself."""
+    html = re.sub(' style="[^"]*"', "", Document([part]).render("html"))
+    return re.sub(r"(<td>(?:<b>)?|\[|\d, )-(?=\d)", "\\1\u2212", html)

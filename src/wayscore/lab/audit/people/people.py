@@ -29,9 +29,9 @@ from wayscore.lab.study.model import QUERIES
 from wayscore.lab.study.rankings import read_rankings
 from wayscore.metrics import find_metrics
 from wayscore.statistics.bootstrap import Interval, Rng, check_resampling, interval, tail
-from wayscore.statistics.clustered import RankMethod, draw_counts, weighted_correlations
+from wayscore.statistics.correlations import RankMethod, draw_counts, weighted_correlations
 from wayscore.statistics.tests import holm
-from wayscore.statistics.values import Floats, Integers
+from wayscore.statistics.values import Floats, Integers, number_labels
 
 File: TypeAlias = str | os.PathLike[str]
 GraphSource: TypeAlias = File | Mapping[str, Distance]
@@ -196,12 +196,6 @@ def _paths(walks: Sequence[RatedWalk], scenes: Mapping[str, Distance], threshold
         "distance": scenes,
         "threshold": threshold,
     }
-
-
-def number_labels(labels: Iterable[str]) -> Integers:
-    """Number labels in the order in which they first appear."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(label, len(numbers)) for label in labels])
 
 
 def _known(option: str, name: str, known: Iterable[str]) -> str:
