@@ -88,7 +88,6 @@ static PyMethodDef methods[] = {
     METHOD(measure_points),
     METHOD(measure_block),
     METHOD(resample),
-    METHOD(place),
     METHOD(pair_value),
     METHOD(pair_ndtw),
     METHOD(pair_warping),

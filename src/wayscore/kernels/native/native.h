@@ -83,7 +83,6 @@ KERNEL(kernel_measure_table);
 KERNEL(kernel_measure_points);
 KERNEL(kernel_measure_block);
 KERNEL(kernel_resample);
-KERNEL(kernel_place);
 KERNEL(kernel_pair_value);
 KERNEL(kernel_pair_ndtw);
 KERNEL(kernel_pair_warping);

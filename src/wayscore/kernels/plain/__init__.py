@@ -12,7 +12,6 @@ from wayscore.kernels.plain.measure import (
     measure_table,
 )
 from wayscore.kernels.plain.pair import pair_measures, pair_ndtw, pair_value, pair_warping
-from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
 from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.running import Running, running
 from wayscore.kernels.plain.running_batch import advance_block, advance_points, advance_table, look_up
@@ -29,10 +28,8 @@ from wayscore.kernels.plain.warp import (
 )
 
 __all__ = [
-    "ASTRAY",
     "COMPARE_NEAREST",
     "COMPARE_WARPING",
-    "LEAPING",
     "MEASURES",
     "Running",
     "advance_block",
@@ -56,7 +53,6 @@ __all__ = [
     "pair_ndtw",
     "pair_value",
     "pair_warping",
-    "place",
     "resample",
     "running",
     "trace_points",
