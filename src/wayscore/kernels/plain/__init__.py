@@ -1,6 +1,5 @@
 """The kernels in NumPy: the readable specification, the fallback without a compiler, the tests' yardstick."""
 
-from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import (
@@ -11,10 +10,9 @@ from wayscore.kernels.plain.measure import (
     measure_points,
     measure_table,
 )
-from wayscore.kernels.plain.pair import pair_measures, pair_ndtw, pair_value, pair_warping
+from wayscore.kernels.plain.pair import LARGEST, encode, pair_measures, pair_ndtw, pair_value, pair_warping
 from wayscore.kernels.plain.resample import resample
-from wayscore.kernels.plain.running import Running, running
-from wayscore.kernels.plain.running_batch import advance_block, advance_points, advance_table, look_up
+from wayscore.kernels.plain.running import Running, advance_block, advance_points, advance_table, look_up, running
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
 from wayscore.kernels.plain.walk import walk
 from wayscore.kernels.plain.warp import (
@@ -30,6 +28,7 @@ from wayscore.kernels.plain.warp import (
 __all__ = [
     "COMPARE_NEAREST",
     "COMPARE_WARPING",
+    "LARGEST",
     "MEASURES",
     "Running",
     "advance_block",
