@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
+from tests.house import connectivity
 from wayscore.distances import as_distance, graph as graph_module, matterport
 from wayscore.distances.hops import Reversed
 
@@ -206,22 +207,6 @@ def test_bad_functions() -> None:
         ws.Function(3)  # type: ignore[arg-type]
     with pytest.raises(ws.PathError, match=r"the query, step 1: .* is neither a label nor coordinates"):
         ws.dtw(reference="a", query=["a", {}], distance=ws.Function(lambda a, b: 0))
-
-
-def connectivity(names: str, edges: str, included: str | None = None) -> list[dict]:
-    """Viewpoints on a line, one metre apart."""
-    pairs = {frozenset(edge) for edge in edges.split()}
-    return [
-        {
-            "image_id": name,
-            "pose": [1, 0, 0, float(x), 0, 1, 0, 0.0, 0, 0, 1, 0.0, 0, 0, 0, 1],
-            "included": included is None or name in included,
-            "unobstructed": [frozenset((name, other)) in pairs for other in names],
-            "visible": [],
-            "height": 1.5,
-        }
-        for x, name in enumerate(names)
-    ]
 
 
 def test_matterport_in_every_wrapping(tmp_path: Path) -> None:

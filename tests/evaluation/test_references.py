@@ -155,7 +155,7 @@ def test_a_scorer_goes_to_workers(town: Town) -> None:
     copy = pickle.loads(pickle.dumps(scorer))
     assert copy.references.fingerprint == town.references.fingerprint
     assert np.array_equal(copy.references.paths.places, scorer.references.paths.places)  # type: ignore[union-attr]
-    assert copy.described(range(3)) == scorer.described(range(3))
+    assert [space.fingerprint for space in copy.spaces] == [space.fingerprint for space in scorer.spaces]
 
 
 def test_coded_paths() -> None:

@@ -108,7 +108,7 @@ def main() -> None:
             import wayscore.cli.group
             import wayscore.evaluation
             import wayscore.formats.convert
-            import wayscore.lab.study.design  # noqa: F401
+            import wayscore.lab.study.create  # noqa: F401
     from tests.fuzz.targets import TARGETS
 
     target = TARGETS[name]

@@ -58,11 +58,11 @@ def rollout(
     from dataclasses import replace
 
     from wayscore.formats.trajectories import encode_run
-    from wayscore.lab.agents.need import need_torch
+    from wayscore.lab.agents.checkpoints import need_torch
 
     need_torch()
     from wayscore.lab.agents.agent import load_agent
-    from wayscore.lab.agents.houses import tasks_for
+    from wayscore.lab.agents.data import tasks_for
     from wayscore.writing import write_whole
 
     agent = load_agent(*agents)

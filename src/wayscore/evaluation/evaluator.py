@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+import wayscore
 from wayscore.convention.choices import Convention
 from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, check_count
@@ -26,7 +27,7 @@ from wayscore.evaluation.saved import check_target, is_saved_result, load_result
 from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import Names, ScoreTable
-from wayscore.evaluation.warnings import other_split, other_thresholds, usual_convention
+from wayscore.evaluation.warnings import other_split, usual_convention
 from wayscore.evaluation.work import COUNTED, Scored, ScoredRows, Task, scan_piece, score_batch, score_piece
 from wayscore.formats import storage
 from wayscore.formats.scores import is_score_file
@@ -163,9 +164,10 @@ def evaluate(
     inputs = Inputs(given, known, distances, settings.convention)
     if episodes is not None:
         check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.chunks])
-    done = Scored()
+    done: Scored | None = None
     task = Task(settings, chunk)
     if isinstance(given, GivenRun):
+        done = Scored()
         score_batch(given.batch, scorer, task, done)
     else:
         pieces = given.chunks
@@ -176,9 +178,12 @@ def evaluate(
             first = np.minimum.reduce(list(on.map(scan_piece, pieces, scorer, task)))
             task = structs.replace(task, first=first)
         for part in on.map(score_piece, pieces, scorer, task):
-            done.merge(part)
+            if done is None:
+                done = part
+            else:
+                done.merge(part)
             tell("scoring", done.rows, max(given.rows, done.rows))
-    result = _result(name or given.name, inputs, scorer, settings, done, convention is not None)
+    result = _result(name or given.name, inputs, scorer, settings, done or Scored(), convention is not None)
     if episodes is not None:
         result.write_episodes(os.fspath(episodes))
     return result
@@ -193,7 +198,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
     known = scorer.references
     counts = {kind: {name: n for (of, name), n in done.counts.items() if of == kind} for kind in COUNTED}
     if known is not None:
-        answers = np.zeros(len(known), dtype=np.int64) + done.answers
+        answers = np.zeros(len(known.episodes), dtype=np.int64) + done.answers
         zeroes = check_coverage(done.problems, settings.policies, name, known, answers, done.rows)
         if len(zeroes):
             worst = np.repeat([[metric.worst] for metric in settings.metrics], len(zeroes), axis=1)
@@ -204,13 +209,19 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
     if not len(table):
         raise OptionError(f"{name}: no episode is left to score; all were left out as the policies say")
     count = int(np.count_nonzero(np.bincount(clusters)))
+    spaces = [scorer.spaces[scene] for scene in sorted(done.scenes)]
+    units = {space.unit for space in spaces}
     described = {
-        **settings.described(),
-        **scorer.described(sorted(done.scenes)),
+        "convention": settings.signed(),
+        "threshold": settings.threshold,
+        "repeats": settings.convention.repeats,
+        "version": wayscore.__version__,
+        "distance": sorted({space.fingerprint for space in spaces}),
+        **({"unit": units.pop()} if len(units) == 1 and units != {"m"} else {}),
         "policies": dict(settings.policies),
         "references": None
         if known is None
-        else {"name": known.name, "fingerprint": known.fingerprint, "episodes": len(known)},
+        else {"name": known.name, "fingerprint": known.fingerprint, "episodes": len(known.episodes)},
         "format": inputs.run.format,
         **{kind: found for kind, found in counts.items() if found},
         **({"up": axis_name(None if known is None else known.up_axis)} if settings.convention.plane == "all" else {}),
@@ -218,14 +229,21 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         "seen": {"repeated": done.seen.repeated, "density": done.seen.density},
     }
     bootstrap = {"resamples": settings.resamples, "seed": settings.seed, "cluster": settings.cluster, "clusters": count}
-    warnings = (
-        *few_clusters(settings.cluster, count),
-        *missing_warnings(counts["unrecorded"], len(table), settings.metrics),
-        *done.seen.warnings(settings.convention, settings.symbols),
-        *geodesic_warnings(scorer.geodesics, inputs.references, counts["goal"]),
-        *other_thresholds(counts["thresholds"], settings.threshold),
-        *_by_name(inputs, settings, chosen),
-    )
+    warnings = few_clusters(settings.cluster, count)
+    if counts["unrecorded"]:
+        warnings += missing_warnings(counts["unrecorded"], len(table), settings.metrics)
+    warnings += done.seen.warnings(settings.convention, settings.symbols)
+    if scorer.geodesics is not None:
+        warnings += geodesic_warnings(scorer.geodesics, inputs.references, counts["goal"])
+    warnings += [
+        f"{n:,} episodes were recorded with the threshold {other}, and are scored with {settings.threshold:g}; use "
+        f"<<threshold={other}>>"
+        for other, n in counts["thresholds"].items()
+    ]
+    if inputs.references is not None:
+        if not chosen:
+            warnings += usual_convention(inputs.references.format, settings.convention)
+        warnings += other_split(inputs.run.name, inputs.references.name)
     return Result(
         name,
         settings.metrics,
@@ -233,7 +251,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         len(table),
         done.problems,
         bootstrap,
-        warnings,
+        tuple(warnings),
         table,
         clusters,
         inputs=inputs,
@@ -286,13 +304,3 @@ def _table(done: Scored, scorer: Scorer, settings: Settings) -> tuple[ScoreTable
     if known is None or pairs is None or (every and settings.cluster == "none"):
         return table, join_clusters(rows)
     return table, known.clusters[pairs]
-
-
-def _by_name(inputs: Inputs, settings: Settings, chosen: bool) -> list[str]:
-    """Return the warnings that names and formats give: a usual convention, and another split."""
-    if inputs.references is None:
-        return []
-    return [
-        *usual_convention(inputs.references.format, settings.convention, chosen),
-        *other_split(inputs.run.name, inputs.references.name),
-    ]

@@ -84,7 +84,8 @@ class Prepared:
         found = next((made for known, made in self._encoded if known == wanted), None)
         if found is None:
             distances = find_distances(self.graphs, self.references, convention)
-            geodesics = find_geodesics(navmesh, walkable, self.references)
+            wanted_ways = navmesh is not None or walkable
+            geodesics = find_geodesics(navmesh, walkable, self.references) if wanted_ways else None
             found = distances, Scorer(self.references, distances, convention, cluster, geodesics)
             self._encoded.append((wanted, found))
         return found

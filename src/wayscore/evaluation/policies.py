@@ -291,5 +291,5 @@ def check_coverage(
         in_file = which[np.argsort(references.order[which])]
         named = (Problem(int(references.order[one]), references.episodes[one], "") for one in in_file[: problems.most])
         problems.add(kind, len(which), named)
-    problems.refuse(policies, run, references.name, len(references), answers)
+    problems.refuse(policies, run, references.name, len(references.episodes), answers)
     return missing if policies["missing"] == "zero" else missing[:0]

@@ -19,8 +19,7 @@ from wayscore.evaluation.groups import group_by, path_labels
 from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.metrics import Metric
-from wayscore.statistics.bootstrap import Interval, Sums, interval, resampled_means, sums_of
-from wayscore.statistics.seeds import first_word
+from wayscore.statistics.bootstrap import Interval, Sums, first_word, interval, resampled_means, sums_of
 from wayscore.statistics.values import Integers
 
 if TYPE_CHECKING:
@@ -158,11 +157,14 @@ class Result:
             fields["undefined"] = str(max(self.undefined.values()))
         if zeroed := settings.get("zeroed"):
             fields["undefined"] = f"zero-{max(zeroed.values())}"
-        if goal := self._goal_sources():
-            fields["goal"] = goal
+        # Where distances to the goal come from, unless the distance given is the only one in question.
+        measured, missing = settings.get("goal", {}), dict(settings.get("unrecorded", {}))
+        recorded = settings.get("recorded", {}).get("goal_distances", 0) - sum(measured.values())
+        straight = bool(missing.get("goal_distances")) and settings.get("distance") == ["euclidean"]
+        if measured or recorded or straight:
+            fields["goal"] = signed_sources(measured, recorded, straight)
         if "up" in settings:
             fields["up"] = settings["up"]
-        missing = dict(settings.get("unrecorded", {}))
         if stops := missing.pop("stopped", 0):
             fields["stop"] = f"unknown-{stops}"
         if missing:
@@ -172,13 +174,6 @@ class Result:
         if self.runs > 1:
             fields["runs"] = str(self.runs)
         return Signature(fields)
-
-    def _goal_sources(self) -> str:
-        """Return where distances to the goal come from; "" where the distance given is the only one in question."""
-        measured = self.settings.get("goal", {})
-        recorded = self.settings.get("recorded", {}).get("goal_distances", 0) - sum(measured.values())
-        missing = self.settings.get("unrecorded", {}).get("goal_distances", 0)
-        return signed_sources(measured, recorded, bool(missing) and self.settings.get("distance") == ["euclidean"])
 
     def spread(self) -> dict[str, float | None]:
         """Return the standard deviation of each metric's mean over the runs of one agent; None for a single run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -72,9 +72,6 @@ class EncodedReferences(Struct, frozen=True, eq=False):
     up_axis: int | None
     dense: PathBatch | None
     clusters: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.episodes)
 
 
 class Matched(Struct, frozen=True, eq=False):
@@ -178,11 +175,7 @@ class Scorer:
         numbers = np.array([number_of.get(one.scene, 0) for one in listed], dtype=np.int32)
         order = np.argsort(numbers, kind="stable").astype(np.int64)
         scenes, ordered = numbers[order], [listed[place] for place in order.tolist()]
-
-        def encode(paths: list[Any]) -> PathBatch:
-            return self._in_spaces(paths, scenes, lambda number: f"episode {ordered[number].episode}, reference")
-
-        dense = [one.dense for one in ordered]
+        dense, name = [one.dense for one in ordered], lambda number: f"episode {ordered[number].episode}, reference"
         named = dict.fromkeys(name for one in ordered for name in one.facts)
         facts: dict[str, list[Any]] = {name: [one.facts.get(name) for one in ordered] for name in named}
         facts["goals"] = [one.goals or None for one in ordered]
@@ -190,7 +183,7 @@ class Scorer:
         return EncodedReferences(
             name=references.name,
             fingerprint=references.fingerprint,
-            paths=encode([one.path for one in ordered]),
+            paths=self._in_spaces([one.path for one in ordered], scenes, name),
             scenes=scenes,
             scene_names=[one.scene for one in ordered],
             episodes=[one.episode for one in ordered],
@@ -199,7 +192,7 @@ class Scorer:
             path_ids=[one.path_id for one in ordered],
             facts={name: values for name, values in facts.items() if any(value is not None for value in values)},
             up_axis=references.up_axis,
-            dense=None if any(walk is None for walk in dense) else encode(dense),
+            dense=None if any(walk is None for walk in dense) else self._in_spaces(dense, scenes, name),
             clusters=join_clusters(cluster_numbers(listed, cluster)[order]),
         )
 
@@ -214,13 +207,6 @@ class Scorer:
     def __getstate__(self) -> dict[str, Any]:  # without what was looked up
         return {**self.__dict__, "_codes": {}, "_edges": {}, "_names": None}
 
-    def described(self, scenes: Iterable[int]) -> dict[str, Any]:
-        """Return what the settings of a result say of the distances of some scenes."""
-        spaces = [self.spaces[scene] for scene in scenes]
-        units = {space.unit for space in spaces}
-        unit = {"unit": next(iter(units))} if len(units) == 1 and units != {"m"} else {}
-        return {"distance": sorted({space.fingerprint for space in spaces}), **unit}
-
     def match(self, batch: EpisodeBatch) -> Matched:
         """Find the reference of every answer, and mark what is wrong with it."""
         known, own = self.references, None
@@ -229,7 +215,7 @@ class Scorer:
             pairs = self._looked_up(batch.episodes, known.numbers)
             unknown = np.flatnonzero(pairs < 0)
             # References of a scene are side by side; queries of one reference make the kernels' branches predictable.
-            order = _sorted(pairs, len(known))[len(unknown) :]
+            order = _sorted(pairs, len(known.episodes))[len(unknown) :]
             pairs = pairs[order]
             scenes = known.scenes[pairs]
             queries, problems = self._encode(batch.queries, order, scenes, batch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -82,19 +81,8 @@ class Settings(Struct, frozen=True):
         """What the columns are called."""
         return tuple(metric.symbol for metric in self.metrics)
 
-    def described(self) -> dict[str, Any]:
-        """Return what a result says of how it was scored, as plain values."""
-        from wayscore import __version__
-
-        return {
-            "convention": signed(with_columns(_without_repeats(self.convention), self.metrics)),
-            "threshold": self.threshold,
-            "repeats": self.convention.repeats,
-            "version": __version__,
-        }
-
-
-def _without_repeats(convention: Convention) -> Convention:
-    """Return a convention with the repeats of its name: signatures name them beside it."""
-    known = CONVENTIONS.get(convention.name)
-    return convention if known is None else replace(convention, repeats=known.repeats)
+    def signed(self) -> str:
+        """Return what signatures call the convention; they name repeats beside it."""
+        known = CONVENTIONS.get(self.convention.name)
+        plain = self.convention if known is None else replace(self.convention, repeats=known.repeats)
+        return signed(with_columns(plain, self.metrics))

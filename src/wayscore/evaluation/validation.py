@@ -149,7 +149,7 @@ def validate(
     targets = scorer.references
     assert targets is not None
     problems = Problems(most)
-    counts = np.zeros(len(targets), dtype=np.int64)
+    counts = np.zeros(len(targets.episodes), dtype=np.int64)
     answers, seen = 0, Seen()
     policies = {kind: allowed[0] for kind, allowed in POLICIES.items()}
     for batch in [given.batch] if isinstance(given, GivenRun) else given.batches(faults):
@@ -167,7 +167,7 @@ def validate(
     kinds = [kind for kind in POLICIES if problems.counts.get(kind)]
     listed: dict[str, Any] = {"damaged": [structs.asdict(fault) for fault in faults[:most]]} if faults else {}
     listed |= {kind: [{"episode": one.episode, "what": one.what} for one in problems.first[kind]] for kind in kinds}
-    summaries = {kind: summary(kind, problems.counts[kind], known.name, len(targets)) for kind in kinds}
+    summaries = {kind: summary(kind, problems.counts[kind], known.name, len(targets.episodes)) for kind in kinds}
     if faults:
         summaries["damaged"] = f"{len(faults):,} record{'' if len(faults) == 1 else 's'} cannot be read"
     totals = ({"damaged": len(faults)} if faults else {}) | {kind: problems.counts[kind] for kind in kinds}
@@ -180,7 +180,7 @@ def validate(
         )
     warnings = [*seen.warnings(convention, WARPED), *other_split(given.name, known.name)]
     said = tuple(map(Sentence, warnings))
-    return Findings(given.name, known.name, answers, len(targets), totals, summaries, listed, said)
+    return Findings(given.name, known.name, answers, len(targets.episodes), totals, summaries, listed, said)
 
 
 _ONE = {
@@ -275,7 +275,7 @@ def join(
     batch = EpisodeBatch.from_queries(run.answers)
     problems = Problems()
     matched = scorer.match(batch)
-    counts = np.zeros(len(known), dtype=np.int64)
+    counts = np.zeros(len(known.episodes), dtype=np.int64)
     first = first_answers(batch, matched, counts)
     kept, worst, matched = apply_policies(matched, batch, scorer, rules, problems, first)
     numbers = check_coverage(problems, rules, run.name, known, counts, len(batch))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wayscore.distances.base import Floats
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
-from wayscore.evaluation.encoding import parts_by_number
+from wayscore.evaluation.measure import parts_by_scene
 from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
@@ -116,7 +116,8 @@ def score_piece(piece: Chunk, scorer: Scorer | str, task: Task) -> Scored:
 def scan_piece(piece: Chunk, scorer: Scorer | str, task: Task) -> Offsets:
     """Return the row of the first answer to each reference within a piece."""
     scorer = _read(scorer) if isinstance(scorer, str) else scorer
-    counts = np.zeros(len(scorer.references or ()), dtype=np.int64)
+    assert scorer.references is not None
+    counts = np.zeros(len(scorer.references.episodes), dtype=np.int64)
     first = np.full(len(counts), NEVER)
     for batch in read_chunk(piece, task.rows):
         first = np.minimum(first, first_answers(batch, scorer.match(batch), counts))
@@ -137,7 +138,7 @@ def score_batch(batch: EpisodeBatch, scorer: Scorer, task: Task, done: Scored) -
     settings, known, first = task.settings, scorer.references, task.first
     matched = scorer.match(batch)
     if known is not None and matched.pairs is not None:
-        counts = np.zeros(len(known), dtype=np.int64)
+        counts = np.zeros(len(known.episodes), dtype=np.int64)
         here = first_answers(batch, matched, counts)
         if first is None and settings.policies["duplicate"] != "all":
             first = here
@@ -145,7 +146,7 @@ def score_batch(batch: EpisodeBatch, scorer: Scorer, task: Task, done: Scored) -
     kept, worst, matched = apply_policies(matched, batch, scorer, settings.policies, done.problems, first)
     columns = np.empty((len(settings.metrics), 0))
     if len(kept):
-        some = matched.take(kept)
+        some = matched if len(kept) == len(matched.order) else matched.take(kept)
         done.scenes.update(np.flatnonzero(np.bincount(some.scenes)).tolist())
         scores, used = _scored(some, scorer, batch, settings)
         _look(some, scorer, batch, settings, scores, done.seen)
@@ -199,7 +200,7 @@ def _scored(
         references,
         matched.queries,
         warped if dense else None,
-        lambda paths: parts_by_number(paths, pairs, scorer.spaces, matched.scenes),
+        lambda paths: parts_by_scene(paths, pairs, scorer.spaces, matched.scenes),
         Recorded(names or [batch.episode(row) for row in rows], matched.scenes, scorer.scenes, recorded),
         settings.metrics,
         convention,

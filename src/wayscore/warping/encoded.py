@@ -17,18 +17,12 @@ BLOCK_CELLS = 1 << 21
 """The most distances that are computed at once where they are not in a table (16 MiB)."""
 TRACE_CELLS = 1 << 24
 """The most cells whose warping is found in one tile where kernels take the distances (4 MiB)."""
-PRUNE_CELLS = 9_000_000
-"""Pairs of points with at least this many cells (3,000 x 3,000) are first tried with pruning."""
-PRUNE_SHARE = 50
-"""Pruning stops when it has kept one cell in this many: then the full recurrence is faster."""
 
 
 def dtw_value(R: Places, Q: Places, distance: Distance) -> float:
     """Return DTW of two encoded paths."""
     if distance.is_straight:
-        cells = len(R) * len(Q)
-        pruned = kernels.pruned_points(R, Q, cells // PRUNE_SHARE) if cells >= PRUNE_CELLS else None
-        value = kernels.warp_points(R, Q, None, None) if pruned is None else pruned
+        value = kernels.warp_points(R, Q, None, None)
         check_overflow(value, Q, distance)
         return value
     if distance.table is not None:

@@ -12,11 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="install wayscore[navigation] to run these tests")
 
 from tests.lab.agents.test_training import course, invoke  # noqa: F401
-from wayscore.lab.agents import houses, search, table2
-from wayscore.lab.agents.search import REWARDS, chosen
-from wayscore.lab.agents.table2 import FOLLOWING, METRICS, Plan, jobs, recipe_of
-from wayscore.lab.agents.table2_results import Cell, Gap, Table2
-from wayscore.lab.agents.table2_text import document
+from wayscore.lab.agents import data as agent_data, table2, table2_results
+from wayscore.lab.agents.table2 import FOLLOWING, METRICS, REWARDS, Plan, jobs, recipe_of
+from wayscore.lab.agents.table2_results import chosen, document, mean_of
 
 
 def test_jobs_follow_each_other() -> None:
@@ -36,8 +34,8 @@ def test_jobs_follow_each_other() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(houses.lessons_from_worlds, "__defaults__", (60,))
-    monkeypatch.setattr(houses.world_test, "__defaults__", (30,))
+    monkeypatch.setattr(agent_data.data_from_worlds, "__defaults__", (60,))
+    monkeypatch.setattr(agent_data.world_test, "__defaults__", (30,))
     monkeypatch.setattr(table2, "EPISODES", {"r4r": 50, "sparse": 20})
 
 
@@ -92,8 +90,9 @@ def test_one_training(small: None, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_the_same_search_for_every_reward(small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = search.TRIED[:3]
-    monkeypatch.setattr(search, "TRIED", tried)
+    tried = table2.TRIED[:3]
+    monkeypatch.setattr(table2, "TRIED", tried)
+    monkeypatch.setattr(table2_results, "TRIED", tried)
     words = ["reproduce", "search", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1"]
     made = invoke(*words)
     assert made.exit_code == 0, made.stderr
@@ -122,16 +121,15 @@ def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
 
 @pytest.mark.soak
 def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    from wayscore.lab.agents import ablations
-
-    train = course / "references.json"
+    (tmp_path / "R2R_train.json").write_bytes((course / "references.json").read_bytes())
     monkeypatch.setattr(
-        houses.lessons_from_files, "__kwdefaults__", {**houses.lessons_from_files.__kwdefaults__, "held_out": 1}
+        agent_data.data_from_files, "__kwdefaults__", {**agent_data.data_from_files.__kwdefaults__, "held_out": 1}
     )
-    for name in ablations.VARIANTS:
-        ablations.ablate(name, tmp_path, train, course / "connectivity", None, updates=2)
-    shown = str(ablations.table(tmp_path, 1)).splitlines()
-    assert len(shown) == 2 + len(ablations.VARIANTS)
+    words = ["reproduce", "ablations", "--r2r", str(tmp_path), "-g", str(course / "connectivity"), "--scale", "0.002"]
+    made = invoke(*words, "--out", str(tmp_path / "out"), "--workers", "1")
+    assert made.exit_code == 0, made.stderr
+    shown = made.stdout.splitlines()
+    assert len(shown) == 2 + len(table2.VARIANTS) - 1  # no views are given, so none can be left out
     assert shown[2].startswith("everything")
 
 
@@ -151,17 +149,20 @@ def test_mistakes(tmp_path: Path) -> None:
 
 
 def test_the_interval_over_seeds() -> None:
-    assert Cell.of([0.5]) == Cell(50.0, 0.0)
-    cell = Cell.of([0.40, 0.41, 0.42])
-    assert (cell.mean, cell.margin) == (41.0, 2.5)  # 4.303 x 1 / sqrt(3)
+    assert mean_of([0.5]) == {"mean": 50.0, "margin": 0.0}
+    assert mean_of([0.40, 0.41, 0.42]) == {"mean": 41.0, "margin": 2.5}  # 4.303 x 1 / sqrt(3)
 
 
 def test_the_table_in_words_and_in_latex() -> None:
-    row = {metric: Cell(40.0 + number, 1.0) for number, metric in enumerate(METRICS)}
-    rows = {("r2r", "random"): row, ("r2r", "goal"): row, ("r2r", "fidelity"): dict.fromkeys(METRICS, Cell(44.4, 0.0))}
-    gap = Gap(Cell(1.5, 0.5), 5, {"path": (0.5, 2.5), "scan": (-0.5, 3.5)})
-    cap = {**dict.fromkeys(METRICS, Cell(44.4, 0.0)), "never stopped": Cell(2.0, 0.1)}
-    table = Table2(rows, {("r2r", "fidelity", "goal"): dict.fromkeys(METRICS, gap)}, {("r2r", "goal"): {"10": cap}})
+    row = {metric: {"mean": 40.0 + number, "margin": 1.0} for number, metric in enumerate(METRICS)}
+    best = {metric: {"mean": 44.4, "margin": 0.0} for metric in METRICS}
+    gap = {"mean": 1.5, "margin": 0.5, "seeds_ahead": 5, "path": (0.5, 2.5), "scan": (-0.5, 3.5)}
+    r2r = {"dataset": "r2r", "agent": "fidelity"}
+    table = {
+        "rows": [{**r2r, **row, "agent": "random"}, {**r2r, **row, "agent": "goal"}, {**r2r, **best}],
+        "differences": [{**r2r, "less": "goal", **dict.fromkeys(METRICS, gap)}],
+        "by_cap": [{**r2r, "agent": "goal", "cap": 10, **best, "never stopped": {"mean": 2.0, "margin": 0.1}}],
+    }
     shown = str(document(table)).splitlines()
     assert shown[0].split()[-6:] == list(METRICS)
     assert shown[5].split() == ["Ilharco", "et", "al.", "43.7", "38.4", "31.9", "53.5", "54.4", "36.1"]

@@ -16,21 +16,19 @@ import pytest
 import wayscore as ws
 from wayscore.episodes import Reference
 from wayscore.lab.agents.baselines import random_walks
-from wayscore.lab.agents.houses import tasks_for
-from wayscore.lab.agents.sight import read_views
-from wayscore.rewards.tasks import Tasks, from_references, from_worlds
-from wayscore.rewards.words import Vocabulary
+from wayscore.lab.agents.data import read_views, tasks_for
+from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
+from tests.house import command as invoke  # noqa: E402
 from wayscore.lab.agents.agent import Agent, load_agent  # noqa: E402
-from wayscore.lab.agents.checkpoints import load_checkpoint, write_checkpoint  # noqa: E402
+from wayscore.lab.agents.checkpoints import Recipe, load_checkpoint, write_checkpoint  # noqa: E402
 from wayscore.lab.agents.policy import Look, Policy, Shape  # noqa: E402
-from wayscore.lab.agents.recipe import Recipe  # noqa: E402
 from wayscore.lab.agents.rollout import MIRRORED, evaluate, mirrored_words, observe, roll, started  # noqa: E402
 from wayscore.lab.agents.training import Running, Trainer  # noqa: E402
-from wayscore.rewards.reward_functions import RewardFunction, find_reward  # noqa: E402
-from wayscore.rewards.terrain import FEATURES  # noqa: E402
+from wayscore.rewards.nodes import FEATURES  # noqa: E402
+from wayscore.rewards.rewards import RewardFunction, find_reward  # noqa: E402
 from wayscore.rewards.walking import Walkers  # noqa: E402
 
 SMALL = Recipe(
@@ -286,14 +284,6 @@ def test_running_numbers() -> None:
     assert Running().size == 1.0
 
 
-def invoke(*words: str) -> Any:
-    from click.testing import CliRunner
-
-    from wayscore.cli.app import app
-
-    return CliRunner().invoke(app, list(words))
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Generated worlds written as files of R2R."""
@@ -344,9 +334,9 @@ def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> No
 
 
 def test_training_in_worlds_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wayscore.lab.agents.houses import lessons_from_worlds
+    from wayscore.lab.agents.data import data_from_worlds
 
-    monkeypatch.setattr(lessons_from_worlds, "__defaults__", (40,))
+    monkeypatch.setattr(data_from_worlds, "__defaults__", (40,))
     trained = invoke("train", str(tmp_path), "--worlds", *QUICK)
     assert trained.exit_code == 0, trained.stderr
     for words in (["train", str(tmp_path / "x")], ["train", str(tmp_path / "x"), "--worlds", "-r", "file"]):

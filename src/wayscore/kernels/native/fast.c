@@ -191,16 +191,6 @@ end:
     return count;
 }
 
-double fast_upper_bound(int dimension, const double *reference, int64_t n, const double *query, int64_t m) {
-    Space space = {dimension, NULL, 0};
-    Level r = {reference, NULL, n, NULL}, q = {query, NULL, m, NULL};
-    double cost = -1.0;
-    int64_t *cells = malloc(sizeof(int64_t) * 2 * (size_t)(n + m));
-    if (cells && !fast(&space, r, q, 1, PYTHON, &cost, cells)) cost = -1.0;
-    free(cells);
-    return cost;
-}
-
 static PyObject *run_fast(const Space *space, Level r, Level q, int64_t radius, int64_t rule, Array *cells) {
     if (r.count < 1 || q.count < 1 || radius < 0 || LENGTH(*cells, 0) < r.count + q.count || LENGTH(*cells, 1) != 2) {
         PyErr_SetString(PyExc_ValueError, "fast: shapes do not fit");

@@ -2,8 +2,7 @@
  * edit distance and warping. Formulas over these numbers (success, SPL, nDTW, ...) are the metrics' business.
  *
  * Eight episodes run side by side, one a lane (measure_lanes in lane_kernels.h): a single short episode is a
- * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips; many
- * short walks that answer one reference share what they have in common (prefixes.c). */
+ * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips. */
 #include "measure.h"
 
 #include "lane_table.h"
@@ -13,7 +12,13 @@
 /* Where a pair of points stops running in a lane and gets strips of its own. */
 static const int64_t LANE_CELLS = 4096;
 
-Episode episode_of(const Batch *batch, int64_t e) {
+/* What is known of an episode once its two paths have been compared place by place. */
+typedef struct {
+    double query_length, reference_length, warping, closest, largest;
+    double deviation, coverage; /* sums */
+} Found;
+
+static Episode episode_of(const Batch *batch, int64_t e) {
     int64_t reference = batch->pairing ? batch->pairing[e] : e;
     int64_t r = batch->r_offsets[reference], q = batch->q_offsets[e];
     return (Episode){r, batch->r_offsets[reference + 1] - r, q, batch->q_offsets[e + 1] - q, e};
@@ -26,7 +31,7 @@ static inline double points_length(const int dimension, const double *points, in
     return length;
 }
 
-double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
+static double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
     double length = 0.0;
     const int64_t last = first + count - 1, k = batch->dimension;
     if (k) {
@@ -49,7 +54,8 @@ static inline double pair_distance(const Batch *batch, const Episode *at, int64_
     return batch->blocks[batch->block_offsets[at->number] + i * at->m + j];
 }
 
-int finish(const Batch *batch, const Episode *at, const Found *found) {
+/* Writes an episode's numbers; returns 0 when memory runs out. */
+static int finish(const Batch *batch, const Episode *at, const Found *found) {
     double *out = batch->out + at->number;
     const int64_t stride = batch->stride;
     double end = pair_distance(batch, at, at->n - 1, at->m - 1);
@@ -174,17 +180,10 @@ int measure(const Batch *batch) {
     Group group = {.dimension = batch->dimension, .compare = batch->compare, .scale = batch->scale};
     Laid laid = {0};
     Last last = {.reference = -1};
-    Prefixes *prefixes = NULL;
     char *memory = NULL;
     size_t capacity = 0;
     int done = 1;
     for (int64_t e = 0; done && e < batch->episodes;) {
-        if (has_prefixes(batch, e, prefixes)) {
-            const int64_t taken = measure_prefixes(batch, e, &prefixes);
-            done = taken > 0;
-            e += taken;
-            continue;
-        }
         Episode episodes[GROUP];
         int taken = 0;
         group.rows = group.columns = 0;
@@ -224,7 +223,6 @@ int measure(const Batch *batch) {
         }
     }
     free(memory);
-    free(prefixes);
     return done;
 }
 

@@ -4,7 +4,7 @@
 #include "lane_table.h"
 #include "measure.h"
 
-/* Of more cells pruning is tried, by the general way; and a warping is found tile by tile. */
+/* Of more cells a warping is found tile by tile, by the general way. */
 static const int64_t MOST_CELLS = 9000000;
 static const int64_t RELEASED_CELLS = 100000; /* others may run meanwhile: letting them costs less than this work */
 
@@ -30,7 +30,7 @@ static PyThreadState *let_others_run(const Pair *pair) {
 static double dtw_of(PyObject *const *args, int64_t *count) {
     Given given;
     double few[2 * FEW], *left, cost = NAN;
-    if (take_given(args, &given) && (!given.pair.dimension || given.pair.n * given.pair.m < MOST_CELLS)) {
+    if (take_given(args, &given)) {
         PyThreadState *state = let_others_run(&given.pair);
         double *top = borders_of(&given.pair, few, &left);
         if (top && warp_tile(&given.pair, top, left, NULL, NULL)) cost = top[given.pair.m];

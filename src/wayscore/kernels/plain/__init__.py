@@ -2,7 +2,6 @@
 
 from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
-from wayscore.kernels.plain.flip import flip
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import (
     COMPARE_NEAREST,
@@ -23,7 +22,6 @@ from wayscore.kernels.plain.warp import (
     all_within,
     euclidean_block,
     fill,
-    pruned_points,
     trace_points,
     trace_table,
     warp_points,
@@ -49,7 +47,6 @@ __all__ = [
     "fast_table",
     "fast_warp",
     "fill",
-    "flip",
     "look_up",
     "march",
     "measure_block",
@@ -60,7 +57,6 @@ __all__ = [
     "pair_value",
     "pair_warping",
     "place",
-    "pruned_points",
     "resample",
     "running",
     "trace_points",

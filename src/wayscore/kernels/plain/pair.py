@@ -18,7 +18,7 @@ from wayscore.kernels.plain.warp import trace_points, trace_table, warp_points, 
 Floats = NDArray[np.float64]
 Index = Mapping[Any, int] | None
 MOST_CELLS = 9_000_000
-"""From so many cells on, points are pruned and warpings are found tile by tile, which the general way does."""
+"""From so many cells on, warpings are found tile by tile, which the general way does."""
 LARGEST = 1e150
 """As in `paths`: squares of larger coordinates overflow."""
 
@@ -31,7 +31,7 @@ def pair_value(reference: Any, query: Any, index: Index, table: Floats | None) -
     R, Q = given
     if index is not None and table is not None:
         return warp_table(table, R, Q, None, None)
-    cost = warp_points(R, Q, None, None) if len(R) * len(Q) < MOST_CELLS else np.inf
+    cost = warp_points(R, Q, None, None)
     return cost if cost < np.inf else None
 
 

@@ -2,44 +2,18 @@
 
 // How the scores are spread, one figure per metric; a click on a bar lists its episodes.
 function showDistributions() {
-  const yesNo = metrics.filter(
-    ({ share, symbol }) =>
-      share && data.runs.every(({ scores }) => scores[symbol].every((one) => !isFinite(one) || one === one ** 2)),
-  );
   const runs = results.runs.map((_, run) => run);
-  const figure = (title, head, text, ...drawn) =>
-    el("figure.card", el("figcaption", { title }, el("b", head), el("span.long", text)), ...drawn);
+  const figure = (metric) => {
+    const about = el("span.long", metric.name + (metric.unit ? `, ${metric.unit}` : ""));
+    const caption = el("figcaption", { title: metric.formula }, el("b", metric.symbol), about);
+    return el("figure.card", caption, histogram(metric), undefinedNote([metric]));
+  };
+  const click = el("span.screen", " Click a bar to list its episodes.");
   add(
     $("#distributions"),
-    el(
-      "p.lead",
-      runs.length > LAYERS
-        ? "Number of episodes by score: the darker, the more episodes; a line marks the mean."
-        : "Share of episodes by score; a triangle marks the mean.",
-      el("span.screen", " Click a bar to list its episodes."),
-    ),
+    el("p.lead", "Share of episodes by score; a triangle marks the mean.", click),
     runs.length > 1 && legend(runs),
-    el(
-      "div.multiples",
-      yesNo.length > 0 &&
-        figure(
-          null,
-          yesNo.map((metric) => metric.symbol).join(", "),
-          "Yes or no in each episode: % of yes",
-          responsive((width) => shares(yesNo, width)),
-        ),
-      metrics
-        .filter((metric) => !yesNo.includes(metric))
-        .map((metric) =>
-          figure(
-            metric.formula,
-            metric.symbol,
-            metric.name + (metric.unit ? `, ${metric.unit}` : ""),
-            histogram(metric),
-            undefinedNote([metric]),
-          ),
-        ),
-    ),
+    el("div.multiples", metrics.map(figure)),
   );
 }
 
@@ -56,45 +30,21 @@ function histogram(metric, count = 20) {
     return counts.map((some) => some / (values.length || 1));
   });
   const many = bins.length > LAYERS;
-  const means = results.runs.map((run) => run.means[metric.symbol]);
-  const told = results.runs.map((run, n) => `${run.name}: mean ${means[n].text}`).join("; ");
+  const means = results.runs.map((run) => run.means[metric.symbol].mean);
+  const told = results.runs.map((run, n) => `${run.name}: mean ${printed(metric, means[n] ?? NaN)}`).join("; ");
   return responsive((width) =>
     chart({
-      kind: many ? "cells" : "layers",
+      kind: "histogram",
       width,
-      height: many ? 14 * bins.length + 24 : 132,
+      height: many ? 34 * bins.length + 24 : 132,
       pad: many ? { left: 20, top: 2 } : {},
       x: { metric, domain },
       bins,
       edges,
-      means: means.map(({ mean }) => mean),
+      means,
       label: `Histogram of ${metric.name}. ${told}`,
     }),
   );
-}
-
-// Metrics that are 1 or 0 in each episode: a bar for each run.
-function shares(yesNo, width) {
-  const runs = results.runs.length;
-  const line = Math.max(13, Math.min(22, 96 / (yesNo.length * runs)));
-  const rows = yesNo.flatMap((metric, place) =>
-    results.runs.map(({ name, means }, run) => {
-      const { mean } = means[metric.symbol];
-      const text = printed(metric, mean);
-      const about = `${metric.symbol} of ${name}: ${text} %`;
-      return { name: run ? "" : metric.symbol, run, mean, text, about, y: (place * runs + run) * line + place * 12 };
-    }),
-  );
-  return chart({
-    kind: "bars",
-    width,
-    height: rows.at(-1).y + line + 4,
-    pad: { left: 44, right: 50 },
-    x: { domain: { low: 0, high: 1 } },
-    rows,
-    line,
-    label: rows.map(({ about }) => about).join("; "),
-  });
 }
 
 // Means by scan, by the length of the reference or by path: a figure of one metric, a table of all.
@@ -104,7 +54,7 @@ function showBreakdown() {
     data.lengths && ["length", "reference length"],
     data.path_id && ["path", "path"],
   ].filter(Boolean);
-  $("#breakdown").hidden = $('nav a[href="#breakdown"]').hidden = !kinds.length;
+  showSection("breakdown", kinds.length > 0);
   if (!kinds.length) return;
   const first = kinds.find(([key]) => key === results.split_by) ?? kinds[0];
   const state = { by: first[0], metric: LEADING, run: 0 };

@@ -1,4 +1,4 @@
-"""The words that are seen in the direction of each neighbour: captions and detections of a panorama's 36 views.
+"""Data for training: episodes with some houses held out, and the words that are seen in the views there.
 
 Views are numbered by elevation (12 each: down, level, up) and by heading, 30 degrees apart clockwise from +y.
 """
@@ -6,7 +6,8 @@ Views are numbered by elevation (12 each: down, level, up) and by heading, 30 de
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import reading
-from wayscore.errors import FormatError
+from wayscore.distances.graph import Graph
+from wayscore.episodes import Reference, References
+from wayscore.errors import FormatError, OptionError
+from wayscore.formats import load_references
+from wayscore.formats.graphs import distances_for
 from wayscore.rewards.nodes import Codes, Nodes
-from wayscore.rewards.words import Vocabulary, words
+from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds, generate, words
 
 HEADINGS = 12
 LEVEL = 1
@@ -150,3 +155,107 @@ def _stem(word: str) -> str:
     if word.endswith(("ches", "shes", "xes")):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+WORLD_EPISODES = 4_000
+WORLD_STAGES = 2
+"""How many shortest paths are joined in generated episodes: two give about five edges, with a turn."""
+HELD_OUT_EPISODES = 2_000
+"""The most episodes of held-out houses: enough for a stable score, few enough to evaluate often."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """The data of a training.
+
+    Attributes:
+        train: episodes to learn from.
+        dev: episodes in held-out houses, to evaluate on.
+        sight: the words that are seen in the views of all houses, if views are given.
+    """
+
+    train: Tasks
+    dev: Tasks
+    sight: Sight | None = None
+
+
+def data_from_files(
+    references: str | Path,
+    graphs: str | Path | None,
+    *,
+    views: str | Path | None = None,
+    held_out: int = 8,
+    words: int = 80,
+    known: Sequence[str] | None = None,
+    weights: WordWeights | None = None,
+    most: int | None = None,
+    seed: int = 0,
+) -> TrainingData:
+    """Read a training split and hold some houses out.
+
+    Args:
+        references: R2R or R4R, the training split.
+        graphs: connectivity files.
+        views: captions and detections of the views, a tar.
+        held_out: how many houses are only used for evaluation.
+        words: how many words of an instruction are kept.
+        known: the words that an agent knows already; those of the instructions by default.
+        weights: of seen words, as an agent learned them; by default they are learned in the houses not held out.
+        most: how many episodes are drawn to learn from; all by default.
+        seed: chooses the houses and the episodes.
+    """
+    loaded = load_references(references)
+    episodes = list(loaded.episodes.values())
+    houses = sorted({reference.scene for reference in episodes})
+    if not 0 < held_out < len(houses):
+        raise OptionError(
+            f"<<held_out>> must be at least 1 and less than {len(houses)}, the number of houses in {loaded.name}, not "
+            f"{held_out}"
+        )
+    rng = np.random.default_rng(seed)
+    away = set(rng.permutation(houses)[:held_out].tolist())
+    learned = _drawn([reference for reference in episodes if reference.scene not in away], most, rng)
+    evaluated = _drawn([reference for reference in episodes if reference.scene in away], HELD_OUT_EPISODES, rng)
+    vocabulary = (
+        Vocabulary.of((reference.instruction for reference in learned), least=2) if known is None else Vocabulary(known)
+    )
+    every = from_references([*learned, *evaluated], distances_for(loaded, graphs), vocabulary=vocabulary, words=words)
+    sight = None if views is None else read_views(views, every.nodes, vocabulary, weights, learn_in=set(houses) - away)
+    return TrainingData(every.some(range(len(learned))), every.some(range(len(learned), len(every))), sight)
+
+
+def _drawn(episodes: list[Reference], most: int | None, rng: np.random.Generator) -> list[Reference]:
+    if most is None or len(episodes) <= most:
+        return episodes
+    return [episodes[row] for row in sorted(rng.permutation(len(episodes))[:most].tolist())]
+
+
+def data_from_worlds(
+    episodes: int = WORLD_EPISODES, *, worlds: int = 20, stages: int = WORLD_STAGES, seed: int = 0
+) -> TrainingData:
+    """Generate worlds; every fifth is held out."""
+    every = from_worlds(episodes, worlds=worlds, stages=stages, seed=seed)
+    away = {scene for number, scene in enumerate(every.nodes.scenes) if number % 5 == 4}
+    rows = np.arange(len(every))
+    evaluated = np.array([scene in away for scene in every.scene_of])
+    return TrainingData(every.some(rows[~evaluated]), every.some(rows[evaluated]))
+
+
+def world_test(episodes: int = 500, *, worlds: int = 5, seed: int = 1_000) -> tuple[References, dict[str, Graph]]:
+    """Generate worlds that no training has seen, to test in."""
+    made = generate(episodes, worlds=worlds, seed=seed, stages=WORLD_STAGES)
+    return References("worlds", "r2r", {one.episode: one for one in made[0]}), made[1]
+
+
+def tasks_for(
+    references: References | list[Reference],
+    graphs: object,
+    vocabulary: Vocabulary,
+    *,
+    words: int = 80,
+    views: str | Path | None = None,
+    weights: WordWeights | None = None,
+) -> tuple[Tasks, Sight | None]:
+    """Return the tasks of episodes and the words that are seen there, with the vocabulary and weights of an agent."""
+    tasks = from_references(references, graphs, vocabulary=vocabulary, words=words)  # type: ignore[arg-type]
+    return tasks, None if views is None else read_views(views, tasks.nodes, vocabulary, weights)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from wayscore.statistics import kendall, spearman
-from wayscore.statistics.clustered import draw_counts, weighted_correlations
+from wayscore.statistics.correlations import draw_counts, weighted_correlations
 
 LITERAL = {"spearman": spearman, "kendall": kendall}
 

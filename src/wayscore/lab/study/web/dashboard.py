@@ -4,15 +4,85 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wayscore.lab.study.rankings import rankings_bytes
-from wayscore.lab.study.web.security import RefusalError, StaleFormError
+from wayscore.lab.study.analysis import Care, agree, care_of, mean_consistency
+from wayscore.lab.study.model import Study
+from wayscore.lab.study.rankings import Ranking, rankings_bytes
+from wayscore.lab.study.store import Store, rater_name
+from wayscore.lab.study.web.security import RefusalError, Signer, StaleFormError
 from wayscore.lab.study.web.site import Site, see
-from wayscore.lab.study.web.watching import watch
+
+MOST_PAIRS = 5_000
+"""The most pairs of answers that the page compares; for more, use `wayscore study analyze`."""
+
+
+def watch(study: Study, store: Store, signer: Signer) -> dict[str, Any]:
+    """Return the progress of a study, for the template: rows of raters, their sums, and facts about agreement."""
+    items = {one.rater: len(one.items) for one in study.assignments}
+    rankings = store.rankings()
+    care = care_of(study, rankings)
+    progress = store.progress()
+    rows = []
+    for one in progress:
+        own = care.get(rater_name(one.rater, simulated=store.simulated))
+        rows.append(
+            {
+                "number": one.rater,
+                "state": "" if one.consented else "erased" if one.erased else "not started",
+                "answered": one.answered,
+                "total": items[one.rater],
+                "changes": one.changes,
+                "checks": f"{own.passed} of {own.checks}" if own and own.checks else "",
+                "last": one.last,
+                "code": signer.code(one.rater) if one.answered == items[one.rater] else "",
+            }
+        )
+    return {
+        "raters": rows,
+        "answered": sum(one.answered for one in progress),
+        "total": sum(items.values()),
+        "facts": [*_agreement(study, rankings), *_care(care)],
+    }
+
+
+def _fact(name: str, value: str, note: str) -> dict[str, str]:
+    return {"name": name, "value": value, "note": note}
+
+
+def _agreement(study: Study, rankings: Sequence[Ranking]) -> list[dict[str, str]]:
+    answers = Counter(ranking.set for ranking in rankings)
+    if sum(count * (count - 1) // 2 for count in answers.values()) > MOST_PAIRS:
+        return [_fact("Agreement between raters", "–", "too many answers for this page; use wayscore study analyze")]
+    found = agree(study, rankings)
+    if found.w is None or found.spearman is None:
+        return []
+    note = f"mean over {found.sets} set{'s' if found.sets != 1 else ''} with {found.raters:.1f} raters each"
+    facts = [
+        _fact("Kendall's W", f"{found.w:.2f}", note),
+        _fact("Spearman's rho of two raters", f"{found.spearman:.2f}", note),
+    ]
+    if found.alpha is not None:
+        facts.append(_fact("Krippendorff's alpha", f"{found.alpha:.2f}", "of the ranks, ordinal"))
+    return facts
+
+
+def _care(care: dict[str, Care]) -> list[dict[str, str]]:
+    facts = []
+    consistency = mean_consistency(care)
+    if consistency is not None:
+        repeats = sum(one.repeats for one in care.values())
+        facts.append(_fact("Consistency", f"{consistency:.2f}", f"Spearman's rho, {repeats} sets answered twice"))
+    seen = sum(one.checks for one in care.values())
+    if seen:
+        facts.append(_fact("Attention checks", f"{sum(one.passed for one in care.values())} of {seen}", "passed"))
+    return facts
+
 
 SESSION = "wayscore_admin"
 VISITOR = "wayscore_visitor"
