@@ -138,8 +138,8 @@ def test_what_the_command_prints(town: Town, tmp_path: Path) -> None:
         found = command(
             *("score", f"agent={run}", *town.files, "--duplicate", "all", "--missing", "skip"),
             *("--resamples", SAMPLES, "--format", "json"),
+            status=0,
         )
-        assert found.exit_code == 0, found.stderr
         printed.add(found.stdout)
     (text,) = printed
     assert json.loads(text)["metrics"].keys() == ws.METRICS.keys() & json.loads(text)["metrics"].keys()
