@@ -15,7 +15,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import OptionError
-from wayscore.foreign import shown, shown_json
+from wayscore.escaping import escape, escape_json
 from wayscore.palette import base_css
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import comparison_html, references_name, results_of
@@ -78,11 +78,11 @@ def page_of(
     else:
         plain = render_comparison(comparison, "text", width=PRINT_WIDTH)
     return Template(_file("page.html")).substitute(
-        title=shown(title, "html"),
+        title=escape(title, "html"),
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; "
         "form-action 'none'",
         style=style,
-        plain=shown(plain, "html"),
+        plain=escape(plain, "html"),
         results=_json(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         episodes=base64.b64encode(gzip.compress(episodes, COMPRESSION, mtime=0)).decode(),
         script=script,
@@ -97,7 +97,7 @@ def _title(names: Sequence[str], references: str) -> str:
 
 def _json(value: Any) -> str:
     """Return JSON in ASCII, so that nothing in it can end a line or a script; what is not finite is a mistake."""
-    return shown_json(json.dumps(value, allow_nan=False, separators=(",", ":")))
+    return escape_json(json.dumps(value, allow_nan=False, separators=(",", ":")))
 
 
 def _hash(text: str) -> str:

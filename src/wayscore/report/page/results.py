@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 from wayscore.report import notes
 from wayscore.report.document import Document
 from wayscore.report.layout import ARROWS, HEADLINE, head, is_share, left_out, means_of, metrics_of, short_names
@@ -146,7 +146,7 @@ def comparison_html(comparison: Comparison) -> str:
         differing = "".join(map(_plain, differing_tables(comparison, run, short)))
         found.append(
             f'<div class="contrast"><div class="scrolling tests" tabindex="0" role="region" '
-            f'aria-label="{shown(tests.title, "html")}">{_plain(tests)}</div>'
+            f'aria-label="{escape(tests.title, "html")}">{_plain(tests)}</div>'
             f'<div class="differ">{differing}</div><div class="against"></div></div>'
         )
     return "".join([*found, _plain(f"{method(comparison)} {explained(comparison)}")])
