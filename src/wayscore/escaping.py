@@ -28,7 +28,7 @@ LATEX = str.maketrans(
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
     | {"\u2191": r"$\uparrow$", "\u2193": r"$\downarrow$", "\u00b1": r"$\pm$", DASH: "--"}
 )
-_FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(?:[eE][+-]?\d+)?$)")
+_FORMULA = re.compile(r"[=@\t\r]|[+\-](?!\d*\.?\d*(?:[eE][+-]?\d+)?$)")
 """What a spreadsheet would compute; +1.5 and -3 are numbers."""
 _QUOTED = re.compile(r"'(?=[=+\-@\t\r])")
 
