@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wayscore.cli import options
+from wayscore.cli.app import SEED, option, verb, whole
 from wayscore.cli.output import show
-from wayscore.cli.verb import SEED, option, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.evaluation import Comparison, Result
@@ -75,7 +75,7 @@ def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
 
 def score_walkers(out: Path, course: Course) -> tuple[list[Result], Comparison, Comparison]:
     """Score the runs in a demo's folder, compare all with the perfect one, and the two rivals with each other."""
-    from wayscore.cli.inputs import load
+    from wayscore.cli.options import load
     from wayscore.evaluation import compare, evaluate
     from wayscore.worlds import WALKERS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb
 from wayscore.cli.output import say
-from wayscore.cli.verb import argument, option, verb
 
 SHOWN = 20
 """Problems of one kind that are listed, unless --all is given."""

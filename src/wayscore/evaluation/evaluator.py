@@ -163,14 +163,14 @@ def evaluate(
         on = Engine(engine, os.cpu_count() or 1, scheduler)
     inputs = Inputs(given, known, distances, settings.convention)
     if episodes is not None:
-        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.pieces])
+        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.chunks])
     done: Scored | None = None
     task = Task(settings, chunk)
     if isinstance(given, GivenRun):
         done = Scored()
         score_batch(given.batch, scorer, task, done)
     else:
-        pieces = given.pieces
+        pieces = given.chunks
         if on.name == "dask":  # whose workers are at home elsewhere
             pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
         whole = len(pieces) == 1 and pieces[0].kind == "whole"

@@ -103,19 +103,9 @@ const withUnit = (metric, value) => [printed(metric, value), metric.unit].filter
 const whyUndefined = (run, { symbol }) => results.runs[run].why[symbol] ?? "undefined";
 const leftOut = (run, metric, count) => (count ? `(${grouped(count)} ${whyUndefined(run, metric)})` : "");
 
-const minus = (text) => text.replaceAll("-", "−").replaceAll("inf", "∞");
 const grouped = (count) => count.toLocaleString("en-GB");
 const counted = (count, what = "episode") => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
 const metres = (value) => `${value.toFixed(2)} ${results.unit}`;
-
-// Words with breaks that long names may use.
-const breakable = (text) => text.split(/(?<=[_\/.|-])/).flatMap((part) => [part, el("wbr")]);
-
-// Words of which those between backticks are code.
-function coded(text) {
-  const parts = text.replace(/(\d) %/g, "$1\u00a0%").split(/`([^`]+)`/);
-  return parts.map((part, n) => (n % 2 ? el("code", part) : part));
-}
 
 // A figure that is closed until someone opens it.
 const folded = (title, about, ...children) =>

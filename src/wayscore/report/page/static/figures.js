@@ -30,8 +30,8 @@ function histogram(metric, count = 20) {
     return counts.map((some) => some / (values.length || 1));
   });
   const many = bins.length > LAYERS;
-  const means = results.runs.map((run) => run.means[metric.symbol]);
-  const told = results.runs.map((run, n) => `${run.name}: mean ${means[n].text}`).join("; ");
+  const means = results.runs.map((run) => run.means[metric.symbol].mean);
+  const told = results.runs.map((run, n) => `${run.name}: mean ${printed(metric, means[n] ?? NaN)}`).join("; ");
   return responsive((width) =>
     chart({
       kind: "histogram",
@@ -41,7 +41,7 @@ function histogram(metric, count = 20) {
       x: { metric, domain },
       bins,
       edges,
-      means: means.map(({ mean }) => mean),
+      means,
       label: `Histogram of ${metric.name}. ${told}`,
     }),
   );

@@ -63,7 +63,7 @@ function stepWarping(by) {
 async function start() {
   startTheme();
   startHelp();
-  showResults();
+  showMeans();
   showComparison();
   try {
     data = await unpack();
