@@ -21,6 +21,7 @@ from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, re
 from wayscore.convention import PAPER
 from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
+from wayscore.escaping import escape
 from wayscore.evaluation.agents import pool
 from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate

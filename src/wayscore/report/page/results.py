@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
+from wayscore.escaping import escape
 from wayscore.report import notes
 from wayscore.report.document import Document, Part, Table
 from wayscore.report.layout import (
