@@ -5,12 +5,15 @@
     rewards = reward.step(["b", "f"])     # for moving there
     rewards = reward.stop()               # for stopping here
 
-Every step costs O(|R|), however long the query (the agent's trajectory) already is.
+Every step costs O(|R|), however long the query (the agent's trajectory) already is. A reward function is two functions
+of `Progress`; `REWARDS` has the paper's two and those of published agents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,10 +21,167 @@ from numpy.typing import NDArray
 
 from wayscore.distances.base import Distance, Floats
 from wayscore.distances.euclidean import Euclidean
-from wayscore.errors import PathError
-from wayscore.rewards.reward_functions import Progress, RewardFunction, find_reward
+from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.warping.alignment import check_threshold
 from wayscore.warping.running_batch import RunningBatch
+
+ENTRY_POINTS = "wayscore.rewards"
+"""The entry-point group in which installed packages offer reward functions."""
+
+
+@dataclass(slots=True, eq=False)
+class Progress:
+    """The progress of agents, one number each.
+
+    Attributes:
+        to_goal: d(q_t, goal), in the units of the distance.
+        dtw: DTW(R, q_1..t).
+        reference_count: |R|.
+        walked: PL(q_1..t).
+        optimal: d(q_1, goal).
+        threshold: d_th.
+        known_ndtw: nDTW(R, q_1..t), where it has been computed.
+    """
+
+    to_goal: Floats
+    dtw: Floats
+    reference_count: NDArray[np.int64]
+    walked: Floats
+    optimal: Floats
+    threshold: float
+    known_ndtw: Floats | None = None
+
+    @property
+    def ndtw(self) -> Floats:
+        """nDTW(R, q_1..t)."""
+        if self.known_ndtw is None:
+            self.known_ndtw = np.exp(-self.dtw / (self.reference_count * self.threshold))
+        return self.known_ndtw
+
+
+@dataclass(frozen=True, slots=True)
+class RewardFunction:
+    """The reward of a transition and of the end of an episode.
+
+    Attributes:
+        name: its name.
+        about: who uses it, and its formula.
+        move: takes the progress before and after a move, returns the reward of the move.
+        stop: takes the progress at the end, returns the reward of stopping.
+    """
+
+    name: str
+    about: str
+    move: Callable[[Progress, Progress], Floats]
+    stop: Callable[[Progress], Floats]
+
+
+def _approach(before: Progress, after: Progress) -> Floats:
+    """Return the decrease of the distance to the goal."""
+    return before.to_goal - after.to_goal
+
+
+def _fidelity(before: Progress, after: Progress) -> Floats:
+    """Return the gain in nDTW."""
+    return after.ndtw - before.ndtw
+
+
+def _hamt(before: Progress, after: Progress) -> Floats:
+    """Return the sign of the approach plus the gain in nDTW; leaving a goal nearer than a metre costs up to 2 more."""
+    leaving = (before.to_goal <= 1) & (after.to_goal > before.to_goal)
+    penalty = np.where(leaving, 2 * (1 - np.minimum(before.to_goal, 1)), 0.0)
+    return np.sign(_approach(before, after)) + _fidelity(before, after) - penalty
+
+
+def _etp_r1(at: Progress) -> Floats:
+    """Return nDTW + SDTW + SPL + 1 - d / 6, where success is within half the threshold."""
+    success = at.to_goal <= at.threshold / 2
+    longer = np.maximum(np.maximum(at.walked, at.optimal), 1e-12)
+    return at.ndtw + success * (at.ndtw + at.optimal / longer) + 1 - at.to_goal / (2 * at.threshold)
+
+
+def _won_or_lost(at: Progress) -> Floats:
+    return np.where(at.to_goal <= at.threshold, 1.0, -1.0)
+
+
+def _nothing(*progress: Progress) -> Floats:
+    return np.zeros(len(progress[0].to_goal))
+
+
+_FUNCTIONS = (
+    RewardFunction(
+        "goal",
+        "the paper's goal-oriented agent: metres gained towards the goal; at the end +1 for a success, else -1",
+        _approach,
+        _won_or_lost,
+    ),
+    RewardFunction(
+        "goal-per-threshold",
+        "the goal-oriented reward with distances in units of d_th, so that success weighs more: "
+        "metres gained / d_th; at the end +1 for a success, else -1",
+        lambda before, after: _approach(before, after) / after.threshold,
+        _won_or_lost,
+    ),
+    RewardFunction(
+        "fidelity",
+        "the paper's fidelity-oriented agent: gain in nDTW; at the end 1 - d / d_th for a success, else 0",
+        _fidelity,
+        lambda at: np.maximum(1 - at.to_goal / at.threshold, 0.0),
+    ),
+    RewardFunction(
+        "envdrop",
+        "R2R-EnvDrop: sign of the metres gained; at the end +2 within the threshold, else -2",
+        lambda before, after: np.sign(_approach(before, after)),
+        lambda at: np.where(at.to_goal < at.threshold, 2.0, -2.0),
+    ),
+    RewardFunction(
+        "hamt",
+        "Recurrent-VLN-BERT, HAMT, EnvEdit: sign of the metres gained plus gain in nDTW, with a penalty for "
+        "leaving the goal; at the end 2 + 2 nDTW within the threshold, else -2",
+        _hamt,
+        lambda at: np.where(at.to_goal < at.threshold, 2 + 2 * at.ndtw, -2.0),
+    ),
+    RewardFunction(
+        "valan",
+        "VALAN's default: metres gained, limited to [-1, 1]; at the end +4 exactly at the goal, else -4",
+        lambda before, after: np.clip(_approach(before, after), -1, 1),
+        lambda at: np.where(at.to_goal == 0, 4.0, -4.0),
+    ),
+    RewardFunction(
+        "valan-dtw",
+        "VALAN's dense_dtw: decrease of DTW; nothing at the end",
+        lambda before, after: before.dtw - after.dtw,
+        _nothing,
+    ),
+    RewardFunction(
+        "etp-r1",
+        "ETP-R1: only at the end: nDTW + SDTW + SPL + 1 - d / 6, with success within half the threshold",
+        _nothing,
+        _etp_r1,
+    ),
+)
+REWARDS: Mapping[str, RewardFunction] = MappingProxyType({function.name: function for function in _FUNCTIONS})
+"""The reward functions that come with wayscore, by name."""
+
+
+def find_reward(name: str | RewardFunction) -> RewardFunction:
+    """Return a reward function by name: one of wayscore, or of an installed package.
+
+    >>> find_reward("fidelity").name
+    'fidelity'
+    """
+    if isinstance(name, RewardFunction):
+        return name
+    if name in REWARDS:
+        return REWARDS[name]
+    from importlib.metadata import entry_points
+
+    others = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+    if name not in others:
+        known = [*REWARDS, *others]
+        raise OptionError(f"there is no reward {name!r}{did_you_mean(name, known)} (known are {', '.join(known)})")
+    found: RewardFunction = others[name].load()
+    return found
 
 
 class Reward:
@@ -78,13 +238,11 @@ class Reward:
         if distance is not None:
             self._distances[environment] = distance
         if reference is not None:
-            self._goals[environment] = reference[-1]
-            self._counts[environment] = len(reference)
+            self._goals[environment], self._counts[environment] = reference[-1], len(reference)
         self._here[environment] = node
-        alone = np.array([environment])
         dtw = self._running.step(self._here, np.arange(len(self)) == environment).copy()
         to_goal, walked, optimal = before.to_goal.copy(), before.walked.copy(), before.optimal.copy()
-        to_goal[environment] = optimal[environment] = self._between(self._here, self._goals, alone)[0]
+        to_goal[environment] = optimal[environment] = self._between(self._here, self._goals, np.array([environment]))[0]
         walked[environment] = 0.0
         self._progress = Progress(to_goal, dtw, self._counts, walked, optimal, self.threshold)
 
@@ -125,21 +283,20 @@ class Reward:
 
     def _between(self, a: Any, b: Any, chosen: NDArray[np.int64]) -> Floats:
         """Return d(a, b) in some environments."""
-        if not len(chosen):
-            return np.empty(0)
-        if all(isinstance(distance, Euclidean) for distance in self._distances):
+        apart: Floats = np.empty(len(chosen))
+        if len(chosen) and all(isinstance(distance, Euclidean) for distance in self._distances):
             one, other = (np.array([ends[number] for number in chosen], dtype=np.float64) for ends in (a, b))
-            apart: Floats = np.sqrt(((one - other) ** 2).reshape(len(chosen), -1).sum(axis=1))
+            np.sqrt(((one - other) ** 2).reshape(len(chosen), -1).sum(axis=1), out=apart)
             return apart
-        return np.array([_between(self._distances[number], a[number], b[number]) for number in chosen.tolist()])
-
-
-def _between(distance: Any, a: Any, b: Any) -> float:
-    if getattr(distance, "index", None) is not None and getattr(distance, "table", None) is not None:
-        # Both are known: the running batch has already looked them up.
-        return float(distance.table[distance.index[a], distance.index[b]])
-    codes = distance.encode([[a, b]], role=lambda _: "a move, or the distance to the goal").places
-    return float(distance.pairs(codes[:1], codes[1:])[0])
+        for row, number in enumerate(chosen.tolist()):
+            distance: Any = self._distances[number]
+            if getattr(distance, "index", None) is not None and getattr(distance, "table", None) is not None:
+                # Both are known: the running batch has already looked them up.
+                apart[row] = distance.table[distance.index[a[number]], distance.index[b[number]]]
+            else:
+                ends = distance.encode([[a[number], b[number]]], role=lambda _: "a move, or the distance to the goal")
+                apart[row] = distance.pairs(ends.places[:1], ends.places[1:])[0]
+        return apart
 
 
 class GoalReward(Reward):

@@ -15,8 +15,8 @@ from wayscore.lab.agents.agent import Agent  # noqa: E402
 from wayscore.lab.agents.planning import likeliest  # noqa: E402
 from wayscore.lab.agents.policy import Look, Policy, State  # noqa: E402
 from wayscore.lab.agents.rollout import observe, started  # noqa: E402
+from wayscore.rewards.batch import AgentBatch as Walkers  # noqa: E402
 from wayscore.rewards.tasks import Tasks, from_worlds  # noqa: E402
-from wayscore.rewards.walking import Walkers  # noqa: E402
 
 SHORT = replace(SMALL, max_test_steps=4)
 

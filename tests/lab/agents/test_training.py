@@ -18,8 +18,7 @@ from wayscore.episodes import Reference
 from wayscore.lab.agents.baselines import random_walks
 from wayscore.lab.agents.houses import tasks_for
 from wayscore.lab.agents.sight import read_views
-from wayscore.rewards.tasks import Tasks, from_references, from_worlds
-from wayscore.rewards.words import Vocabulary
+from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
@@ -29,9 +28,8 @@ from wayscore.lab.agents.policy import Look, Policy, Shape  # noqa: E402
 from wayscore.lab.agents.recipe import Recipe  # noqa: E402
 from wayscore.lab.agents.rollout import MIRRORED, evaluate, mirrored_words, observe, roll, started  # noqa: E402
 from wayscore.lab.agents.training import Running, Trainer  # noqa: E402
-from wayscore.rewards.reward_functions import RewardFunction, find_reward  # noqa: E402
-from wayscore.rewards.terrain import FEATURES  # noqa: E402
-from wayscore.rewards.walking import Walkers  # noqa: E402
+from wayscore.rewards.batch import FEATURES, AgentBatch as Walkers  # noqa: E402
+from wayscore.rewards.rewards import RewardFunction, find_reward  # noqa: E402
 
 SMALL = Recipe(
     imitation=6,

@@ -10,7 +10,7 @@ from typing import Any
 
 from wayscore.lab.agents.checkpoints import CHECKPOINT
 from wayscore.report.document import Document, Table
-from wayscore.rewards.nodes import LOOK_AHEAD
+from wayscore.rewards.batch import LOOK_AHEAD
 from wayscore.writing import write_whole
 
 VARIANTS: dict[str, dict[str, Any]] = {

@@ -14,9 +14,8 @@ from wayscore.lab.agents.policy import Policy, Shape
 from wayscore.lab.agents.recipe import Recipe
 from wayscore.lab.agents.rollout import greedy
 from wayscore.lab.agents.sight import Sight, WordWeights
-from wayscore.rewards.tasks import Tasks
-from wayscore.rewards.walking import Walkers
-from wayscore.rewards.words import Vocabulary
+from wayscore.rewards.batch import AgentBatch as Walkers
+from wayscore.rewards.tasks import Tasks, Vocabulary
 
 
 @dataclass(frozen=True)

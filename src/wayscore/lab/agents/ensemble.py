@@ -16,10 +16,8 @@ from wayscore.lab.agents.policy import Look, Policy, State
 from wayscore.lab.agents.recipe import Recipe
 from wayscore.lab.agents.rollout import heard, mirrored_words, observe, started
 from wayscore.lab.agents.sight import Sight
-from wayscore.rewards.nodes import Codes
+from wayscore.rewards.batch import STOP, AgentBatch as Walkers, Codes
 from wayscore.rewards.tasks import Tasks
-from wayscore.rewards.terrain import STOP
-from wayscore.rewards.walking import Walkers
 
 Memories = list[State]
 """What each voter remembers of some walkers, one row per walker."""

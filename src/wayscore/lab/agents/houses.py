@@ -14,8 +14,7 @@ from wayscore.errors import OptionError
 from wayscore.formats import load_references
 from wayscore.formats.graphs import distances_for
 from wayscore.lab.agents.sight import Sight, WordWeights, read_views
-from wayscore.rewards.tasks import Tasks, from_references, from_worlds, generate
-from wayscore.rewards.words import Vocabulary
+from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds, generate
 
 WORLD_EPISODES = 4_000
 WORLD_STAGES = 2

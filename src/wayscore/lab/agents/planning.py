@@ -14,9 +14,7 @@ import torch
 from wayscore.distances.base import Floats
 from wayscore.lab.agents.ensemble import Voters, remember
 from wayscore.lab.agents.rollout import started
-from wayscore.rewards.nodes import Codes
-from wayscore.rewards.terrain import STOP
-from wayscore.rewards.walking import Walkers
+from wayscore.rewards.batch import STOP, AgentBatch as Walkers, Codes
 
 
 def planned(voters: Voters, beam: int) -> Iterator[Walkers]:

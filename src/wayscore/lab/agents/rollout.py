@@ -14,10 +14,8 @@ from torch import Tensor
 from wayscore.lab.agents.policy import Look, Policy, Reading, State
 from wayscore.lab.agents.recipe import Recipe
 from wayscore.lab.agents.sight import Sight
-from wayscore.rewards.tasks import Tasks
-from wayscore.rewards.terrain import FEATURES, STOP
-from wayscore.rewards.walking import Walkers
-from wayscore.rewards.words import PADDING, UNKNOWN, Vocabulary
+from wayscore.rewards.batch import FEATURES, STOP, AgentBatch as Walkers
+from wayscore.rewards.tasks import PADDING, UNKNOWN, Tasks, Vocabulary
 
 Choice = Literal["teacher", "sample", "best"]
 Row = dict[str, float | int | str]

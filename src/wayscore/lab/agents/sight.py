@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from wayscore import reading
 from wayscore.errors import FormatError
-from wayscore.rewards.nodes import Codes, Nodes
-from wayscore.rewards.words import Vocabulary, words
+from wayscore.rewards.batch import Codes, Nodes
+from wayscore.rewards.tasks import Vocabulary, words
 
 HEADINGS = 12
 LEVEL = 1

@@ -22,10 +22,8 @@ from wayscore.lab.agents.policy import Look, Policy, Shape
 from wayscore.lab.agents.recipe import Recipe
 from wayscore.lab.agents.rollout import WORDS, Choice, Row, Step, evaluate, heard, mirrored_words, roll
 from wayscore.lab.agents.sight import Sight
-from wayscore.rewards.tasks import Tasks
-from wayscore.rewards.terrain import FEATURES
-from wayscore.rewards.walking import Walkers
-from wayscore.rewards.words import PADDING, UNKNOWN
+from wayscore.rewards.batch import FEATURES, AgentBatch as Walkers
+from wayscore.rewards.tasks import PADDING, UNKNOWN, Tasks
 from wayscore.writing import clear_unfinished, write_whole
 
 
