@@ -194,7 +194,7 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         self.single_action_space = spaces.Discrete(self._batch.candidates)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._ended = np.empty(0, dtype=np.int64)
+        self._ended = self._drawn = np.empty(0, dtype=np.int64)
 
     def reset(
         self,
@@ -204,8 +204,9 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
     ) -> tuple[Observation, dict[str, Any]]:
         """Start a random episode in every environment."""
         super().reset(seed=seed)  # type: ignore[arg-type]
-        self._batch.begin(self.np_random.integers(len(self.tasks), size=self.num_envs))
         self._ended = self._ended[:0]
+        self._drawn = self._drawn if seed is None else self._drawn[:0]
+        self._batch.begin(self._draw(self.num_envs))
         return self._observation(), {}
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Observation, Any, Any, Any, dict[str, Any]]:
@@ -219,12 +220,19 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
             scores = {"ndtw": now.ndtw.copy(), "success": now.to_goal <= batch.threshold}
             info = {**scores, "_ndtw": ended, "_success": ended}
         if len(begun):
-            batch.begin(self.np_random.integers(len(self.tasks), size=len(begun)), begun)
+            batch.begin(self._draw(len(begun)), begun)
         return self._observation(), rewards, stopped, cut_off, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are possible, (num_envs, actions)."""
         return self._batch.mask()
+
+    def _draw(self, count: int) -> NDArray[np.int64]:
+        """Return random episodes, drawn in advance: to draw one takes as long as to draw many."""
+        if len(self._drawn) < count:
+            self._drawn = self.np_random.integers(len(self.tasks), size=256 + count)
+        taken, self._drawn = self._drawn[:count], self._drawn[count:]
+        return taken
 
     def _observation(self) -> Observation:
         """Return what the agents observe, in arrays of their own."""

@@ -106,9 +106,15 @@ class Tasks:
     def some(self, rows: Sequence[int] | Codes) -> Tasks:
         """Return a selection of the episodes."""
         chosen = np.asarray(rows, dtype=np.int64)
-        arrays = {name: getattr(self, name)[chosen] for name in ("paths", "lengths", "headings", "tokens")}
-        texts = {name: tuple(getattr(self, name)[row] for row in chosen) for name in ("names", "scene_of")}
-        return replace(self, **arrays, **texts)
+        return replace(
+            self,
+            names=tuple(self.names[row] for row in chosen),
+            paths=self.paths[chosen],
+            lengths=self.lengths[chosen],
+            headings=self.headings[chosen],
+            tokens=self.tokens[chosen],
+            scene_of=tuple(self.scene_of[row] for row in chosen),
+        )
 
 
 def from_references(
