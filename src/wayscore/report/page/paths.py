@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.convention.applied import flatten
-from wayscore.convention.path_step import apply_path_step
+from wayscore.convention.applied import apply_path_step, flatten
 from wayscore.paths import in_plane, without_repeats
 from wayscore.report.page.scenes import Scene, is_y_up
 from wayscore.report.page.warpings import Warpings
