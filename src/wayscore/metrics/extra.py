@@ -1,8 +1,7 @@
 """Metrics that evaluators print beside the paper's, and measures of trajectories from outside navigation.
 
-The authors of Fréchet, Hausdorff, LCSS and EDR compare points axis by axis; here two nodes or points are compared by the
-distance d, so that all of them also work on graphs, among obstacles and with distances of your own. Both kinds are
-printed only by name.
+All are printed only by name. The authors of Fréchet, Hausdorff, LCSS and EDR compare points axis by axis; here two nodes
+or points are compared by the distance d, so that they also work on graphs, among obstacles and with your own distances.
 """
 
 from __future__ import annotations

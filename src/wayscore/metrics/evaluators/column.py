@@ -60,17 +60,12 @@ def goal_columns(name: str, distances: Callable[[Episode], Floats], words: str, 
         **facts: what the columns take from the run (`records`), and their `needs`.
     """
     last, least = f"the last distance to the goal{{}}; {words}", f"the least distance to the goal{{}}; {words}"
-    rows = (
-        ("NE", last, True, False),
-        ("ONE", least, False, False),
-        ("SR", last, True, True),
-        ("OSR", least, False, True),
-    )
+    rows = ("NE", last, False), ("ONE", least, False), ("SR", last, True), ("OSR", least, True)
     return {
         f"{symbol}:{name}": variant(
-            symbol, formula.format(" meets d_th" if met else ""), OfDistances(distances, of_last, met), **facts
+            symbol, formula.format(" meets d_th" if met else ""), OfDistances(distances, formula is last, met), **facts
         )
-        for symbol, formula, of_last, met in rows
+        for symbol, formula, met in rows
     }
 
 

@@ -216,9 +216,7 @@ def tour_similarity(episode: Episode) -> float:
     if [key for key, _ in groupby(of_query)] != [key for key, _ in groupby(of_reference)]:
         return inf
     distances = episode.distance.between(reference, query)
-    tied = (
-        distances.copy()
-    )  # every cell is closed but one in the reference's rows where an episode ends and the next begins
+    tied = distances.copy()  # one cell stays open in the reference's rows where an episode ends and the next begins
     for i, j in zip(_borders(of_reference), _borders(of_query), strict=True):
         tied[i] = inf
         tied[i, j] = distances[i, j]
