@@ -22,13 +22,12 @@ from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
 from wayscore.escaping import escape
 from wayscore.evaluation import Result, compare, evaluate, load_result, pool
-from wayscore.report import page_of, write_page
 from wayscore.report.layout import p_value
-from wayscore.report.notes import warnings_of
-from wayscore.report.page import episodes
+from wayscore.report.page import episodes, page_of, write_page
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import KEYS
 from wayscore.report.page.scenes import floors
+from wayscore.report.results import warnings_of
 
 
 def results_in(page: str) -> Any:

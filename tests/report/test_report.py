@@ -19,8 +19,9 @@ import wayscore as ws
 from tests.report.browser.houses import HOSTILE, compared, scored
 from wayscore.episodes import Reference, References
 from wayscore.evaluation import Comparison, Result, compare, evaluate, load_result, pool
-from wayscore.report import FORMS, check_form, render, render_comparison
+from wayscore.report.document import FORMS, check_form
 from wayscore.report.layout import short_names
+from wayscore.report.results import render, render_comparison
 
 HOUSE = {"s": ws.Graph.from_edges([("a", "b"), ("b", "c"), ("x", "y")], [2.0, 2.0, 1.0])}
 HEADLINE = ["SR", "SPL", "nDTW", "SDTW"]
@@ -491,7 +492,7 @@ def test_text_needs_no_large_library(tmp_path: Path) -> None:
     program = (
         "import sys, wayscore as ws\n"
         "from wayscore.evaluation import evaluate\n"
-        "from wayscore.report import render\n"
+        "from wayscore.report.results import render\n"
         "g = {'s': ws.Graph.from_edges([('a', 'b')], [2.0])}\n"
         "r = ws.References('r', 'table', {'1': ws.Reference('1', 's', ['a', 'b'], '1')})\n"
         "print(render([evaluate({'1': ['a']}, r, g)], 'text'))\n"

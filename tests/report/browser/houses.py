@@ -12,7 +12,7 @@ import numpy as np
 import wayscore as ws
 from wayscore.episodes import Query, Reference, References, Run
 from wayscore.evaluation import Comparison, Result, compare, evaluate
-from wayscore.report import write_page
+from wayscore.report.page import write_page
 from wayscore.worlds import WALKERS, World
 
 HOUSES = ("attic", "barn", "cabin")

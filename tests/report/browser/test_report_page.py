@@ -14,7 +14,8 @@ import pytest
 import wayscore as ws
 from tests.report.browser.houses import HOSTILE, ISLAND, graphs_of, references_in, run_of, scored, write_one, write_two
 from wayscore.evaluation import compare, evaluate, load_result, pool
-from wayscore.report import render, write_page
+from wayscore.report.page import write_page
+from wayscore.report.results import render
 
 pytestmark = pytest.mark.soak
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"

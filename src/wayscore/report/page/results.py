@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
 from wayscore.escaping import escape
-from wayscore.report import notes
 from wayscore.report.document import Document
 from wayscore.report.layout import ARROWS, HEADLINE, head, is_share, left_out, means_of, metrics_of, short_names
-from wayscore.report.results import contrasts_of, differing_tables, explained, method, scope, tests_table
+from wayscore.report.results import (
+    caption,
+    contrasts_of,
+    differing_tables,
+    explained,
+    extent,
+    method,
+    scope,
+    tests_table,
+    warnings_of,
+)
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
@@ -55,7 +64,7 @@ def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict
     shorts = short_names([result.name for result in results], SHORT_NAME)
     leading = next((result for result in results if result.inputs is not None), results[0])
     settings = leading.settings
-    warnings = notes.warnings_of(results, None if comparison is None else comparison.warnings)
+    warnings = warnings_of(results, None if comparison is None else comparison.warnings)
     return {
         "version": settings["version"],
         "references": references_name(results),
@@ -63,7 +72,7 @@ def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict
         "threshold": settings.get("threshold"),
         "unit": settings.get("unit", "m"),
         "goal": None if leading.inputs is None else leading.inputs.convention.goal,
-        "caption": notes.caption(results),
+        "caption": caption(results),
         "metrics": [_metric(metric) for metric in metrics],
         "runs": [
             _run(result, short, metrics, means)
@@ -114,7 +123,7 @@ def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[
         "short": short,
         "signature": str(result.signature),
         "episodes": result.episodes_scored,
-        "scope": notes.scope(result),
+        "scope": extent(result),
         "runs": result.runs,
         "undefined": result.undefined,
         "why": {
