@@ -97,8 +97,8 @@ def evaluation(data: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     )
     for home, name in (("evaluator", "evaluate"), ("agents", "pool"), ("comparison", "compare")):
         monkeypatch.setattr(f"wayscore.evaluation.{home}.{name}", getattr(found, name))
-    for name in ("render", "render_comparison", "write_page"):
-        monkeypatch.setattr(f"wayscore.report.{name}", getattr(found, name), raising=False)
+    for name in ("results.render", "results.render_comparison", "page.write_page"):
+        monkeypatch.setattr(f"wayscore.report.{name}", getattr(found, name.partition(".")[2]))
     return found
 
 

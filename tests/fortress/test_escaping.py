@@ -18,7 +18,7 @@ from tests.fortress.attacks import COMMAND, HOSTILE, house, wayscore
 from tests.report.browser.conftest import browser, opened, windows
 from wayscore.escaping import escape, escape_json, from_cell
 from wayscore.evaluation.saved import write_episodes
-from wayscore.report import render, render_comparison
+from wayscore.report.results import render, render_comparison
 
 pty = pytest.importorskip("pty", reason="terminals to look through are POSIX's")
 _fixtures = browser, opened, windows
@@ -131,7 +131,7 @@ def test_an_error_on_a_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_in_a_browser(results: list[Any], tmp_path: Path, opened: Any) -> None:
-    from wayscore.report import write_page
+    from wayscore.report.page import write_page
 
     write_page(tmp_path / "page.html", results, ws.compare(results))
     page = opened(tmp_path / "page.html").go()

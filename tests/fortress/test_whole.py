@@ -61,7 +61,7 @@ def outputs(folder: Path) -> dict[str, Callable[[Path], Any]]:
     from wayscore.figures.runs import figure_run_gallery
     from wayscore.formats.convert import convert
     from wayscore.lab.study.rankings import write_rankings
-    from wayscore.report import write_page
+    from wayscore.report.page import write_page
 
     run, _, references, _, graphs = house(folder)
     result = ws.evaluate(run, references, graphs, resamples=10)

@@ -27,13 +27,12 @@ from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
-from wayscore.report import page_of, write_page
 from wayscore.report.layout import p_value
-from wayscore.report.notes import warnings_of
-from wayscore.report.page import episodes
+from wayscore.report.page import episodes, page_of, write_page
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import KEYS
 from wayscore.report.page.scenes import floors
+from wayscore.report.results import warnings_of
 
 
 def results_in(page: str) -> Any:

@@ -23,8 +23,9 @@ from wayscore.evaluation.comparison import Comparison, compare
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
-from wayscore.report import FORMS, check_form, render, render_comparison
+from wayscore.report.document import FORMS, check_form
 from wayscore.report.layout import short_names
+from wayscore.report.results import render, render_comparison
 
 HOUSE = {"s": ws.Graph.from_edges([("a", "b"), ("b", "c"), ("x", "y")], [2.0, 2.0, 1.0])}
 HEADLINE = ["SR", "SPL", "nDTW", "SDTW"]
@@ -495,7 +496,7 @@ def test_text_needs_no_large_library(tmp_path: Path) -> None:
     program = (
         "import sys, wayscore as ws\n"
         "from wayscore.evaluation.evaluator import evaluate\n"
-        "from wayscore.report import render\n"
+        "from wayscore.report.results import render\n"
         "g = {'s': ws.Graph.from_edges([('a', 'b')], [2.0])}\n"
         "r = ws.References('r', 'table', {'1': ws.Reference('1', 's', ['a', 'b'], '1')})\n"
         "print(render([evaluate({'1': ['a']}, r, g)], 'text'))\n"

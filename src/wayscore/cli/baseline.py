@@ -46,7 +46,7 @@ def baseline(
     those of all references. The same seed gives the same numbers on any machine.
     """
     from wayscore.lab.agents.baselines import TABLE_2, evaluate_random, write_random_run
-    from wayscore.report import render
+    from wayscore.report.results import render
 
     truth, distance = load(references, graphs, reader, convention)
     if distance is None:

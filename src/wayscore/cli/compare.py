@@ -49,17 +49,17 @@ def compare(
     Holm over all metrics and runs.
     """
     from wayscore.evaluation.comparison import compare as compare_runs
-    from wayscore.report import render_comparison
+    from wayscore.report.results import render_comparison
 
     names, files = zip(*map(split_name, runs), strict=True)
     with progress() as tell:
         found = compare_runs(list(files), references, graphs, names=names, progress=tell, **settings)
     if html is not None:
-        from wayscore.report import write_page
+        from wayscore.report.page import write_page
 
         write_page(html, found.results, comparison=found)
     show(partial(render_comparison, found), form)
     if form in FOR_PROGRAMS:
-        from wayscore.report.notes import warnings_of
+        from wayscore.report.results import warnings_of
 
         warn(warnings_of(found.results, found.warnings))

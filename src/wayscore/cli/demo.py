@@ -59,7 +59,7 @@ def demo(out: Path, seed: int, episodes: int) -> None:
 
 def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
     """Write the files of a demo, score and compare its walkers, and print what that shows."""
-    from wayscore.report import write_page
+    from wayscore.report.page import write_page
     from wayscore.worlds.files import Course, course_files, write_files
 
     course = Course(seed, episodes)

@@ -67,7 +67,7 @@ def score(
     from wayscore.evaluation.evaluator import evaluate
     from wayscore.evaluation.inputs import Prepared
     from wayscore.evaluation.saved import is_result, load_result
-    from wayscore.report import render
+    from wayscore.report.results import render
 
     prepared = None if references is None else Prepared(*load(references, graphs, reader, convention))
     agents: dict[str, tuple[str | None, list[str]]] = {}
@@ -96,11 +96,11 @@ def score(
         for result in results:
             result.save(save / f"{file_name(result.name)}.parquet")
     if html is not None:
-        from wayscore.report import write_page
+        from wayscore.report.page import write_page
 
         write_page(html, results, split_by=split_by)
     show(partial(render, results, split_by=split_by, sort=sort), form)
     if form in FOR_PROGRAMS:
-        from wayscore.report.notes import warnings_of
+        from wayscore.report.results import warnings_of
 
         warn(warnings_of(results))

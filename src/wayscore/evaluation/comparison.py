@@ -116,7 +116,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         from importlib import import_module  # a comparison can show itself, though showing stands above it
 
-        text: str = import_module("wayscore.report").render_comparison(self, "html")
+        text: str = import_module("wayscore.report.results").render_comparison(self, "html")
         return text
 
 

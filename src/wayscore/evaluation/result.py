@@ -279,7 +279,7 @@ class Result:
         """Write a page for a browser: tables, figures, and every episode to look at."""
         from importlib import import_module
 
-        import_module("wayscore.report").write_page(path, [self], title=title)
+        import_module("wayscore.report.page").write_page(path, [self], title=title)
 
     def select(self, symbols: Sequence[str]) -> Result:
         """Return the same with some of its metrics."""
@@ -307,7 +307,7 @@ class Result:
     def _render(self, form: str) -> str:
         from importlib import import_module  # a result can show itself, though showing stands above it
 
-        text: str = import_module("wayscore.report").render([self], form)
+        text: str = import_module("wayscore.report.results").render([self], form)
         return text
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from wayscore.errors import OptionError, check_choice, did_you_mean
+from wayscore.errors import OptionError, Sentence, check_choice, did_you_mean, marked
 from wayscore.escaping import escape
+from wayscore.evaluation.result import signature_differences
 from wayscore.metrics.registry import paper_symbol
-from wayscore.report import notes
 from wayscore.report.document import DEFAULT_WIDTH, Cell, Document, Line, Part, Row, Table
 from wayscore.report.layout import (
     HEADLINE,
@@ -96,7 +96,7 @@ def render(
             of = f" of {name}" if len(listed) > 1 else ""
             heads = [str(split_by), "n", *(head(metric).replace(" ", "\n", 1) for metric in metrics)]
             parts.append(Table(heads, rows, f"Means{of} by {SPLITS[str(split_by)][1]}"))
-        parts += [f"{notes.caption(listed)}.", *_signed(listed, names, notes.warnings_of(listed))]
+        parts += [f"{caption(listed)}.", *_signed(listed, names, warnings_of(listed))]
         document = Document(parts)
     return document.render(form, width, color)
 
@@ -107,7 +107,7 @@ def render_comparison(comparison: Comparison, form: str, *, width: int | None = 
     LaTeX has the table for a paper, the means with marks of significance; the others also have the tests.
     """
     results = comparison.results
-    warnings = notes.warnings_of(results, comparison.warnings)
+    warnings = warnings_of(results, comparison.warnings)
     tests = [contrast for run in comparison.others for _, contrast in contrasts_of(comparison, run)]
     if form == "json":
         found = {
@@ -136,7 +136,7 @@ def render_comparison(comparison: Comparison, form: str, *, width: int | None = 
         ]
     latex = "Tests are over the episodes in which both runs have a value."
     columns = latex if form == "latex" else explained(comparison)
-    said = [f"{notes.caption(results)}.", method(comparison), columns]
+    said = [f"{caption(results)}.", method(comparison), columns]
     parts += [Line(text, "dim") for text in said]
     return Document([*parts, *_signed(results, names, warnings)]).render(form, width, color)
 
@@ -243,8 +243,60 @@ def _means(
 
 def _signed(results: Sequence[Result], names: Sequence[str], warnings: Sequence[str]) -> list[Line]:
     """Return what must not be broken into lines: what short names mean, signatures and warnings, each once."""
-    said = [*legend(names, [escape(result.name) for result in results]), *notes.signatures(results)]
+    signatures = [str(result.signature) for result in results]
+    if len({*signatures}) > 1:
+        signatures = [f"{result.name}: {signature}" for result, signature in zip(results, signatures, strict=True)]
+    said = [*legend(names, [escape(result.name) for result in results]), *dict.fromkeys(signatures)]
     return [*(Line(text, "code") for text in said), *(Line(text, "warning") for text in dict.fromkeys(warnings))]
+
+
+def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None) -> list[Sentence]:
+    """Return each warning once, with the names of the runs that have it unless all have it.
+
+    Args:
+        results: the runs.
+        warnings: those of a comparison; by default what the signatures differ in, and what each run warns of.
+    """
+    if warnings is None:
+        warnings = [*signature_differences(results), *(warning for result in results for warning in result.warnings)]
+    found = []
+    for warning in dict.fromkeys(warnings):
+        names = [result.name for result in results if warning in result.warnings]
+        who = f"{', '.join(names)}: " if 0 < len(names) < len(results) else ""
+        found.append(Sentence(who + marked(warning)))
+    return found
+
+
+def caption(results: Sequence[Result]) -> str:
+    """Say over what the means are, what stands after ±, and what the intervals resample.
+
+    Seeds and resamples move intervals and leave means alone, which is why the signature does not have them.
+    """
+    scopes = {extent(result) for result in results}
+    over = f" over {scopes.pop()}" if len(scopes) == 1 else ""
+    spread = " ± standard deviation over runs" if any(result.runs > 1 for result in results) else ""
+    if not any(result.bootstrap["resamples"] for result in results):
+        return f"Means{over}{spread}; 95 % intervals of the normal distribution"
+    drawn = []
+    for result in results:
+        times, seed = counted(result.bootstrap["resamples"], "time"), result.bootstrap["seed"]
+        drawn.append(f"{clusters(result)} ({times}, seed {seed})")
+    if len({*drawn}) > 1:
+        drawn = [f"{words} for {result.name}" for words, result in zip(drawn, results, strict=True)]
+    return f"Means{over}{spread}; 95 % bootstrap intervals resample {', '.join(dict.fromkeys(drawn))}"
+
+
+def extent(result: Result) -> str:
+    """Return how many episodes a result is over."""
+    runs = f" in {result.runs} runs" if result.runs > 1 else ""
+    return f"{counted(result.episodes_scored)}{runs}"
+
+
+def clusters(result: Result) -> str:
+    """Return what the bootstrap draws with replacement, and how many there are: "783 paths"."""
+    known = result.bootstrap
+    drawn = counted(known["clusters"], "episode" if known["cluster"] == "none" else known["cluster"])
+    return f"{result.runs} runs and {drawn}" if result.runs > 1 else drawn
 
 
 def scope(comparison: Comparison) -> str:
@@ -259,9 +311,9 @@ def method(comparison: Comparison) -> str:
     """Say how the p-values were found."""
     marks = ", ".join(f"{stars} p < {level:g}" for level, stars in reversed(MARKS))
     known, base = comparison.bootstrap, comparison.results[0]
-    test = f"paired randomization test over {notes.clusters(base)}"
+    test = f"paired randomization test over {clusters(base)}"
     if any(result.runs > 1 for result in comparison.results):
-        test = f"bootstrap of runs and {notes.clusters(replace(base, runs=1))}"
+        test = f"bootstrap of runs and {clusters(replace(base, runs=1))}"
     tested = sum(contrast.p is not None for contrast in comparison.contrasts)
     return (
         f"{marks} against {comparison.baseline}: {test}, Holm correction over {counted(tested, 'test')}; "

@@ -14,7 +14,7 @@ from wayscore.episodes import Query, Reference, References, Run
 from wayscore.evaluation.comparison import Comparison, compare
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.result import Result
-from wayscore.report import write_page
+from wayscore.report.page import write_page
 from wayscore.worlds import WALKERS, World
 
 HOUSES = ("attic", "barn", "cabin")

@@ -17,7 +17,8 @@ from wayscore.evaluation.agents import pool
 from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.saved import load_result
-from wayscore.report import render, write_page
+from wayscore.report.page import write_page
+from wayscore.report.results import render
 
 pytestmark = pytest.mark.soak
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
 from wayscore.escaping import escape
-from wayscore.report import notes
 from wayscore.report.document import Document, Part, Table
 from wayscore.report.layout import (
     ARROWS,
@@ -22,7 +21,17 @@ from wayscore.report.layout import (
     metrics_of,
     short_names,
 )
-from wayscore.report.results import contrasts_of, differing_tables, explained, method, scope, tests_table
+from wayscore.report.results import (
+    caption as caption_of,
+    contrasts_of,
+    differing_tables,
+    explained,
+    extent,
+    method,
+    scope,
+    tests_table,
+    warnings_of,
+)
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
@@ -115,7 +124,7 @@ def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict
 def sections_of(results: Sequence[Result], comparison: Comparison | None) -> dict[str, str]:
     """Return the parts of `static/page.html` that are tables and words, by their names there."""
     warnings = []
-    for warning in notes.warnings_of(results, None if comparison is None else comparison.warnings):
+    for warning in warnings_of(results, None if comparison is None else comparison.warnings):
         text = escape(in_command(re.sub("<<[^>]*>>", r"`\g<0>`", marked(warning))), "html")
         warnings.append(re.sub("`([^`]+)`", r"<code>\1</code>", f"<li>{text}</li>").replace(" %", "&nbsp;%"))
     title = f"{counted(len(warnings), 'warning')}: read before you use these numbers"
@@ -143,7 +152,7 @@ def _lead(results: Sequence[Result]) -> str:
     agents = "agent" if any(result.runs > 1 for result in results) else "run"
     who = f"One {agents}" if len(results) == 1 else f"{len(results)} {agents}s"
     name = references_name(results)
-    over = ", ".join(dict.fromkeys(map(notes.scope, results))) + (f" of {name}" if name else "")
+    over = ", ".join(dict.fromkeys(map(extent, results))) + (f" of {name}" if name else "")
     threshold, convention = leading.settings.get("threshold"), f"convention {leading.settings['convention']}"
     if threshold is None:
         return f"{who} on {over}. Scored by another evaluator."
@@ -157,7 +166,7 @@ def _lead(results: Sequence[Result]) -> str:
 def _means(results: Sequence[Result]) -> str:
     """Return the means, one row for each metric or for each of many runs, and what must be known of them."""
     metrics, names = metrics_of(results), short_names([result.name for result in results], SHORT_NAME)
-    means, caption = means_of(results, metrics), notes.caption(results)
+    means, caption = means_of(results, metrics), caption_of(results)
     first = sum(metric.symbol in HEADLINE for metric in metrics)
     if len(results) > COLUMNS:
         tables = [

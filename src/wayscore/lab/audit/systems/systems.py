@@ -33,7 +33,7 @@ from wayscore.lab.audit.systems.tables import tables_of
 from wayscore.metrics import Metric, find_metric
 from wayscore.report.document import Document, Documented, Line
 from wayscore.report.layout import counted
-from wayscore.report.notes import warnings_of
+from wayscore.report.results import warnings_of
 
 MOST_WARNINGS = 3
 """Of more warnings about single runs, only their number is printed."""
