@@ -17,8 +17,8 @@ from wayscore.evaluation.goals import find_geodesics
 from wayscore.evaluation.scorer import Scorer
 from wayscore.formats import load_references
 from wayscore.formats.arrow import as_arrow, from_arrow
+from wayscore.formats.base import Source
 from wayscore.formats.chunks import RunPlan, plan_run
-from wayscore.formats.files import Source
 from wayscore.formats.graphs import distances_for
 
 Distances = Distance | Mapping[str, Distance] | None

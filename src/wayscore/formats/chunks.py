@@ -18,8 +18,8 @@ from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
 from wayscore.formats.arrow import COLUMNS, FORMAT, from_arrow
+from wayscore.formats.base import MARK, Fault, Source, read
 from wayscore.formats.decoding import LINE_LIMIT
-from wayscore.formats.files import MARK, Fault, Source, read
 from wayscore.formats.sniff import FORMATS, HEAD, PARQUET_MAGIC, choose, look, read_with
 
 CHUNK_BYTES = 8 * 2**20

@@ -17,9 +17,8 @@ from msgspec import structs
 
 from wayscore.episodes import EpisodeBatch, Query
 from wayscore.errors import FormatError
-from wayscore.formats.base import make_batch
+from wayscore.formats.base import Fault, Source, make_batch
 from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.files import Fault, Source
 
 Name: TypeAlias = str | int
 Loose: TypeAlias = list[str | list[str | float | None]]
@@ -56,11 +55,14 @@ def read_trajectories(
         return make_batch(source, _queries(source, records, ids, walks, objects, flatten, expected))
     records = list(records)
     if len(ids) == len(walks) == 1 and not objects:
-        paths = [_viewpoints(getattr(record, walks[0])) for _, record in records]
+        paths = [[step.viewpoint for step in getattr(record, walks[0])] for _, record in records]
         if all(paths):  # by far the commonest, in columns at once
             episodes = [str(getattr(record, ids[0])) for _, record in records]
             return EpisodeBatch(paths, episodes, where=lambda row: f"{source}, episode {episodes[row]!r}")
-    return make_batch(source, _queries(source, records, ids, walks, objects, _viewpoints, expected))
+    return make_batch(
+        source,
+        _queries(source, records, ids, walks, objects, lambda steps: [step.viewpoint for step in steps], expected),
+    )
 
 
 def encode_run(paths: Mapping[str, Sequence[Any]]) -> bytes:
@@ -104,10 +106,6 @@ def flatten(steps: Loose) -> Any:
         if points and len(points[-1]) != len(points[0]):
             raise ValueError(f"step {number} has {len(points[-1])} coordinates but step 0 has {len(points[0])}")
     return np.array(points, dtype=np.float64) if points else labels
-
-
-def _viewpoints(steps: list[Step]) -> list[str]:
-    return [step.viewpoint for step in steps]
 
 
 @cache
