@@ -95,8 +95,8 @@ def evaluation(data: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         render_comparison=Calls(lambda _, form, **__: f"compared as {form}\n"),
         write_page=Calls(lambda *_, **__: None),
     )
-    for name in ("evaluate", "pool", "compare"):
-        monkeypatch.setattr(f"wayscore.evaluation.{name}", getattr(found, name), raising=False)
+    for home, name in (("evaluator", "evaluate"), ("agents", "pool"), ("comparison", "compare")):
+        monkeypatch.setattr(f"wayscore.evaluation.{home}.{name}", getattr(found, name))
     for name in ("render", "render_comparison", "write_page"):
         monkeypatch.setattr(f"wayscore.report.{name}", getattr(found, name), raising=False)
     return found
@@ -182,7 +182,7 @@ def test_validate_hands_on_what_was_given(count: int, monkeypatch: pytest.Monkey
             return {"count": len(self)}
 
     calls = Calls(lambda *_, **__: Found(["wrong"] * count))
-    monkeypatch.setattr("wayscore.evaluation.validate", calls, raising=False)
+    monkeypatch.setattr("wayscore.evaluation.validation.validate", calls)
     result = invoke("validate", "run.json", "-r", "references.json", "--run-format", "r2r", "--reader", "language=en")
     assert (result.exit_code, result.stdout) == (int(count > 0), "wrong\n" * count)
     expected = {"most": 20, "run_format": "r2r", "reader": {"language": "en"}}

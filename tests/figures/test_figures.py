@@ -23,7 +23,7 @@ import wayscore as ws
 from tests.conftest import CONVENTIONS
 from tests.house import command, connectivity
 from wayscore.episodes import Query, Reference, References, Run
-from wayscore.evaluation import evaluate
+from wayscore.evaluation.evaluator import evaluate
 from wayscore.figures import (
     COLUMN,
     PAGE,

@@ -21,7 +21,11 @@ from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, re
 from wayscore.convention import PAPER
 from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
-from wayscore.evaluation import Result, compare, evaluate, load_result, pool
+from wayscore.evaluation.agents import pool
+from wayscore.evaluation.comparison import compare
+from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.result import Result
+from wayscore.evaluation.saved import load_result
 from wayscore.foreign import shown
 from wayscore.report import page_of, write_page
 from wayscore.report.layout import p_value

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from wayscore.distances.base import Floats
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
+from wayscore.evaluation.inputs import Settings
 from wayscore.evaluation.measure import parts_by_scene
 from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
-from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import Names
 from wayscore.evaluation.warnings import Seen
 from wayscore.formats.chunks import Chunk, read_chunk

@@ -13,7 +13,6 @@ from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, as_distance, unknown_node
 from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
 from wayscore.errors import PathError, shortened
-from wayscore.paths import LARGEST
 from wayscore.warping.alignment import check_threshold
 
 
@@ -103,7 +102,7 @@ class RunningDTW:
                 value = None
             if value is None:
                 raise PathError(
-                    f"{where} must be {self._state.dimension} finite coordinates below {LARGEST:g}, got "
+                    f"{where} must be {self._state.dimension} finite coordinates below {kernels.LARGEST:g}, got "
                     f"{shortened(node)}"
                 )
             return value

@@ -402,7 +402,7 @@ def score_agent(plan: Plan, job: Job, agent: Agent, *, mirror: bool = False) -> 
         agent: the agent.
         mirror: whether its policies also vote on the mirror image.
     """
-    from wayscore.evaluation import evaluate
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.lab.agents.data import tasks_for
 
     started, recipe, folder = time.process_time(), agent.recipe, plan.out / job.name

@@ -35,8 +35,8 @@ function startHelp() {
     }
     if (typing || !$("#single-keys").checked || !data) return;
     const actions = {
-      j: () => browser.move(1),
-      k: () => browser.move(-1),
+      j: () => browser.list.move(1),
+      k: () => browser.list.move(-1),
       "/": () => {
         $(".filters").open = true;
         $("#search").focus();
