@@ -131,8 +131,10 @@ def _queries(
     expected: str,
 ) -> Iterator[Query]:
     for number, record in records:
-        name = _first(record, ids)
-        steps = _first(record, walks)
+        name, steps, found = (
+            next((value for field in fields if (value := getattr(record, field)) is not msgspec.UNSET), msgspec.UNSET)
+            for fields in (ids, walks, objects)
+        )
         if name is msgspec.UNSET or steps is msgspec.UNSET:
             absent, named = (ids, None) if name is msgspec.UNSET else (walks, str(name))
             missing = f"the field {absent[0]!r} is missing"
@@ -147,21 +149,8 @@ def _queries(
             nothing = "its walk has no steps; an agent that never moves has its start"
             source.refuse(Fault(nothing, place(number, source), str(name)))
             continue
-        recorded = _actions(steps)
-        if (found := _first(record, objects)) is not msgspec.UNSET:
+        nested = all(isinstance(step, list) and all(isinstance(part, str) for part in step) for step in steps)
+        recorded: dict[str, Any] = {"actions": len(steps) - 1} if nested else {}  # a step is a decision
+        if found is not msgspec.UNSET:
             recorded["predicted_object"] = "" if found is None else str(found)
         yield Query(str(name), walk, recorded=recorded)
-
-
-def _actions(steps: Sequence[Any]) -> dict[str, Any]:
-    """Return how many decisions a walk took, where each step lists the viewpoints of one."""
-    nested = all(isinstance(step, list) and all(isinstance(part, str) for part in step) for step in steps)
-    return {"actions": len(steps) - 1} if nested else {}
-
-
-def _first(record: Any, fields: Sequence[str]) -> Any:
-    for field in fields:
-        value = getattr(record, field)
-        if value is not msgspec.UNSET:
-            return value
-    return msgspec.UNSET

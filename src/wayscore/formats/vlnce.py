@@ -249,7 +249,10 @@ def _is_run(beginning: Beginning) -> bool:
 
 def _queries(source: Source, records: Iterable[tuple[int | str, Record]]) -> Iterator[Query]:
     for number, record in records:
-        name, steps = _first(record, IDS), _first(record, WALKS)
+        name, steps = (
+            next((value for field in fields if (value := getattr(record, field)) is not None), None)
+            for fields in (IDS, WALKS)
+        )
         if name is None or steps is None:
             absent = IDS[0] if name is None else WALKS[0]
             named = None if name is None else str(name)
@@ -277,10 +280,6 @@ def _query(name: str, record: Record, steps: Steps) -> Query:
     stopped = (record.stopped, record.stop, poses[-1].stop if poses else None)
     flag = next((said for said in stopped if said is not None), None)
     return Query(name, np.array(points).reshape(-1, 3), flag, recorded)
-
-
-def _first(record: Record, fields: Iterable[str]) -> Any:
-    return next((value for value in (getattr(record, field) for field in fields) if value is not None), None)
 
 
 VLNCE_FORMAT = VLNCE()
