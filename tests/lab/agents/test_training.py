@@ -27,9 +27,8 @@ from wayscore.lab.agents.checkpoints import Recipe, load_checkpoint, write_check
 from wayscore.lab.agents.policy import Look, Policy, Shape  # noqa: E402
 from wayscore.lab.agents.rollout import MIRRORED, evaluate, mirrored_words, observe, roll, started  # noqa: E402
 from wayscore.lab.agents.training import Running, Trainer  # noqa: E402
-from wayscore.rewards.nodes import FEATURES  # noqa: E402
+from wayscore.rewards.batch import FEATURES, AgentBatch  # noqa: E402
 from wayscore.rewards.rewards import RewardFunction, find_reward  # noqa: E402
-from wayscore.rewards.walking import Walkers  # noqa: E402
 
 SMALL = Recipe(
     imitation=6,
@@ -227,7 +226,7 @@ def decided(policy: Any, tokens: Any, features: Any, mask: Any) -> Any:
 def test_all_steps_judged_at_once_are_single_steps(tasks: Tasks) -> None:
     torch.manual_seed(0)
     policy = Policy(Shape(words=len(tasks.vocabulary), embedding=8, hidden=16)).eval()
-    walkers = Walkers(tasks, 20, threshold=1.4, max_episode_steps=6)
+    walkers = AgentBatch(tasks, 20, threshold=1.4, max_episode_steps=6)
     walkers.begin(np.arange(20))
     reading, state = policy.read(torch.from_numpy(tasks.tokens[:20]))
     steps = list(roll(policy, walkers, reading, state, "sample", SMALL))

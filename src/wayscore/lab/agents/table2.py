@@ -20,7 +20,7 @@ import msgspec
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.trajectories import encode_run
 from wayscore.lab.agents.checkpoints import CHECKPOINT, Recipe, load_checkpoint
-from wayscore.rewards.nodes import LOOK_AHEAD
+from wayscore.rewards.batch import LOOK_AHEAD
 from wayscore.rewards.tasks import WORLD_THRESHOLD
 from wayscore.writing import write_whole
 
