@@ -14,8 +14,7 @@ _HOMES = {
     "convention.choices": ("Convention",),
     "convention.presets": ("conventions",),
     "convention.signature": ("Signature",),
-    "distances.base": ("Distance",),
-    "distances.euclidean": ("Euclidean",),
+    "distances.base": ("Distance", "Euclidean"),
     "distances.function": ("Function",),
     "distances.graph": ("Graph",),
     "distances.graphs": ("load_graphs",),
@@ -65,8 +64,7 @@ if TYPE_CHECKING:
     from wayscore.convention.choices import Convention as Convention
     from wayscore.convention.presets import conventions as conventions
     from wayscore.convention.signature import Signature as Signature
-    from wayscore.distances.base import Distance as Distance
-    from wayscore.distances.euclidean import Euclidean as Euclidean
+    from wayscore.distances.base import Distance as Distance, Euclidean as Euclidean
     from wayscore.distances.function import Function as Function
     from wayscore.distances.graph import Graph as Graph
     from wayscore.distances.graphs import load_graphs as load_graphs

@@ -20,8 +20,8 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import connectivity
-from wayscore.distances import as_distance, graph as graph_module, graphs
-from wayscore.distances.base import Reversed
+from wayscore.distances import graph as graph_module, graphs
+from wayscore.distances.base import Reversed, as_distance
 
 
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))

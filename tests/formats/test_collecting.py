@@ -13,7 +13,7 @@ import pytest
 from tests.formats.test_readers import LINES, RUNS, encode, write
 from wayscore.errors import FormatError
 from wayscore.formats import Fault, chunks, decoding, load_run
-from wayscore.formats.files import Source
+from wayscore.formats.base import Source
 
 
 @pytest.mark.parametrize("form", RUNS)

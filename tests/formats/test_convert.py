@@ -22,8 +22,8 @@ from tests.house import command
 from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.formats import base, chunks, convert as module, load_references, load_run, sniff
+from wayscore.formats.base import Source
 from wayscore.formats.convert import Converted, convert
-from wayscore.formats.files import Source
 from wayscore.formats.graphs import distances_for
 from wayscore.formats.sniff import Beginning
 

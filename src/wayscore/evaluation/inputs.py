@@ -19,9 +19,8 @@ from wayscore.evaluation.groups import CLUSTERS
 from wayscore.evaluation.policies import choose_policies
 from wayscore.evaluation.scorer import Scorer
 from wayscore.formats import load_references
-from wayscore.formats.arrow import as_arrow, from_arrow
+from wayscore.formats.base import Source
 from wayscore.formats.chunks import RunPlan, plan_run
-from wayscore.formats.files import Source
 from wayscore.formats.graphs import distances_for
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import with_columns
@@ -183,6 +182,8 @@ def find_run(
         return GivenRun(made.name, made.format, EpisodeBatch.from_queries(made.answers))
     if isinstance(run, Sequence) and run and all(isinstance(one, str | os.PathLike) for one in run):
         return plan_run(run, run_format, progress)
+    from wayscore.formats.arrow import as_arrow, from_arrow
+
     table = as_arrow(run)
     return GivenRun("table", "table", from_arrow(table, Source(Path("the table"), b"")))
 

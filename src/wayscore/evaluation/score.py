@@ -18,8 +18,7 @@ from wayscore import kernels
 from wayscore.convention.applied import apply_path_step, distance_by, flatten, zero_undefined
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.presets import find_convention, signed
-from wayscore.distances.base import Distance, Floats, as_distance
-from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.distances.base import EUCLIDEAN, Distance, Floats, as_distance
 from wayscore.errors import OptionError, PathError, did_you_mean, listed, shortened
 from wayscore.evaluation.measure import Part, PathSets, Scoring, cut
 from wayscore.evaluation.recorded import STEPWISE, Recorded

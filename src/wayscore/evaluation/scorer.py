@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.convention.applied import distance_by
 from wayscore.convention.choices import Convention
-from wayscore.distances.base import Distance
-from wayscore.distances.euclidean import Euclidean
+from wayscore.distances.base import Distance, Euclidean
 from wayscore.distances.graph import Graph
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean

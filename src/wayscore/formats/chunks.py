@@ -17,9 +17,8 @@ from wayscore import reading
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
-from wayscore.formats.arrow import COLUMNS, FORMAT, from_arrow
+from wayscore.formats.base import MARK, Fault, Source, read
 from wayscore.formats.decoding import LINE_LIMIT
-from wayscore.formats.files import MARK, Fault, Source, read
 from wayscore.formats.sniff import FORMATS, HEAD, PARQUET_MAGIC, choose, look, read_with
 
 CHUNK_BYTES = 8 * 2**20
@@ -157,6 +156,8 @@ def head_of(file: str) -> Source:
 
 
 def _parquet_chunks(file: str, name: str | None) -> list[Chunk]:
+    from wayscore.formats.arrow import FORMAT
+
     with open_parquet(file) as opened:
         notes = opened.schema_arrow.metadata or {}
         groups = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
@@ -241,6 +242,8 @@ def _read_parquet(
     chunk: Chunk, rows: int, faults: list[Fault] | None, leave: Collection[str]
 ) -> Iterator[EpisodeBatch]:
     import pyarrow as pa
+
+    from wayscore.formats.arrow import COLUMNS, from_arrow
 
     source = Source(Path(chunk.file), b"", faults=faults)
     with open_parquet(chunk.file) as file:

@@ -77,16 +77,12 @@ def find_files(address: str) -> list[str]:
         inside = [os.path.join(folder, name) for folder, _, names in os.walk(address) for name in names]
     else:
         return [address]
-    if found := sorted(filter(_is_table, inside)):
+    names = ((PurePosixPath(path.replace(os.sep, "/")).name, path) for path in inside)
+    if found := sorted(path for name, path in names if name.endswith(TABLES) and not name.startswith(HIDDEN)):
         return found
     raise FormatError(
         f"{address}: this folder holds none of {', '.join(TABLES)}; name the folder of a run, or its file"
     )
-
-
-def _is_table(path: str) -> bool:
-    name = PurePosixPath(path.replace(os.sep, "/")).name
-    return name.endswith(TABLES) and not name.startswith(HIDDEN)
 
 
 @contextmanager
@@ -133,7 +129,9 @@ def parquet_file(content: Any, where: str, **options: Any) -> Any:
         file = pq.ParquetFile(content, page_checksum_verification=True, **options)
         file.schema_arrow.names  # noqa: B018 - names that are not UTF-8 are found here, and nowhere else
         most = reading.size_limit()
-        if max(_group_sizes(file), default=0) > most:
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        # Bytes that each has at least: asking Arrow for its columns can end the process.
+        if max((max(group.total_byte_size, group.num_rows) for group in groups), default=0) > most:
             raise reading.too_large(f"{where}, in one of its row groups", most, " when decompressed")
         return file
 
@@ -156,13 +154,6 @@ def parquet_table(content: Any, where: str) -> Any:
                 raise reading.too_large(where, most, " when decompressed")
             batches.append(batch)
         return pa.Table.from_batches(batches, file.schema_arrow)
-
-
-def _group_sizes(file: Any) -> Iterator[int]:
-    """Go through the bytes that each row group has at least; asking Arrow for its columns can end the process."""
-    for number in range(file.num_row_groups):
-        group = file.metadata.row_group(number)
-        yield max(group.total_byte_size, group.num_rows)
 
 
 def parquet_bytes(table: Any) -> bytes:

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wayscore.distances.base import Distance, Floats, as_distance
-from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.distances.base import EUCLIDEAN, Distance, Floats, as_distance
 from wayscore.errors import (
     OptionError,
     PathError,

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.distances.base import Distance, Floats
-from wayscore.distances.euclidean import Euclidean
+from wayscore.distances.base import Distance, Euclidean, Floats
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.warping.alignment import check_threshold
 from wayscore.warping.running_batch import RunningBatch

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places, as_distance
-from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
+from wayscore.distances.base import EUCLIDEAN, Distance, Euclidean, Floats, Places, as_distance
 from wayscore.errors import OptionError, PathError, shortened
 from wayscore.kernels import pair_ndtw, pair_value, pair_warping
 from wayscore.warping.encoded import dtw_value, fast_warping, fresh_borders, optimal_warping
