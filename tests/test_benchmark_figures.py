@@ -32,6 +32,7 @@ def test_the_ratios_over_length() -> None:
     assert not any(curve.peer in ("", "aeon") for curve in report.curves)
 
 
+@pytest.mark.soak
 def test_a_peer_that_computes_something_else_stops_the_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "warp_lists", lambda *_: 1.0)
     with pytest.raises(ws.WayscoreError, match=r"Python loop, n = 5: the cost must be same as"):

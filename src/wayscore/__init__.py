@@ -20,8 +20,7 @@ _HOMES = {
     "distances.graph": ("Graph",),
     "distances.graphs": ("load_graphs",),
     "distances.grid": ("Grid",),
-    "distances.navmesh": ("NavMesh",),
-    "distances.navmeshes": ("load_navmeshes",),
+    "distances.navmesh": ("NavMesh", "load_navmeshes"),
     "distances.snapped": ("Snapped",),
     "distances.table": ("Table",),
     "episodes": ("Query", "Reference", "References", "Run"),
@@ -72,8 +71,7 @@ if TYPE_CHECKING:
     from wayscore.distances.graph import Graph as Graph
     from wayscore.distances.graphs import load_graphs as load_graphs
     from wayscore.distances.grid import Grid as Grid
-    from wayscore.distances.navmesh import NavMesh as NavMesh
-    from wayscore.distances.navmeshes import load_navmeshes as load_navmeshes
+    from wayscore.distances.navmesh import NavMesh as NavMesh, load_navmeshes as load_navmeshes
     from wayscore.distances.snapped import Snapped as Snapped
     from wayscore.distances.table import Table as Table
     from wayscore.episodes import Query as Query, Reference as Reference, References as References, Run as Run

@@ -14,11 +14,10 @@ import pytest
 
 from tests.house import PRESENTATION, command as invoke
 from wayscore import MissingPackageError, OptionError, OutputError, PathError, WayscoreError, __version__, kernels
-from wayscore.cli.app import app
+from wayscore.cli.app import VERBS, app
 from wayscore.cli.baseline import _beside_the_paper
-from wayscore.cli.group import VERBS
 
-START = "from wayscore.cli.app import main; main()"
+START = "from wayscore.cli import main; main()"
 HEAVY = ("numpy", "scipy", "pyarrow", "msgspec", "rich", "typer", "pydantic", "asyncio")
 LIST_MODULES = f"""
 import atexit, sys

@@ -105,7 +105,7 @@ def main() -> None:
     else:
         search = with_atheris
         with atheris.instrument_imports(include=["wayscore"]):
-            import wayscore.cli.group
+            import wayscore.cli.app
             import wayscore.evaluation
             import wayscore.formats.convert
             import wayscore.lab.study.create  # noqa: F401

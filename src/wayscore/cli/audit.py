@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wayscore.cli import options
-from wayscore.cli.inputs import named_runs
-from wayscore.cli.options import FILE, words
+from wayscore.cli.app import argument, option, verb, whole
+from wayscore.cli.options import FILE, named_runs, words
 from wayscore.cli.output import progress, show
-from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import say, show
-from wayscore.cli.verb import argument, option, verb
 
 statistics_option = partial(option, section="Statistics")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb, whole
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import say, show
-from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
 from wayscore.writing import write_whole
 

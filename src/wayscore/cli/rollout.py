@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wayscore.cli import options
-from wayscore.cli.inputs import load
-from wayscore.cli.options import FILE
+from wayscore.cli.app import argument, option, verb, whole
+from wayscore.cli.options import FILE, load
 from wayscore.cli.output import say
-from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wayscore.cli import options
+from wayscore.cli.app import Verbs, argument, option, verb, whole
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import say, show
 from wayscore.cli.study_serve import erase, export, relink, serve
 from wayscore.cli.study_simulated import kind_option, power, reproduce, sampler_option, seed_option, simulate
-from wayscore.cli.verb import Verbs, argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb, whole
 from wayscore.cli.options import FILE
 from wayscore.cli.output import say
-from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.lab.study.store import Store

@@ -7,19 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
+from wayscore.cli.app import SEED, option, together, verb, whole
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import progress, say, show
 from wayscore.cli.study_serve import beside, study_file
-from wayscore.cli.verb import SEED, option, together, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.lab.study.rater_models import Temper
 
 raters_option = partial(option, section="Simulated raters")
 
-kind_option = option(
-    "--kind", type=OneOf(["UC", "SC"]), default="UC", help="Unconstrained (UC) or success-constrained (SC)."
-)
+KIND_HELP = "Unconstrained (UC) or success-constrained (SC)."
+kind_option = option("--kind", type=OneOf(["UC", "SC"]), default="UC", metavar="[UC|SC]", help=KIND_HELP)
 seed_option = option("--seed", type=SEED, default=0, help="Random seed.")
 SAMPLER_HELP = (
     "How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.cli import options
+from wayscore.cli.app import SEED, argument, option, verb, whole
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import progress, say
-from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import MissingPackageError, OptionError
 
 MOST_UPDATES = 1_000_000_000

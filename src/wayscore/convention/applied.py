@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention.choices import Convention
-from wayscore.distances.base import Distance, Floats, as_distance
+from wayscore.distances.base import Distance, Floats, Reversed, as_distance
 from wayscore.distances.graph import Graph
-from wayscore.distances.hops import Reversed
 from wayscore.errors import OptionError, shortened
 from wayscore.paths import PathBatch, Paths, in_plane
 from wayscore.warping.alignment import Alignment, align, fast_dtw
@@ -73,6 +72,30 @@ def flatten(paths: Paths, up_axis: int | None = None) -> PathBatch:
     """Return paths of coordinates without the one that points up, for conventions that measure in the plane."""
     batch = paths if isinstance(paths, PathBatch) else PathBatch.from_points(paths)
     return PathBatch(in_plane(batch.places, up_axis), batch.offsets)
+
+
+def apply_path_step(paths: Paths, step: float) -> PathBatch:
+    """Resample paths of coordinates, since nDTW depends on how densely a path is sampled: points every step along it.
+
+    Args:
+        paths: (n, k) coordinates each, metres.
+        step: how far apart the new points lie along the path, metres; the last may be nearer.
+
+    >>> apply_path_step([[[0.0, 0.0], [1.0, 0.0], [1.0, 0.7]]], 0.5)[0].tolist()
+    [[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [1.0, 0.5], [1.0, 0.7]]
+    """
+    if not (np.isfinite(step) and step > 0):
+        raise OptionError(f"the path step must be a length above 0, in metres, got {shortened(step)}")
+    batch = paths if isinstance(paths, PathBatch) else PathBatch.from_points(paths)
+    if getattr(batch.places, "ndim", 1) != 2:
+        raise OptionError("a path step needs paths of coordinates; the nodes of a graph cannot be resampled")
+    rounding = 1e-9 * step  # so that a path of whole steps does not end in a tiny one
+    resampled = []
+    for path in batch:
+        along = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))))
+        at = np.append(np.arange(0.0, along[-1] - rounding, step), along[-1])
+        resampled.append(np.column_stack([np.interp(at, along, axis) for axis in path.T]))
+    return PathBatch.from_points(resampled)
 
 
 def align_by(convention: Convention) -> Callable[..., Alignment]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError, check_choice
+from wayscore.statistics.values import number_labels
 
 CLUSTERS = ("auto", "none", "path", "scan")
 """What the bootstrap draws: single episodes, all of a path together, all of a scene together; "auto" draws paths
@@ -60,8 +61,7 @@ def cluster_numbers(references: Sequence[Reference], cluster: str) -> NDArray[np
     labels = [one.scene for one in references]
     if cluster == "path":
         labels = path_labels(labels, [one.path_id for one in references])
-    known = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    return np.array([known[label] for label in labels], dtype=np.int64)
+    return number_labels(labels)
 
 
 def choose_cluster(cluster: str, references: References | None, several: bool = False) -> str:

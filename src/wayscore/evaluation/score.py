@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 import wayscore
 from wayscore import kernels
-from wayscore.convention.applied import distance_by, flatten, zero_undefined
+from wayscore.convention.applied import apply_path_step, distance_by, flatten, zero_undefined
 from wayscore.convention.choices import PAPER, Convention
-from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.base import Distance, Floats, as_distance
 from wayscore.distances.euclidean import EUCLIDEAN

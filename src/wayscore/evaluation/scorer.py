@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -19,11 +19,13 @@ from wayscore.distances.euclidean import Euclidean
 from wayscore.distances.graph import Graph
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
-from wayscore.evaluation.goals import Geodesics
 from wayscore.evaluation.groups import cluster_numbers
 from wayscore.evaluation.policies import Problem, describe_move, describe_node, describe_start, describe_unknown
 from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
 from wayscore.statistics.bootstrap import join_clusters
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.goals import Geodesics
 
 UNKNOWN = -1
 """The number of a reference that does not exist; the code of a node that its scene does not have is this or less."""

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, as_distance
+from wayscore.distances.base import Distance, Floats, as_distance, unknown_node
 from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
-from wayscore.distances.labels import unknown_node
 from wayscore.errors import PathError, shortened
 from wayscore.warping.alignment import check_threshold
 

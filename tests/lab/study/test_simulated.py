@@ -289,7 +289,8 @@ def test_plans_that_make_no_sense_are_refused(options: dict[str, Any], words: st
         power("UC", **options)
 
 
-def test_power_as_a_command(study: Study, tmp_path: Path) -> None:
+def test_power_as_a_command(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wayscore.lab.study.power.POOL", 40)
     words = ("power", "--kind", "SC", "--sets", 20, "--sets", 60, "--simulations", 10)
     shown = run(*words).stdout
     assert "SIMULATED" in shown

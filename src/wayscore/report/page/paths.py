@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.convention.applied import align_by, distance_by, flatten
-from wayscore.convention.path_step import apply_path_step
+from wayscore.convention.applied import align_by, apply_path_step, distance_by, flatten
 from wayscore.distances.euclidean import Euclidean
 from wayscore.paths import in_plane, without_repeats
 from wayscore.report.page.scenes import Scene, is_y_up

@@ -35,8 +35,8 @@ function startHelp() {
     }
     if (typing || !$("#single-keys").checked || !data) return;
     const actions = {
-      j: () => browser.move(1),
-      k: () => browser.move(-1),
+      j: () => browser.list.move(1),
+      k: () => browser.list.move(-1),
       "/": () => {
         $(".filters").open = true;
         $("#search").focus();
@@ -63,7 +63,7 @@ function stepWarping(by) {
 async function start() {
   startTheme();
   startHelp();
-  showResults();
+  showMeans();
   showComparison();
   try {
     data = await unpack();
