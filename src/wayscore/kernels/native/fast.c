@@ -137,12 +137,7 @@ static int64_t warp_window(const Space *space, const Level *r, const Level *q, W
         i -= step != 1;
         j -= step != 0;
     }
-    for (int64_t a = 0, b = count - 1; a < b; a++, b--)
-        for (int side = 0; side < 2; side++) {
-            int64_t swap = cells[2 * a + side];
-            cells[2 * a + side] = cells[2 * b + side];
-            cells[2 * b + side] = swap;
-        }
+    reverse_cells(cells, count);
 end:
     free(steps);
     free(row);

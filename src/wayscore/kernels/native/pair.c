@@ -72,12 +72,7 @@ KERNEL(kernel_pair_warping) {
         double *top = borders_of(pair, few, &left);
         if (top) count = trace_tile(pair, top, left, pair->n - 1, pair->m - 1, cells);
         if (count > 0) cost = top[pair->m];
-        for (int64_t a = 0, b = count - 1; a < b; a++, b--)
-            for (int side = 0; side < 2; side++) {
-                int64_t cell = cells[2 * a + side];
-                cells[2 * a + side] = cells[2 * b + side];
-                cells[2 * b + side] = cell;
-            }
+        reverse_cells(cells, count);
         if (top != few) free(top);
         if (state) PyEval_RestoreThread(state);
         if (pair->dimension && cost == INFINITY) cost = NAN;
