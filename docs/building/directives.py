@@ -86,7 +86,7 @@ def _by_name_only(metrics: Iterable[Metric]) -> str:
 
 def rewards(_: Path) -> str:
     """List the reward functions."""
-    from wayscore.rewards.reward_functions import REWARDS
+    from wayscore.rewards.rewards import REWARDS
 
     return table(
         ("name", "who uses it: reward of a move; reward at the end"),

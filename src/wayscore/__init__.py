@@ -20,11 +20,9 @@ _HOMES = {
     "distances.graph": ("Graph",),
     "distances.graphs": ("load_graphs",),
     "distances.grid": ("Grid",),
-    "distances.navmesh": ("NavMesh",),
-    "distances.navmeshes": ("load_navmeshes",),
+    "distances.navmesh": ("NavMesh", "load_navmeshes"),
     "distances.snapped": ("Snapped",),
     "distances.table": ("Table",),
-    "evaluation.pairing": ("join",),
     "episodes": ("Query", "Reference", "References", "Run"),
     "errors": (
         "DistanceError",
@@ -41,7 +39,7 @@ _HOMES = {
     "evaluation.evaluator": ("evaluate",),
     "evaluation.result": ("Result",),
     "evaluation.saved": ("load_result",),
-    "evaluation.validation": ("validate",),
+    "evaluation.validation": ("join", "validate"),
     "formats": ("load_references", "load_run"),
     "lab.audit.audit": ("audit",),
     "metrics": ("METRICS", "Episode", "Metric"),
@@ -73,8 +71,7 @@ if TYPE_CHECKING:
     from wayscore.distances.graph import Graph as Graph
     from wayscore.distances.graphs import load_graphs as load_graphs
     from wayscore.distances.grid import Grid as Grid
-    from wayscore.distances.navmesh import NavMesh as NavMesh
-    from wayscore.distances.navmeshes import load_navmeshes as load_navmeshes
+    from wayscore.distances.navmesh import NavMesh as NavMesh, load_navmeshes as load_navmeshes
     from wayscore.distances.snapped import Snapped as Snapped
     from wayscore.distances.table import Table as Table
     from wayscore.episodes import Query as Query, Reference as Reference, References as References, Run as Run
@@ -91,12 +88,11 @@ if TYPE_CHECKING:
     )
     from wayscore.evaluation.comparison import Comparison as Comparison, compare as compare
     from wayscore.evaluation.evaluator import evaluate as evaluate
-    from wayscore.evaluation.pairing import join as join
     from wayscore.evaluation.result import Result as Result
     from wayscore.evaluation.saved import load_result as load_result
     from wayscore.evaluation.score import score as score
     from wayscore.evaluation.table import ScoreTable as ScoreTable
-    from wayscore.evaluation.validation import validate as validate
+    from wayscore.evaluation.validation import join as join, validate as validate
     from wayscore.formats import load_references as load_references, load_run as load_run
     from wayscore.lab.audit.audit import audit as audit
     from wayscore.metrics import METRICS as METRICS, Episode as Episode, Metric as Metric

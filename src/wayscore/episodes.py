@@ -1,4 +1,4 @@
-"""References (the ground-truth paths) and runs (the paths of an agent), as people use them in Python."""
+"""References (the ground-truth paths), runs (the paths of an agent), and batches of a run in columns."""
 
 from __future__ import annotations
 
@@ -184,27 +184,22 @@ class CodedPaths(Struct, frozen=True, eq=False):
     Attributes:
         codes: int32; path i has those from offsets[i] to offsets[i + 1].
         offsets: one more than there are paths.
-        labels: by scene, the label of each code; under "" those of every scene.
+        labels: what each code stands for.
     """
 
     codes: NDArray[np.int32]
     offsets: Offsets
-    labels: Mapping[str, Sequence[Any]]
+    labels: Sequence[Any]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def path(self, number: int, scene: str = "") -> list[Any]:
+    def path(self, number: int) -> list[Any]:
         """Return the labels of one path."""
-        labels = self.labels_of(scene)
         codes = self.codes[self.offsets[number] : self.offsets[number + 1]].tolist()
         if min(codes, default=0) < 0:
             raise IndexError(f"code {min(codes)} stands for no label")
-        return [labels[code] for code in codes]
-
-    def labels_of(self, scene: str) -> Sequence[Any]:
-        """Return what codes stand for in a scene."""
-        return self.labels.get(scene, self.labels.get("", ()))
+        return [self.labels[code] for code in codes]
 
 
 BatchPaths: TypeAlias = CodedPaths | PathBatch | Sequence[Any]
@@ -240,7 +235,8 @@ class EpisodeBatch(Struct, frozen=True, eq=False):
         """Put single queries into columns."""
         answers = list(queries)
         names = [query.episode for query in answers]
-        recorded = {name: [query.recorded.get(name) for query in answers] for name in _recorded_by(answers)}
+        known = dict.fromkeys(name for query in answers for name in query.recorded)
+        recorded = {name: [query.recorded.get(name) for query in answers] for name in known}
         stopped = [query.stopped for query in answers]
         if any(flag is not None for flag in stopped):
             recorded["stopped"] = stopped
@@ -256,12 +252,12 @@ class EpisodeBatch(Struct, frozen=True, eq=False):
         """Return the name of the episode that a row answers; where rows carry references, their number."""
         return str(self.first + row) if self.episodes is None else str(self.episodes[row])
 
-    def path(self, row: int, scene: str = "") -> Any:
+    def path(self, row: int) -> Any:
         """Return the path of a row: labels, or coordinates."""
         if not isinstance(self.queries, CodedPaths):
             return self.queries[row]
         try:
-            return self.queries.path(row, scene)
+            return self.queries.path(row)
         except IndexError:
             raise FormatError(
                 f"{self.named(row)}: a code of its path stands for no label; convert the original file again"
@@ -276,21 +272,12 @@ class EpisodeBatch(Struct, frozen=True, eq=False):
         """Return the rows one by one, as people use them."""
         recorded = {name: values for name, values in self.recorded.items() if name != "stopped"}
         stopped = self.recorded.get("stopped") or [None] * len(self)
-        scenes = [""] * len(self) if self.scenes is None else list(map(str, _listed(self.scenes)))
         return [
             Query(
                 self.episode(row),
-                self.path(row, scenes[row]),
+                self.path(row),
                 stopped[row],
                 {name: values[row] for name, values in recorded.items() if values[row] is not None},
             )
             for row in range(len(self))
         ]
-
-
-def _recorded_by(queries: Iterable[Query]) -> dict[str, None]:
-    return {name: None for query in queries for name in query.recorded}
-
-
-def _listed(column: Any) -> Any:
-    return column.to_pylist() if hasattr(column, "to_pylist") else column

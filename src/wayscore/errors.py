@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 
 _OPTION = re.compile(r"<<(\w+)(?:=([^>]*))?>>")
 MOST_GUESSES, LONGEST_GUESS = 10_000, 200
@@ -33,11 +33,11 @@ class WayscoreError(Exception):
     """
 
     def __str__(self) -> str:
-        return shown(in_python(Exception.__str__(self)), "text")
+        return escape(in_python(Exception.__str__(self)), "text")
 
     def as_command(self) -> str:
         """Return the message in the words of the command line."""
-        return shown(in_command(Exception.__str__(self)), "text")
+        return escape(in_command(Exception.__str__(self)), "text")
 
 
 def in_python(message: str) -> str:
@@ -201,3 +201,9 @@ def need(package: str) -> Any:
         return import_module(package)
     except ImportError:
         raise MissingPackageError(f"this needs {package}, which is not installed: pip install {package}") from None
+
+
+def check_choice(setting: str, given: str, known: Sequence[str]) -> None:
+    """Refuse a word that is not among those known."""
+    if given not in known:
+        raise OptionError(f"<<{setting}>> must be {', '.join(known[:-1])} or {known[-1]}, not {given!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,8 @@ import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run, write_references
 from tests.town import Town, in_dictionaries
 from wayscore.episodes import CodedPaths, EpisodeBatch
-from wayscore.evaluation.groups import choose_cluster, clusters_of, few_clusters, group_by, path_labels
-from wayscore.evaluation.match import Matcher
-from wayscore.evaluation.targets import Targets, make_targets
+from wayscore.evaluation.groups import choose_cluster, cluster_numbers, few_clusters, group_by, path_labels
+from wayscore.evaluation.scorer import Scorer
 from wayscore.formats.arrow import from_arrow
 from wayscore.formats.convert import convert
 from wayscore.formats.files import Source
@@ -103,11 +103,8 @@ def test_clusters() -> None:
     assert choose_cluster("auto", asked) == "path"
     assert choose_cluster("auto", references(e1_1="abc", e2_0="xy")) == "none"
     assert choose_cluster("auto", None) == "none"
-    assert clusters_of(listed, "none") is None
-    for by, numbers in (("path", [0, 0, 1]), ("scan", [0, 0, 1])):
-        found = clusters_of(listed, by)
-        assert found is not None
-        assert found.numbers(asked.episodes).tolist() == numbers
+    for by, numbers in (("path", [0, 0, 1]), ("scan", [0, 0, 1]), ("none", [0, 1, 2])):
+        assert cluster_numbers(listed, by).tolist() == numbers
     assert few_clusters("scan", 3) == ["intervals resample only 3 scans; with fewer than 30 they are too narrow"]
     assert few_clusters("none", 3) == few_clusters("path", 30) == []
 
@@ -118,11 +115,10 @@ def test_paths_of_one_number_in_several_scenes() -> None:
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=30))
 def test_lengths_in_few_bins(lengths: list[int]) -> None:
-    names = [str(number) for number in range(len(lengths))]
-    found = group_by("length", names, names, names, lengths)
-    assert len(found.names) <= 8
-    for name, length in zip(names, lengths, strict=True):
-        first, _, last = found.labels[name].partition("-")
+    labels, names = group_by("length", [], [], lengths)
+    assert len(names) <= 8
+    for label, length in zip(labels, lengths, strict=True):
+        first, _, last = label.partition("-")
         assert int(first) <= length <= int(last or first)
 
 
@@ -132,8 +128,7 @@ def test_lengths_in_few_bins(lengths: list[int]) -> None:
 @pytest.mark.parametrize("cut", [1, 7, 600])
 def test_answers_match_however_they_are_given(town: Town, cut: int) -> None:
     convention = ws.conventions()["paper"]
-    targets = Targets.from_bytes(make_targets(town.references, town.graphs, convention).to_bytes())
-    matcher = Matcher(targets)
+    scorer = Scorer(town.references, town.graphs, convention)
     source = Source(Path("walks"), b"")
     lists = town.walks.to_pylist()
     for start in range(0, 60, cut):
@@ -144,10 +139,10 @@ def test_answers_match_however_they_are_given(town: Town, cut: int) -> None:
             from_arrow(in_dictionaries(town.walks).slice(start, cut), source, first=start),
             EpisodeBatch.from_queries(queries, first=start),
         ]
-        found = [matcher.match(batch) for batch in batches]
+        found = [scorer.match(batch) for batch in batches]
         for one in found:
             assert one.pairs is not None
-            names = [targets.references.episodes[number] for number in one.pairs.tolist()]  # type: ignore[union-attr]
+            names = [scorer.references.episodes[number] for number in one.pairs.tolist()]  # type: ignore[union-attr]
             assert names == [queries[row].episode for row in one.order.tolist()]
             assert np.array_equal(one.queries.places, found[0].queries.places)
             assert np.array_equal(one.queries.offsets, found[0].queries.offsets)
@@ -155,23 +150,19 @@ def test_answers_match_however_they_are_given(town: Town, cut: int) -> None:
         assert [query.path for query in batches[1].to_queries()] == [query.path for query in queries]
 
 
-def test_targets_as_bytes(town: Town, tmp_path: Path) -> None:
-    targets = make_targets(town.references, town.graphs, ws.conventions()["paper"], "path")
-    (tmp_path / "targets").write_bytes(targets.to_bytes())
-    for copy in (Targets.from_bytes(targets.to_bytes()), Targets.mapped(str(tmp_path / "targets"))):
-        assert copy.references is not None
-        assert targets.references is not None
-        assert copy.references.fingerprint == town.references.fingerprint
-        assert np.array_equal(copy.references.paths.places, targets.references.paths.places)
-        assert copy.described(range(3)) == targets.described(range(3))
-        assert not copy.references.paths.places.flags.writeable
+def test_a_scorer_goes_to_workers(town: Town) -> None:
+    scorer = Scorer(town.references, town.graphs, ws.conventions()["paper"], "path")
+    copy = pickle.loads(pickle.dumps(scorer))
+    assert copy.references.fingerprint == town.references.fingerprint
+    assert np.array_equal(copy.references.paths.places, scorer.references.paths.places)  # type: ignore[union-attr]
+    assert [space.fingerprint for space in copy.spaces] == [space.fingerprint for space in scorer.spaces]
 
 
 def test_coded_paths() -> None:
-    paths = CodedPaths(np.array([0, 1, 1], dtype=np.int32), np.array([0, 2, 3]), {"": ["a", "b"], "T": ["x", "y"]})
-    assert (len(paths), paths.path(0), paths.path(1, "T")) == (2, ["a", "b"], ["y"])
+    paths = CodedPaths(np.array([0, 1, 1], dtype=np.int32), np.array([0, 2, 3]), ["a", "b"])
+    assert (len(paths), paths.path(0), paths.path(1)) == (2, ["a", "b"], ["b"])
     batch = EpisodeBatch(paths, ["e1", "e2"], scenes=pa.array(["S", "T"]))
-    assert [query.path for query in batch.to_queries()] == [["a", "b"], ["y"]]
+    assert [query.path for query in batch.to_queries()] == [["a", "b"], ["b"]]
     assert batch.named(1) == "row 1 (episode 'e2')"
     wrong = EpisodeBatch(structs.replace(paths, codes=np.array([0, 7, -1], dtype=np.int32)), None)
     for row in (0, 1):

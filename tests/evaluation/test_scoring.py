@@ -10,7 +10,7 @@ import pytest
 
 import wayscore as ws
 from tests.oracles import paper
-from wayscore.evaluation import parts
+from wayscore.evaluation import measure
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 4.0], nodes="abcdz")
 TRIANGLE = ws.Graph.from_edges([("x", "y"), ("y", "z"), ("z", "x")], [1.0, 1.0, 1.0])
@@ -23,7 +23,7 @@ def random_labels(seed: int, count: int, nodes: str = "abcd") -> list[list[str]]
 
 @pytest.mark.parametrize("threads", [None, 1, 3])
 def test_batches_of_any_size_and_any_number_of_threads(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "EPISODES_AT_ONCE", 16)
+    monkeypatch.setattr(measure, "EPISODES_AT_ONCE", 16)
     references, queries = random_labels(1, 131), random_labels(2, 131)
     table = ws.score(references=references, queries=queries, distance=LINE, threads=threads)
     for number, (R, Q) in enumerate(zip(references, queries, strict=True)):
@@ -90,14 +90,14 @@ def test_long_episodes_are_shared_among_threads(monkeypatch: pytest.MonkeyPatch)
     rng = np.random.default_rng(11)
     references, queries = ([rng.normal(size=(n, 3)).cumsum(axis=0) for n in rng.integers(2, 60, 40)] for _ in range(2))
     expected = ws.score(references=references, queries=queries, threads=1)
-    monkeypatch.setattr(parts, "CELLS_AT_ONCE", 2000)
+    monkeypatch.setattr(measure, "CELLS_AT_ONCE", 2000)
     cells = [len(R) * len(Q) for R, Q in zip(references, queries, strict=True)]
-    batches = parts.PathSets(*(ws.Euclidean().encode(paths) for paths in (references, queries)))
-    cut = list(parts.cut(ws.Euclidean(), batches, None, range(40)))
+    batches = measure.PathSets(*(ws.Euclidean().encode(paths) for paths in (references, queries)))
+    cut = list(measure.cut(ws.Euclidean(), batches, None, range(40)))
     assert len(cut) > 5
     assert [row for part in cut for row in range(*part.rows.indices(40))] == list(range(40))
     for part in cut:
-        assert len(part) == 1 or sum(cells[part.rows]) <= 2 * 2000
+        assert len(part.paths.queries) == 1 or sum(cells[part.rows]) <= 2 * 2000
     shared = ws.score(references=references, queries=queries, threads=3)
     assert all(shared[metric].tolist() == expected[metric].tolist() for metric in expected.metrics)
 
@@ -376,12 +376,12 @@ def test_goals_of_another_dimension() -> None:
 def test_every_warping_is_computed_once(convention: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     for name in ("dtw_value", "fast_cost"):
-        real = getattr(parts, name)
+        real = getattr(measure, name)
         monkeypatch.setattr(
-            parts, name, lambda *args, name=name, real=real, **how: calls.append(name) or real(*args, **how)
+            measure, name, lambda *args, name=name, real=real, **how: calls.append(name) or real(*args, **how)
         )
-    real_measure = parts.Part.measure
-    monkeypatch.setattr(parts.Part, "measure", lambda *args: calls.append("measure") or real_measure(*args))
+    real_measure = measure.Part.measure
+    monkeypatch.setattr(measure.Part, "measure", lambda *args: calls.append("measure") or real_measure(*args))
     rng = np.random.default_rng(0)
     R, Q, D = ([rng.normal(size=(n, 3)) for _ in range(2)] for n in (3, 6, 9))
     ws.score(references=R, queries=Q, dense=D, convention=convention, start_distances=[1.0, 2.0])

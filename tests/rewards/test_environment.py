@@ -10,12 +10,10 @@ import pytest
 
 import wayscore as ws
 from wayscore.episodes import Reference
-from wayscore.rewards.nodes import LOOK_AHEAD, Nodes
-from wayscore.rewards.reward_functions import REWARDS
-from wayscore.rewards.tasks import Tasks, from_references, from_worlds
-from wayscore.rewards.terrain import FEATURES
+from wayscore.rewards.nodes import FEATURES, LOOK_AHEAD, Nodes
+from wayscore.rewards.rewards import REWARDS
+from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds
 from wayscore.rewards.walking import Walkers
-from wayscore.rewards.words import Vocabulary
 
 #   d (0, 4)
 #   |

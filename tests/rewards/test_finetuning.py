@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import wayscore as ws
-from wayscore.rewards.completions import answer_of, heading_of, items_of, read_actions, read_points, walk
+from wayscore.rewards.finetuning import answer_of, heading_of, items_of, read_actions, read_points, walk
 
 HOUSE = ws.Graph.from_edges(
     [("hall", "stairs"), ("stairs", "attic"), ("hall", "living room"), ("shed", "garden")], [2.0, 3.5, 4.0, 1.0]

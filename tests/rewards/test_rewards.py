@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import wayscore as ws
-from wayscore.rewards.reward_functions import REWARDS, Progress, RewardFunction, find_reward
+from wayscore.rewards.rewards import REWARDS, Progress, RewardFunction, find_reward
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 3.0, 4.0])
 

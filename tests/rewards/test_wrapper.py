@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from wayscore.rewards.reward_functions import REWARDS, RewardFunction
+from wayscore.rewards.rewards import REWARDS, RewardFunction
 
 gymnasium = pytest.importorskip("gymnasium")
 

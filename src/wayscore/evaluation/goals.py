@@ -49,8 +49,8 @@ class Geodesics(Struct, frozen=True):
             ) from error
 
 
-def find_geodesics(navmesh: Any, walkable: bool, references: References | None) -> Geodesics | None:
-    """Take sources in any form; None where none is given.
+def find_geodesics(navmesh: Any, walkable: bool, references: References | None) -> Geodesics:
+    """Take sources in any form.
 
     Args:
         navmesh: a folder of .navmesh files, or scene -> `NavMesh`.
@@ -62,12 +62,12 @@ def find_geodesics(navmesh: Any, walkable: bool, references: References | None) 
         sources[NAVMESH] = _meshes(navmesh)
     if walkable:
         sources[WALKABLE] = _walkable(references)
-    return Geodesics(sources) if sources else None
+    return Geodesics(sources)
 
 
 def _meshes(navmesh: Any) -> Mapping[str, Any]:
     if isinstance(navmesh, str | os.PathLike):
-        from wayscore.distances.navmeshes import load_navmeshes
+        from wayscore.distances.navmesh import load_navmeshes
 
         return load_navmeshes(navmesh)
     if not isinstance(navmesh, Mapping):
@@ -93,9 +93,7 @@ def _walkable(references: References | None) -> Mapping[str, Any]:
     return {scene: Snapped.from_walks(some) for scene, some in walks.items()}
 
 
-def geodesic_warnings(
-    geodesics: Geodesics | None, references: References | None, counts: Mapping[str, int]
-) -> list[str]:
+def geodesic_warnings(geodesics: Geodesics, references: References | None, counts: Mapping[str, int]) -> list[str]:
     """Return what a reader must know of measured distances to the goal.
 
     Args:
@@ -103,8 +101,6 @@ def geodesic_warnings(
         references: the ground-truth paths; a mesh should be built for the agent that they are for.
         counts: by source, how many queries it measured.
     """
-    if geodesics is None:
-        return []
     found = []
     if walked := sum(count for source, count in counts.items() if source.startswith(WALKABLE)):
         found.append(

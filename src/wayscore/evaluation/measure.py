@@ -1,29 +1,199 @@
-"""From encoded episodes to scores: kernels measure, metrics are formulas over measurements, threads share the work."""
+"""From encoded episodes to scores: kernels measure, and metrics are formulas over measurements."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import accumulate
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.convention.choices import Convention
-from wayscore.distances.base import Floats
-from wayscore.errors import OptionError, WayscoreError, first_line, shortened
-from wayscore.evaluation.parts import Part
+from wayscore.distances.base import Distance, Floats, Places
+from wayscore.errors import OptionError, PathError, WayscoreError, first_line, shortened
 from wayscore.evaluation.recorded import Recorded
 from wayscore.metrics.base import Measurements, Metric
 from wayscore.metrics.episode import Episode
-from wayscore.paths import Offsets
+from wayscore.paths import Offsets, PathBatch
+from wayscore.warping.encoded import dtw_value, fast_cost
 
+EPISODES_AT_ONCE = 10_000
+"""Few enough that the measurements of a part stay in the cache, enough that threads rarely wait for each other."""
+CELLS_AT_ONCE = 4_000_000
+"""As many pairs of nodes: a few milliseconds, so that threads share long paths too."""
 MEASURED = [field.name for field in fields(Measurements)][:12]
 """What a kernel writes, row by row."""
 UNMEASURED = np.empty(0)
 """In place of what no metric needs."""
+
+
+class PathSets(NamedTuple):
+    """The paths of all episodes, as given or encoded.
+
+    Attributes:
+        references: R of each, or of several episodes with a pairing.
+        queries: Q of each.
+        warped_references: what DTW warps to instead of `references`, in step with them; None for those themselves.
+        warped_queries: what DTW warps instead of `queries`; None for those themselves.
+    """
+
+    references: Any
+    queries: Any
+    warped_references: Any = None
+    warped_queries: Any = None
+
+    def warped(self) -> tuple[Any, Any]:
+        """Return the references and queries that DTW warps."""
+        r, q = self.warped_references, self.warped_queries
+        return self.references if r is None else r, self.queries if q is None else q
+
+    def part(self, start: int, stop: int, references: tuple[int, int]) -> PathSets:
+        """Return queries start to stop, with this stretch of the references."""
+        bounds = (references, (start, stop), references, (start, stop))
+        return PathSets(*(None if some is None else some.part(*of) for some, of in zip(self, bounds, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some episodes of one scene: a piece of work for one thread.
+
+    Attributes:
+        space: their distance.
+        paths: encoded.
+        pairing: the number of the reference of each query, or None where they go in step.
+        rows: the rows of the table that they are.
+        work: their share of the work that is done at once; a part of more than one episode has 1 at most.
+    """
+
+    space: Distance
+    paths: PathSets
+    pairing: Offsets | None
+    rows: slice | Offsets
+    work: float
+
+    def measure(self, compare: int, scale: float, reach: float, out: Floats, first: int) -> None:
+        """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
+        r, q = self.paths.references, self.paths.queries
+        paths = (r.places, r.offsets, q.places, q.offsets)
+        if self.space.is_straight:
+            kernels.measure_points(*paths, self.pairing, compare, scale, reach, out, first)
+        elif self.space.table is not None:
+            kernels.measure_table(self.space.table, *paths, self.pairing, compare, scale, reach, out, first)
+        else:
+            for column, (reference, query) in enumerate(self._pairs(r, q), start=first):
+                self._measure_one(reference, query, compare, scale, reach, out, column)
+
+    def warp(self, how: str, warping: Floats, counts: Floats, first: int) -> None:
+        """Write DTW of the paths that the convention warps, computed as it says, and how many nodes it warps to."""
+        for column, (reference, query) in enumerate(self._pairs(*self.paths.warped()), start=first):
+            if how == "exact":
+                warping[column] = dtw_value(reference, query, self.space)
+            else:
+                warping[column] = fast_cost(reference, query, self.space, compiled=how == "fast-compiled")
+            counts[column] = len(reference)
+
+    def episodes(
+        self, recorded: Recorded, threshold: float, convention: Convention, up_axis: int | None
+    ) -> Iterable[Episode]:
+        """Yield the episodes one by one."""
+        rows = range(*self.rows.indices(len(recorded.names))) if isinstance(self.rows, slice) else self.rows.tolist()
+        pairs = self._pairs(self.paths.references, self.paths.queries)
+        warped = self._pairs(*self.paths.warped())
+        for row, (reference, query), others in zip(rows, pairs, warped, strict=True):
+            yield Episode(
+                self.space,
+                reference,
+                query,
+                threshold,
+                convention,
+                recorded.names[row],
+                recorded.scene(row),
+                recorded.of(row),
+                up_axis,
+                others,
+            )
+
+    def _pairs(self, references: PathBatch, queries: PathBatch) -> Iterable[tuple[Places, Places]]:
+        for number, query in enumerate(queries):
+            yield references[number if self.pairing is None else int(self.pairing[number])], query
+
+    def _measure_one(
+        self, reference: Any, query: Any, compare: int, scale: float, reach: float, out: Floats, column: int
+    ) -> None:
+        """Measure an episode whose distances are not in a table: compute a block of them."""
+        codes = np.concatenate((reference, query))
+        if codes.ndim == 2:  # a distance may work on points; edits are of nodes that are the same or not
+            codes = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+        kernels.measure_block(
+            self.space.between(reference, query).reshape(-1),
+            np.zeros(1, dtype=np.int64),
+            np.append(self.space.pairs(reference[:-1], reference[1:]), 0.0),
+            np.append(self.space.pairs(query[:-1], query[1:]), 0.0),
+            codes[: len(reference)],
+            np.array([0, len(reference)]),
+            codes[len(reference) :],
+            np.array([0, len(query)]),
+            None,
+            compare,
+            scale,
+            reach,
+            out,
+            column,
+        )
+
+
+def cut(space: Distance, paths: PathSets, pairing: Offsets | None, rows: range | Offsets) -> Iterable[Part]:
+    """Cut the encoded episodes of one scene into parts."""
+    queries, lengths = paths.queries, paths.references.lengths
+    for r in (paths.references, paths.warped_references):
+        if r is not None and r.places.ndim == 2 and len(r) and len(queries):
+            asked, walked = r.places.shape[1], queries.places.shape[1]
+            if asked != walked:
+                raise PathError(
+                    f"references have {asked}-dimensional points and queries {walked}-dimensional ones; both need the "
+                    "same dimension"
+                )
+    count, nodes = len(queries), len(queries.places)
+    starts, cells = [*range(0, count, EPISODES_AT_ONCE)], None
+    if nodes and int(lengths.max()) * nodes / count > CELLS_AT_ONCE / EPISODES_AT_ONCE:  # else their number says enough
+        cells = (lengths if pairing is None else lengths[pairing]) * queries.lengths
+        starts = sorted({*starts, *(np.flatnonzero(np.diff(np.cumsum(cells) // CELLS_AT_ONCE)) + 1).tolist()})
+    for start, stop in pairwise([*starts, count]):
+        work = (stop - start) / EPISODES_AT_ONCE
+        yield Part(
+            space,
+            paths.part(start, stop, (start, stop) if pairing is None else (0, len(lengths))),
+            None if pairing is None else pairing[start:stop],
+            slice(rows.start + start, rows.start + stop) if isinstance(rows, range) else rows[start:stop],
+            work if cells is None else max(work, float(cells[start:stop].sum()) / CELLS_AT_ONCE),
+        )
+
+
+def parts_by_scene(
+    paths: PathSets, pairs: Offsets | None, spaces: Sequence[Distance], scenes: NDArray[np.integer[Any]]
+) -> list[Part]:
+    """Cut encoded episodes of several scenes into parts.
+
+    Args:
+        paths: encoded each in its scene, and those of one scene side by side.
+        pairs: the number of the reference of each query, or None where they go in step.
+        spaces: the distance of each scene.
+        scenes: the number of the scene of each query.
+    """
+    parts: list[Part] = []
+    bounds = np.searchsorted(scenes, np.arange(len(spaces) + 1)).tolist()
+    for space, (start, stop) in zip(spaces, pairwise(bounds), strict=True):
+        if start == stop:
+            continue
+        own, some = (start, stop), None
+        if pairs is not None:
+            own = int(pairs[start:stop].min()), int(pairs[start:stop].max()) + 1
+            some = pairs[start:stop] - own[0]
+        parts += cut(space, paths.part(start, stop, own), some, range(start, stop))
+    return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +242,16 @@ class Scoring:
     ) -> Scoring:
         """Check that all that the metrics need is recorded; `other_paths`: DTW warps dense or resampled paths."""
         needs: frozenset[str] = frozenset().union(*(metric.needs for metric in metrics if metric.compute))
-        known, to_goal = recorded.goal_distances()
+        count = len(recorded.names)
+        known, to_goal, stopped = np.zeros(count, dtype=bool), np.empty((3, 0)), np.broadcast_to(1.0, count)
+        if "goal_distances" in recorded.facts:
+            known, to_goal = recorded.goal_distances()
+        if convention.stop == "required" and "stopped" in recorded.facts:
+            stopped = np.array([flag is not False for flag in recorded.facts["stopped"]], dtype=np.float64)
+        start_distances = None
+        shortest = convention.goal_distance == "simulator" and convention.spl_length == "shortest"
+        if shortest and "optimal_length" in needs and not known.all():
+            start_distances = recorded.start_distances(convention, known)
         other_warping = other_paths or convention.warping != "exact"
         nearest = not needs.isdisjoint({"nearest", "coverage"}) or known.any() or "goals" in recorded.facts
         warping = "warping" in needs and not other_warping
@@ -87,13 +266,18 @@ class Scoring:
             other_warping,
             known,
             to_goal,
-            recorded.start_distances(convention, known) if "optimal_length" in needs else None,
-            recorded.stop_flags(convention),
+            start_distances,
+            stopped,
         )
 
     def score(self, group: list[Part], scores: Floats) -> None:
         """Score some parts and write their columns of the scores."""
-        where = _rows_of(group)
+        first, last = group[0].rows, group[-1].rows
+        where: slice | Offsets
+        if isinstance(first, slice) and isinstance(last, slice):  # all are, then, one after the other
+            where = slice(first.start, last.stop)
+        else:
+            where = np.concatenate([part.rows for part in group])
         measurements = None
         single = []
         for row, metric in zip(scores, self.metrics, strict=True):
@@ -123,21 +307,26 @@ class Scoring:
         if "edits" in needs:
             by_kernel = convention.goal == "last" and not self.known.any()
             limit = self.threshold if by_kernel else np.inf
-        count = sum(map(len, group))
+        counts = [len(part.paths.queries) for part in group]
+        count = sum(counts)
         measured = np.empty((len(MEASURED), count))
         rows: dict[str, Floats] = dict(zip(MEASURED, measured, strict=True))
         rows["warped_count"] = rows["reference_count"]
         if not self.compare & kernels.COMPARE_NEAREST:
             rows |= dict.fromkeys(("closest", "mean_deviation", "max_deviation", "coverage"), UNMEASURED)
         if not self.compare & kernels.COMPARE_WARPING:
-            rows["warping"], rows["warped_count"] = self._room("warping", count), self._room("warping", count)
-        for part, first in zip(group, accumulate(map(len, group), initial=0)):  # noqa: B905  # one more start than parts
+            rows |= {
+                name: np.empty(count) if "warping" in needs else UNMEASURED for name in ("warping", "warped_count")
+            }
+        first = 0
+        for part, size in zip(group, counts, strict=True):
             part.measure(self.compare, self.threshold if "coverage" in needs else 0.0, limit, measured, first)
             if self.other_warping and "warping" in needs:
                 part.warp(convention.warping, rows["warping"], rows["warped_count"], first)
-        rows["reach"] = self._room("reach", count)
+            first += size
+        rows["reach"] = UNMEASURED
         if "reach" in needs:
-            rows["reach"][:] = [reach(episode) for episode in self.episodes(group)]
+            rows["reach"] = np.array([reach(episode) for episode in self.episodes(group)])
         self._find_goals(group, rows, where)
         return Measurements(
             **rows,
@@ -151,9 +340,6 @@ class Scoring:
         """Yield the episodes of some parts one by one."""
         for part in group:
             yield from part.episodes(self.recorded, self.threshold, self.convention, self.up_axis)
-
-    def _room(self, need: str, count: int) -> Floats:
-        return np.empty(count) if need in self.needs else UNMEASURED
 
     def _find_goals(self, group: list[Part], rows: dict[str, Floats], where: slice | Offsets) -> None:
         """Add the distances to the nearest goal: to the reference's end, where an episode names no goals."""
@@ -203,29 +389,3 @@ def _number(metric: Metric, episode: Episode) -> float:
             "a number, infinity where it is undefined"
         )
     return float(value)
-
-
-def grouped(parts: list[Part]) -> list[list[Part]]:
-    """Put small parts together, up to the work of a large one."""
-    groups: list[list[Part]] = []
-    room = 0.0
-    for part in parts:
-        if part.work > room:
-            groups.append([])
-            room = 1.0
-        groups[-1].append(part)
-        room -= part.work
-    return groups
-
-
-def _rows_of(group: list[Part]) -> slice | Offsets:
-    """Return the rows of several parts: a stretch of the table where they lie side by side."""
-    first, last = group[0].rows, group[-1].rows
-    if isinstance(first, slice) and isinstance(last, slice):  # all are, then, one after the other
-        return slice(first.start, last.stop)
-    return first if len(group) == 1 else np.concatenate([part.rows for part in group])
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What can be wrong between a run and its references: the kinds, what may be done about each, and the sentences."""
+"""What can be wrong between a run and its references, what may be done about it, and the sentences that say so."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from heapq import nsmallest
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from wayscore.convention.choices import Convention
 from wayscore.distances.graph import Graph
-from wayscore.errors import LONGEST_GUESS, FormatError, OptionError, did_you_mean
-from wayscore.foreign import shown as visible
+from wayscore.episodes import EpisodeBatch
+from wayscore.errors import LONGEST_GUESS, FormatError, check_choice, did_you_mean
+from wayscore.escaping import escape as visible
+from wayscore.paths import Offsets
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.scorer import EncodedReferences, Matched, Scorer
 
 POLICIES: dict[str, tuple[str, ...]] = {
     "missing": ("error", "skip", "zero"),
@@ -35,6 +41,8 @@ POLICIES: dict[str, tuple[str, ...]] = {
 
 "error" refuses the run, "keep" scores what is there, "skip" leaves the episode out, "zero" gives it the worst scores.
 """
+NEVER = np.iinfo(np.int64).max
+"""The row of the first answer to a reference that has none."""
 HINTED = 10_000
 """References up to which the nearest name is looked for."""
 SHOWN = 3
@@ -163,9 +171,7 @@ def choose_policies(given: Mapping[str, str | None], convention: Convention) -> 
     for kind, allowed in POLICIES.items():
         wanted = given.get(kind)
         chosen[kind] = getattr(convention, kind, allowed[0]) if wanted is None else wanted
-        if chosen[kind] not in allowed:
-            listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-            raise OptionError(f"<<{kind}>> must be {listed}, not {chosen[kind]!r}")
+        check_choice(kind, chosen[kind], allowed)
     return chosen
 
 
@@ -221,3 +227,69 @@ def describe_node(path: Sequence[Any], index: Mapping[Any, int]) -> str:
 
 def _shown(place: Any) -> str:
     return repr(place) if isinstance(place, str | int) else str(np.round(place, 2).tolist())
+
+
+def first_answers(batch: EpisodeBatch, matched: Matched, counts: NDArray[np.int64]) -> Offsets:
+    """Return the row of a batch's first answer to each reference, and count the answers."""
+    assert matched.pairs is not None
+    first = np.full(len(counts), NEVER)
+    np.minimum.at(first, matched.pairs, batch.first + matched.order)
+    counts += np.bincount(matched.pairs, minlength=len(counts))
+    return first
+
+
+def apply_policies(
+    matched: Matched,
+    batch: EpisodeBatch,
+    scorer: Scorer,
+    policies: Mapping[str, str],
+    problems: Problems,
+    first: Offsets | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Matched]:
+    """Note what is wrong with answers; return which are scored and which get the worst scores, and of what.
+
+    Args:
+        matched: answers beside their references.
+        batch: the same as they were read.
+        scorer: what matched them.
+        policies: what is done about each kind; what is an error is left out, and refused when all is known.
+        problems: receives what is wrong.
+        first: the row of the first answer to each reference; None where every answer counts.
+    """
+    if first is not None and matched.pairs is not None and policies["duplicate"] != "all":
+        again = first[matched.pairs] != batch.first + matched.order
+        if again.any():
+            matched = matched.take(np.flatnonzero(~again))
+    found = {"unknown": matched.unknown, **{kind: np.flatnonzero(bad) for kind, bad in matched.problems.items()}}
+    state = np.zeros(len(matched.order), dtype=np.int8)
+    for kind, which in found.items():
+        if not len(which):
+            continue
+        rows = which if kind == "unknown" else matched.order[which]
+        shown = which[np.argsort(rows, kind="stable")[: problems.most]]
+        problems.add(kind, len(which), scorer.describe(kind, batch, matched, shown))
+        if kind != "unknown" and policies[kind] != "keep":
+            state[which] = np.maximum(state[which], 2 if policies[kind] == "zero" else 1)
+    return np.flatnonzero(state == 0), np.flatnonzero(state == 2), matched
+
+
+def check_coverage(
+    problems: Problems,
+    policies: Mapping[str, str],
+    run: str,
+    references: EncodedReferences,
+    counts: NDArray[np.int64],
+    answers: int,
+) -> NDArray[np.int64]:
+    """Note references that have no answer or several, and refuse what the policies do not allow.
+
+    Returns:
+        The numbers of the references that get the worst scores because nothing answers them.
+    """
+    missing, several = np.flatnonzero(counts == 0), np.flatnonzero(counts > 1)
+    for kind, which in (("missing", missing), ("duplicate", several)):
+        in_file = which[np.argsort(references.order[which])]
+        named = (Problem(int(references.order[one]), references.episodes[one], "") for one in in_file[: problems.most])
+        problems.add(kind, len(which), named)
+    problems.refuse(policies, run, references.name, len(references.episodes), answers)
+    return missing if policies["missing"] == "zero" else missing[:0]

@@ -83,10 +83,8 @@ class Recorded:
             raise PathError(f"{where}: must not be negative or NaN; infinity means unreachable, got {shortened(given)}")
         return values
 
-    def start_distances(self, convention: Convention, known: NDArray[np.bool_]) -> Floats | None:
+    def start_distances(self, convention: Convention, known: NDArray[np.bool_]) -> Floats:
         """Return the dataset's distances from start to goal, for rows whose distances to the goal are not recorded."""
-        if convention.goal_distance != "simulator" or convention.spl_length != "shortest" or known.all():
-            return None
         given = self.facts.get("start_distance") or [None] * len(self.names)
         missing = next((row for row in np.flatnonzero(~known).tolist() if given[row] is None), None)
         if missing is not None:
@@ -96,13 +94,6 @@ class Recorded:
                 "info.geodesic_distance, a table as start_distance), or leave SPL out of <<metrics>>"
             )
         return np.array([0.0 if value is None else value for value in given], dtype=np.float64)
-
-    def stop_flags(self, convention: Convention) -> Floats:
-        """Return 0 where the convention requires a stop and the agent is known not to have stopped, else 1."""
-        stopped = self.facts.get("stopped")
-        if stopped is None or convention.stop == "any":
-            return np.broadcast_to(1.0, len(self.names))
-        return np.array([flag is not False for flag in stopped], dtype=np.float64)
 
     def missing(self, metrics: Collection[Metric], convention: Convention) -> dict[str, int]:
         """Return how many queries lack what the convention or a metric takes from the run, for what any lacks."""

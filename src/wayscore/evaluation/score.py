@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +21,18 @@ from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.base import Distance, Floats, as_distance
 from wayscore.distances.euclidean import EUCLIDEAN
-from wayscore.errors import OptionError, PathError, listed, shortened
-from wayscore.evaluation.encoding import check_list_of_paths, check_pairing, parts_by_scene, parts_of_one
-from wayscore.evaluation.measure import Scoring, cores, grouped
-from wayscore.evaluation.parts import Part, PathSets
+from wayscore.errors import OptionError, PathError, did_you_mean, listed, shortened
+from wayscore.evaluation.measure import Part, PathSets, Scoring, cut
 from wayscore.evaluation.recorded import STEPWISE, Recorded
-from wayscore.evaluation.single import ONE, score_one
-from wayscore.evaluation.table import ScoreTable
+from wayscore.evaluation.table import Rows, ScoreTable
 from wayscore.metrics import Metric, find_metrics
-from wayscore.metrics.registry import KNOWN, with_columns
-from wayscore.paths import PathBatch, Paths, axis_name, changes, without_repeats
-from wayscore.warping.alignment import check_threshold
+from wayscore.metrics.paper import METRICS, scores_of_one
+from wayscore.metrics.registry import KNOWN, PAPERS, with_columns
+from wayscore.paths import Offsets, PathBatch, Paths, Role, as_lists, axis_name, changes, without_repeats
+from wayscore.warping.alignment import check_threshold, index_and_table
+
+ONE = range(1)
+NUMBERS = {symbol: number for number, symbol in enumerate(METRICS)}
 
 
 def score(
@@ -95,15 +99,15 @@ def score(
     extras = (scenes, goals, views, stopped, start_distances, goal_distances, headings, objects, recorded, dense)
     others = [one for one in (*extras, pairing, episodes) if one is not None]
     if chosen_convention is PAPER and not others:
-        single = score_one(references, queries, distance, chosen, d_th)
+        single = _score_one(references, queries, distance, chosen, d_th)
         if single is not None:
             settings = _settings([EUCLIDEAN if distance is None else as_distance(distance)], chosen_convention, d_th)
             return ScoreTable(single, settings, facts={"episode": ONE})
     space = distance_by(distance, chosen_convention)
     one_space = EUCLIDEAN if space is None else space if isinstance(space, Distance) else None
-    check_list_of_paths("references", references, one_space)
-    check_list_of_paths("queries", queries, one_space)
-    pairs = check_pairing(references, queries, pairing)
+    _check_list_of_paths("references", references, one_space)
+    _check_list_of_paths("queries", queries, one_space)
+    pairs = _check_pairing(references, queries, pairing)
     if views is not None:
         goals = [[place for places in of_goals for place in places] for of_goals in views]
     facts = {
@@ -121,15 +125,17 @@ def score(
             raise PathError(f"{len(queries)} queries but {len(values)} values of {what}; give one for each query")
     known = {name: values for name, values in facts.items() if values is not None}
     names: Sequence[Any] = range(len(queries)) if episodes is None else episodes
-
-    def encoded(paths: PathSets) -> list[Part]:
-        if isinstance(space, Mapping):
-            return parts_by_scene(paths, pairs, space, scenes, names)
-        return parts_of_one(paths, pairs, one_space or EUCLIDEAN, names)
-
-    facts_of = Recorded(names, scenes, None, known)
     scores, used, spaces = score_paths(
-        references, queries, dense, encoded, facts_of, chosen, chosen_convention, d_th, up_axis, threads
+        references,
+        queries,
+        dense,
+        lambda paths: _parts(paths, pairs, one_space or space, scenes, names),
+        Recorded(names, scenes, None, known),
+        chosen,
+        chosen_convention,
+        d_th,
+        up_axis,
+        threads,
     )
     return ScoreTable(
         scores,
@@ -137,6 +143,134 @@ def score(
         facts={"episode": names, **({} if scenes is None else {"scene": list(scenes)})},
         own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) is not metric},
     )
+
+
+def _score_one(
+    references: Any, queries: Any, distance: Any, metrics: tuple[Metric, ...], threshold: float
+) -> Rows | None:
+    """Return the paper's metrics of a single episode; None where there are more, or anything about it is unusual."""
+    if type(references) is not list or type(queries) is not list or not len(references) == len(queries) == 1:
+        return None
+    reference, query = references[0], queries[0]
+    if type(reference) is tuple or type(query) is tuple:  # which could be a node
+        return None
+    if metrics is PAPERS:
+        numbers = NUMBERS
+    elif all(METRICS.get(metric.symbol) is metric for metric in metrics):
+        numbers = {metric.symbol: NUMBERS[metric.symbol] for metric in metrics}
+    else:
+        return None
+    measured = kernels.pair_measures(reference, query, *index_and_table(distance), threshold, threshold)
+    if measured is None:
+        return None
+    return Rows(numbers, np.array([scores_of_one(measured, threshold)]).T)
+
+
+def _check_list_of_paths(kind: str, paths: Any, space: Distance | None) -> None:
+    """Refuse what is not a list of paths, above all one bare path, which would pass for many of one point each.
+
+    Args:
+        kind: the keyword, "references" or "queries".
+        paths: what was given.
+        space: the distance, where there is one for all paths.
+    """
+    if isinstance(paths, PathBatch):
+        return
+    if hasattr(paths, "episodes") or hasattr(paths, "queries"):
+        raise OptionError(
+            f"{kind} is a {type(paths).__name__}, and ws.score takes lists of paths; "
+            "ws.evaluate(run, references, graphs) scores a run against its references"
+        )
+    if isinstance(paths, str | bytes | Mapping) or not hasattr(paths, "__len__") or not hasattr(paths, "__getitem__"):
+        raise PathError(f"{kind} must be a list of paths or a PathBatch, got {shortened(paths)}")
+    if isinstance(paths, np.ndarray) and paths.dtype != object:
+        bare = paths.ndim < 2 or (paths.ndim == 2 and paths.dtype.kind in "biufc")
+    else:
+        bare = len(paths) > 0 and _is_node(paths[0], space)
+    if bare:
+        raise PathError(
+            f"{kind} must be a list of paths, but this is a single path: {shortened(paths, 80)}; wrap it in a list, "
+            f"{kind}=[path]"
+        )
+
+
+def _is_node(first: Any, space: Distance | None) -> bool:
+    """Say whether the first item of what should be paths is a node or a point."""
+    if not hasattr(first, "__len__"):
+        return True
+    if space is not None and space.is_straight:
+        return len(first) > 0 and isinstance(first[0], int | float | np.number)
+    if isinstance(first, str) and len(first) == 1:  # "abc" is a path of three nodes, and "a" one of one
+        return False
+    return (
+        isinstance(first, str | tuple) and space is not None and space.index is not None and _known(first, space.index)
+    )
+
+
+def _known(label: Any, index: dict[Any, int]) -> bool:
+    try:
+        return label in index
+    except TypeError:  # a tuple of lists: a path
+        return False
+
+
+def _check_pairing(references: Paths, queries: Paths, pairing: Any) -> Offsets | None:
+    """Return the number of the reference of each query, or None where they go in step."""
+    if pairing is None:
+        if len(references) != len(queries):
+            raise PathError(
+                f"{len(references)} references but {len(queries)} queries; give one query for each reference, "
+                "or say with pairing= which reference each query answers"
+            )
+        return None
+    pairs = np.asarray(pairing, dtype=np.int64)
+    if pairs.shape != (len(queries),):
+        raise PathError(f"{len(queries)} queries but a pairing of shape {pairs.shape}; give one number for each query")
+    if pairs.size and not (0 <= pairs.min() and pairs.max() < len(references)):
+        raise PathError(f"the pairing names reference {pairs.max()}, but there are {len(references)}")
+    return pairs
+
+
+def _parts(
+    paths: PathSets,
+    pairs: Offsets | None,
+    distance: Distance | Mapping[str, Distance],
+    scenes: Sequence[str] | None,
+    names: Sequence[Any],
+) -> list[Part]:
+    """Encode the episodes of each scene; errors name the episode."""
+    kinds = ("reference", "query", "dense reference", "query")
+    parts: list[Part] = []
+
+    def add(space: Distance, own: Sequence[Any], shared: Offsets | None, rows: range | Offsets) -> None:
+        encoded = []
+        for some, kind in zip(own, kinds, strict=True):
+            role: Role = partial(lambda kind, number: f"episode {names[int(rows[number])]}, {kind}", kind)
+            if shared is not None and kind.endswith("reference"):
+                role = kind
+            encoded.append(None if some is None else space.encode(some, role=role))
+        parts.extend(cut(space, PathSets(*encoded), shared, rows))
+
+    if isinstance(distance, Distance):
+        add(distance, paths, pairs, range(len(paths.queries)))
+        return parts
+    if scenes is None:
+        raise OptionError("distance is a mapping from scene to distance; say with scenes= where each query was walked")
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for number, scene in enumerate(scenes):
+        groups[scene].append(number)
+    for scene, numbers in groups.items():
+        if scene not in distance:
+            hint = did_you_mean(scene, distance)
+            raise PathError(f"episode {names[numbers[0]]}: there is no scene {shortened(scene)}{hint}")
+    listed_paths = [None if some is None else as_lists(some) for some in paths]
+    for scene, numbers in groups.items():
+        rows = np.array(numbers, dtype=np.int64)
+        asked = numbers if pairs is None else pairs[rows].tolist()
+        some = zip(listed_paths, (asked, numbers, asked, numbers), strict=True)
+        own = [None if every is None else [every[number] for number in which] for every, which in some]
+        add(distance[scene], own, None, rows)
+    return parts
 
 
 def score_paths(
@@ -189,8 +323,15 @@ def score_paths(
     other_paths = paths.warped_references is not None or paths.warped_queries is not None
     scoring = Scoring.plan(metrics, threshold, convention, recorded, up_axis=up_axis, other_paths=other_paths)
     scores = np.empty((len(metrics), len(recorded.names)))
-    groups = grouped(parts)  # small scenes go together, since every call has its price
-    workers = min(len(groups), cores() if threads is None else threads)
+    groups: list[list[Part]] = []
+    room = 0.0
+    for part in parts:  # small scenes go together, up to the work of a large one: every call has its price
+        if part.work > room:
+            groups.append([])
+            room = 1.0
+        groups[-1].append(part)
+        room -= part.work
+    workers = min(len(groups), threads or (_cores() if len(groups) > 1 else 1))
     if workers <= 1 or kernels.name != "native":
         for group in groups:
             scoring.score(group, scores)
@@ -207,14 +348,20 @@ def score_paths(
             "return a number, infinity where it is undefined"
         )
     columns = {metric.symbol: values for metric, values in zip(metrics, scores, strict=True)}
+    moved = [some for part in parts for some in part.paths[:2] if some.moved is not None]
     used = {
-        "largest snap": max((part.largest_snap for part in parts), default=0.0),
+        "largest snap": max((float(some.moved.max(initial=0.0)) for some in moved), default=0.0),
         "up": axis_name(up_axis) if convention.plane == "all" else None,
         "zeroed": zero_undefined(columns, convention),
         "unrecorded": recorded.missing(metrics, convention),
         "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
     }
     return columns, {name: value for name, value in used.items() if value}, [part.space for part in parts]
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _counts(queries: Paths) -> Floats:

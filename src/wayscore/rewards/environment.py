@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import MissingPackageError, OptionError, did_you_mean
-from wayscore.rewards.reward_functions import RewardFunction
+from wayscore.rewards.nodes import FEATURE_COUNT, VISITED
+from wayscore.rewards.rewards import RewardFunction
 from wayscore.rewards.tasks import WORLD_THRESHOLD, Tasks, from_references, from_worlds
-from wayscore.rewards.terrain import FEATURE_COUNT, VISITED
 from wayscore.rewards.walking import Walkers
 
 try:
@@ -58,7 +58,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
 
     ## Rewards
     By name: `fidelity` is the gain in nDTW at every move and, for a success, 1 - d / d_th at the end; `goal` is the
-    metres gained towards the goal and +1 or -1 at the end; `wayscore.rewards.reward_functions.REWARDS` has others.
+    metres gained towards the goal and +1 or -1 at the end; `wayscore.rewards.rewards.REWARDS` has others.
 
     ## Starting State
     A random episode; `reset(options={"episode": name})` selects one by name.

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.distances.base import Floats
 from wayscore.errors import OptionError
-from wayscore.rewards.nodes import Codes
-from wayscore.rewards.reward_functions import Progress, RewardFunction, find_reward
+from wayscore.rewards.nodes import STOP, VISITED, Codes
+from wayscore.rewards.rewards import Progress, RewardFunction, find_reward
 from wayscore.rewards.tasks import Tasks
-from wayscore.rewards.terrain import STOP, VISITED
 
 HELD = ("_progress", "_views", "episode", "pose", "steps")
 """Views of other attributes, which a copy makes again."""

@@ -19,8 +19,7 @@ import numpy as np
 
 from wayscore.distances.base import METHODS, Distance, as_distance
 from wayscore.errors import MissingPackageError, OptionError, PathError, WayscoreError, first_line, shortened
-from wayscore.rewards.reward_functions import RewardFunction, find_reward
-from wayscore.rewards.rewards import Reward
+from wayscore.rewards.rewards import Reward, RewardFunction, find_reward
 from wayscore.warping.alignment import check_threshold
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
         distance: d between two nodes or points; None is Euclidean. A function of `env` that returns it, called after
             `reset`, if it depends on the episode's scene.
         threshold: d_th, in the units of the distance.
-        reward: the reward function, by name (see `wayscore.rewards.reward_functions.REWARDS`) or as a value.
+        reward: the reward function, by name (see `wayscore.rewards.rewards.REWARDS`) or as a value.
         weight: the factor of this reward.
         keep: the factor of the environment's own reward.
         repeats: "keep" counts the position after every step. "drop" leaves out those that are equal to the one before:

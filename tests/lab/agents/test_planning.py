@@ -11,8 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run these tests")
 
 from tests.lab.agents.test_training import SMALL, made  # noqa: E402
-from wayscore.lab.agents.agent import Agent  # noqa: E402
-from wayscore.lab.agents.planning import likeliest  # noqa: E402
+from wayscore.lab.agents.agent import Agent, likeliest  # noqa: E402
 from wayscore.lab.agents.policy import Look, Policy, State  # noqa: E402
 from wayscore.lab.agents.rollout import observe, started  # noqa: E402
 from wayscore.rewards.tasks import Tasks, from_worlds  # noqa: E402
@@ -30,7 +29,7 @@ def tasks() -> Tasks:
 @pytest.mark.soak
 def test_the_plan_is_that_of_a_literal_beam_search(tasks: Tasks, count: int, beam: int) -> None:
     policies = [made(len(tasks.vocabulary), seed) for seed in range(count)]
-    for row in range(10):
+    for row in range(5):
         one = tasks.some([row])
         planned = Agent(tuple(policies), SHORT, tasks.vocabulary, 120, None).paths(one, beam=beam)
         assert planned == [literal(policies, one, beam)]

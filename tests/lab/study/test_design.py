@@ -17,14 +17,23 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.lab.study.assigning import assign, deal
-from wayscore.lab.study.checks import Around, far_path, make_check
-from wayscore.lab.study.design import PAPER, create, paper_study, read_study, rebuild, study_bytes, write_study
-from wayscore.lab.study.from_runs import create_from_runs
+from wayscore.lab.study.create import (
+    PAPER,
+    assign,
+    create,
+    create_from_runs,
+    deal,
+    paper_study,
+    read_study,
+    rebuild,
+    study_bytes,
+    write_study,
+)
 from wayscore.lab.study.model import QUERIES, QUESTION, ComparisonSet, Study
 from wayscore.lab.study.rankings import Ranking, fault_of, read_rankings, write_rankings
+from wayscore.lab.study.sets import Around, far_path, make_check
 from wayscore.worlds import World
-from wayscore.worlds.files import Course, course_files
+from wayscore.worlds.files import Course, course_files, write_files
 
 AGENTS = ("noisy", "detour", "overshoot", "early_stop", "shortest", "random_walk")
 
@@ -38,9 +47,7 @@ def study() -> Study:
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """References, graphs and runs of scripted walkers, as the field's files have them."""
     folder = tmp_path_factory.mktemp("course")
-    for name, content in course_files(Course(episodes=40, scans=2), AGENTS).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
+    write_files(folder, course_files(Course(episodes=40, scans=2), AGENTS))
     return folder
 
 

@@ -13,7 +13,10 @@ import pytest
 
 import wayscore as ws
 from tests.report.browser.houses import HOSTILE, ISLAND, graphs_of, references_in, run_of, scored, write_one, write_two
-from wayscore.evaluation import compare, evaluate, load_result, pool
+from wayscore.evaluation.agents import pool
+from wayscore.evaluation.comparison import compare
+from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.saved import load_result
 from wayscore.report import render, write_page
 
 pytestmark = pytest.mark.soak

@@ -11,13 +11,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wayscore.lab.agents.checkpoints import Recipe
+from wayscore.lab.agents.data import Sight
 from wayscore.lab.agents.policy import Look, Policy, Reading, State
-from wayscore.lab.agents.recipe import Recipe
-from wayscore.lab.agents.sight import Sight
-from wayscore.rewards.tasks import Tasks
-from wayscore.rewards.terrain import FEATURES, STOP
+from wayscore.rewards.nodes import FEATURES, STOP
+from wayscore.rewards.tasks import PADDING, UNKNOWN, Tasks, Vocabulary
 from wayscore.rewards.walking import Walkers
-from wayscore.rewards.words import PADDING, UNKNOWN, Vocabulary
 
 Choice = Literal["teacher", "sample", "best"]
 Row = dict[str, float | int | str]

@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wayscore.errors import OptionError
-from wayscore.lab.agents.checkpoints import CHECKPOINT, CURVE, load_checkpoint, write_checkpoint
+from wayscore.lab.agents.checkpoints import CHECKPOINT, CURVE, Recipe, load_checkpoint, write_checkpoint
+from wayscore.lab.agents.data import Sight
 from wayscore.lab.agents.policy import Look, Policy, Shape
-from wayscore.lab.agents.recipe import Recipe
 from wayscore.lab.agents.rollout import WORDS, Choice, Row, Step, evaluate, heard, mirrored_words, roll
-from wayscore.lab.agents.sight import Sight
-from wayscore.rewards.tasks import Tasks
-from wayscore.rewards.terrain import FEATURES
+from wayscore.rewards.nodes import FEATURES
+from wayscore.rewards.tasks import PADDING, UNKNOWN, Tasks
 from wayscore.rewards.walking import Walkers
-from wayscore.rewards.words import PADDING, UNKNOWN
 from wayscore.writing import clear_unfinished, write_whole
 
 
