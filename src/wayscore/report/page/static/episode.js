@@ -76,8 +76,9 @@ function mapControls(maps) {
       "span.buttons",
       button("−", "Zoom out", () => maps.zoomBy(1 / 1.4)),
       button("+", "Zoom in", () => maps.zoomBy(1.4)),
-      button("Fit paths", null, () => maps.fitWalk()),
-      maps.scene.nodes && button("Fit scene", null, () => maps.fitScene()),
+      button("Fit paths", null, () => maps.fit()),
+      maps.scene.nodes &&
+        button("Fit scene", null, () => maps.fit(maps.scene.places.filter((place) => maps.isShown(place)))),
     ),
   );
 }
