@@ -36,7 +36,7 @@ def distance_by(distance: Any, convention: Convention) -> Any:
             "resampled"
         )
     if convention.distance == "given":
-        return _ByScene(distance, as_distance) if by_scene else given
+        return distance if by_scene else given
     if by_scene:
         return _ByScene(distance, lambda graph: _in_hops(graph, convention))
     return _in_hops(given, convention)
@@ -105,10 +105,8 @@ def align_by(convention: Convention) -> Callable[..., Alignment]:
     return partial(fast_dtw, build="compiled" if convention.warping == "fast-compiled" else "python")
 
 
-def zero_undefined(columns: Mapping[str, Floats], convention: Convention) -> dict[str, int]:
-    """Make undefined scores 0 where the convention does; return how many of each metric became 0."""
-    if convention.undefined == "drop":  # which the means do
-        return {}
+def zero_undefined(columns: Mapping[str, Floats]) -> dict[str, int]:
+    """Make undefined scores 0; return how many of each metric became 0."""
     undefined = {symbol: np.flatnonzero(~np.isfinite(values)) for symbol, values in columns.items()}
     for symbol, rows in undefined.items():
         columns[symbol][rows] = 0.0

@@ -267,7 +267,7 @@ def _parts(
         asked = numbers if pairs is None else pairs[rows].tolist()
         some = zip(listed_paths, (asked, numbers, asked, numbers), strict=True)
         own = [None if every is None else [every[number] for number in which] for every, which in some]
-        add(distance[scene], own, None, rows)
+        add(as_distance(distance[scene]), own, None, rows)
     return parts
 
 
@@ -350,7 +350,7 @@ def score_paths(
     used = {
         "largest snap": max((float(some.moved.max(initial=0.0)) for some in moved), default=0.0),
         "up": axis_name(up_axis) if convention.plane == "all" else None,
-        "zeroed": zero_undefined(columns, convention),
+        "zeroed": {} if convention.undefined == "drop" else zero_undefined(columns),
         "unrecorded": recorded.missing(metrics, convention),
         "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
     }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.convention.applied import distance_by
 from wayscore.convention.choices import Convention
-from wayscore.distances.base import Distance, Euclidean
+from wayscore.distances.base import Distance, Euclidean, as_distance
 from wayscore.distances.graph import Graph
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
@@ -160,7 +160,7 @@ class Scorer:
                         f"{scene!r}{hint or ';'} give graphs that have it with <<graphs=FOLDER>>"
                     )
             given = [distances[scene] for scene in self.scenes]
-            self.spaces = [measured[scene] for scene in self.scenes]
+            self.spaces = [as_distance(measured[scene]) for scene in self.scenes]
         self.graphs: list[Graph | None] = [one if isinstance(one, Graph) else None for one in given]
         self.geodesics = geodesics
         self.references = None if references is None else self._encoded(references, listed, cluster)

@@ -158,7 +158,8 @@ def score_batch(batch: EpisodeBatch, scorer: Scorer, task: Task, done: Scored) -
             used["thresholds"] = Counter(f"{one:g}" for one in others if one not in (None, settings.threshold))
         done.counts.update({(kind, name): n for kind in COUNTED for name, n in used.get(kind, {}).items()})
     which = np.concatenate((kept, worst))
-    columns = np.hstack((columns, np.repeat([[metric.worst] for metric in settings.metrics], len(worst), axis=1)))
+    if len(worst):
+        columns = np.hstack((columns, np.repeat([[metric.worst] for metric in settings.metrics], len(worst), axis=1)))
     own = matched.order[which]
     back = np.argsort(own, kind="stable")  # in the order of the run: to sort all rows at last costs more
     own, columns, pairs = own[back], columns[:, back], None if matched.pairs is None else matched.pairs[which[back]]

@@ -127,6 +127,7 @@ static int choose_lanes(PyObject *module) {
 #else
     (void)wish;
 #endif
+    if (PyModule_AddIntMacro(module, COMPARE_WARPING) < 0 || PyModule_AddIntMacro(module, COMPARE_NEAREST) < 0) return -1;
     return PyModule_AddStringConstant(module, "lanes", name);
 }
 
