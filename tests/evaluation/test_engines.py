@@ -90,7 +90,7 @@ class Deadly:
 def test_workers_that_keep_dying(
     town: Town, run: Path, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluator, "score_piece", Deadly())
+    monkeypatch.setattr(evaluator, "score_chunk", Deadly())
     monkeypatch.setattr(engines, "RETRIES", 1)
     with pytest.raises(ws.WayscoreError, match=r"workers died 2 times.*use fewer workers") as raised:
         evaluated(run, town, metrics=gate.metrics, episodes=tmp_path / "scores.parquet", workers=2)

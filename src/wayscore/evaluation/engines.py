@@ -24,16 +24,16 @@ from wayscore.formats.chunks import Chunk
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[Chunk, Any, Task], T]
-"""What is done with a piece: `score_piece` or `scan_piece`."""
+"""What is done with a chunk: `score_chunk` or `scan_chunk`."""
 ENGINES = ("local", "dask")
 AHEAD = 2
-"""Pieces that wait for every worker, so that none waits for a piece."""
+"""Chunks that wait for every worker, so that none waits for a chunk."""
 MOST_WORKERS = 1024
 """More threads or processes than any machine has cores are a slip of the keyboard."""
 WAIT = 60.0
 """Seconds in which a cluster gets its first worker."""
 RETRIES = 3
-"""How often a piece is tried again whose worker died."""
+"""How often a chunk is tried again whose worker died."""
 DIED = (
     "workers died {} times, most likely for want of memory; use fewer <<workers>> (a script of your own must call this "
     "under `if __name__ == '__main__':`, since workers import it)"
@@ -41,7 +41,7 @@ DIED = (
 
 
 class Engine:
-    """Maps a function over the pieces of a run.
+    """Maps a function over the chunks of a run.
 
     Args:
         name: "local" or "dask".
@@ -59,26 +59,26 @@ class Engine:
         self.workers = workers
         self.scheduler = scheduler
 
-    def map(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
-        """Go through what the work returns for each piece, in their order."""
+    def map(self, work: Work[T], chunks: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
+        """Go through what the work returns for each chunk, in their order."""
         if self.name == "dask":
-            return self._on_dask(work, pieces, scorer, task)
-        if min(self.workers, len(pieces)) <= 1:
-            return (work(piece, scorer, task) for piece in pieces)
-        if _is_python(pieces, scorer, task):
-            return self._in_processes(work, pieces, scorer, task)
-        return self._in_threads(work, pieces, scorer, task)
+            return self._on_dask(work, chunks, scorer, task)
+        if min(self.workers, len(chunks)) <= 1:
+            return (work(chunk, scorer, task) for chunk in chunks)
+        if _is_python(chunks, scorer, task):
+            return self._in_processes(work, chunks, scorer, task)
+        return self._in_threads(work, chunks, scorer, task)
 
-    def _in_threads(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
+    def _in_threads(self, work: Work[T], chunks: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         from concurrent.futures import ThreadPoolExecutor
 
-        pool = ThreadPoolExecutor(min(self.workers, len(pieces)))
+        pool = ThreadPoolExecutor(min(self.workers, len(chunks)))
         try:
-            yield from _in_order(pieces, lambda piece: pool.submit(work, piece, scorer, task), self.workers * AHEAD)
+            yield from _in_order(chunks, lambda chunk: pool.submit(work, chunk, scorer, task), self.workers * AHEAD)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _in_processes(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
+    def _in_processes(self, work: Work[T], chunks: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         import pickle  # what small runs do without is not loaded
         import tempfile
         from concurrent.futures.process import BrokenProcessPool
@@ -95,11 +95,11 @@ class Engine:
             file = Path(folder) / "scorer"
             file.write_bytes(pickle.dumps(scorer, protocol=5))
             done = 0
-            for _ in range(1 + RETRIES):  # pieces that are lost with their workers are tried again
+            for _ in range(1 + RETRIES):  # chunks that are lost with their workers are tried again
                 try:
-                    with processes(min(self.workers, len(pieces) - done)) as submit:
-                        start = lambda piece: submit(work, piece, str(file), task)  # noqa: E731
-                        for result in _in_order(pieces[done:], start, self.workers * AHEAD):
+                    with processes(min(self.workers, len(chunks) - done)) as submit:
+                        start = lambda chunk: submit(work, chunk, str(file), task)  # noqa: E731
+                        for result in _in_order(chunks[done:], start, self.workers * AHEAD):
                             done += 1
                             yield result
                 except BrokenProcessPool:
@@ -108,7 +108,7 @@ class Engine:
                     return
         raise WayscoreError(DIED.format(1 + RETRIES))
 
-    def _on_dask(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
+    def _on_dask(self, work: Work[T], chunks: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         import asyncio
 
         try:
@@ -129,8 +129,8 @@ class Engine:
             client.wait_for_workers(1, timeout=WAIT)
             # A task, not scattered data: Dask makes it again where it is lost with its worker.
             shared = client.submit(_itself, scorer, pure=False)
-            start = lambda piece: client.submit(work, piece, shared, task, pure=False, retries=RETRIES)  # noqa: E731
-            yield from _in_order(pieces, start, AHEAD * sum(client.ncores().values()))
+            start = lambda chunk: client.submit(work, chunk, shared, task, pure=False, retries=RETRIES)  # noqa: E731
+            yield from _in_order(chunks, start, AHEAD * sum(client.ncores().values()))
         except (TimeoutError, asyncio.TimeoutError):  # two until Python 3.11
             where = client.scheduler.address
             raise OptionError(f"the Dask scheduler at {where} has no workers; start some") from None
@@ -173,10 +173,10 @@ def processes(count: int) -> Iterator[Callable[..., Any]]:
         pool.shutdown(wait=patient, cancel_futures=True)
 
 
-def _is_python(pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> bool:
+def _is_python(chunks: Sequence[Chunk], scorer: Scorer, task: Task) -> bool:
     """Whether much of the work is Python's own: decoding text, or functions of one episode or of two nodes."""
     return (
-        any(piece.kind != "parquet" for piece in pieces)
+        any(chunk.kind != "parquet" for chunk in chunks)
         or any(metric.measure is not None for metric in task.settings.metrics)
         or any(isinstance(space, Function) for space in scorer.spaces)
     )
@@ -186,9 +186,9 @@ def _itself(scorer: Scorer) -> Scorer:
     return scorer
 
 
-def _in_order(pieces: Sequence[Chunk], submit: Callable[[Chunk], Any], ahead: int) -> Iterator[Any]:
-    """Keep so many pieces under way, and go through their results in order."""
-    coming = iter(pieces)
+def _in_order(chunks: Sequence[Chunk], submit: Callable[[Chunk], Any], ahead: int) -> Iterator[Any]:
+    """Keep so many chunks under way, and go through their results in order."""
+    coming = iter(chunks)
     running = deque(map(submit, islice(coming, ahead)))
     while running:
         yield running.popleft().result()

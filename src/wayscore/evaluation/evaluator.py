@@ -25,7 +25,7 @@ from wayscore.evaluation.saved import check_target, is_saved_result, load_result
 from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.table import Names, ScoreTable
 from wayscore.evaluation.warnings import other_split, usual_convention
-from wayscore.evaluation.work import COUNTED, Scored, ScoredRows, Task, scan_piece, score_batch, score_piece
+from wayscore.evaluation.work import COUNTED, Scored, ScoredRows, Task, scan_chunk, score_chunk
 from wayscore.formats import storage
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
@@ -160,21 +160,20 @@ def evaluate(
         on = Engine(engine, os.cpu_count() or 1, scheduler)
     inputs = Inputs(given, known, distances, settings.convention)
     if episodes is not None:
-        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.chunks])
+        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [one.file for one in given.chunks])
     done: Scored | None = None
     task = Task(settings, chunk)
     if isinstance(given, GivenRun):
-        done = Scored()
-        score_batch(given.batch, scorer, task, done)
+        done = score_chunk(given.batch, scorer, task)
     else:
-        pieces = given.chunks
+        chunks = given.chunks
         if on.name == "dask":  # whose workers are at home elsewhere
-            pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
-        whole = len(pieces) == 1 and pieces[0].kind == "whole"
+            chunks = [structs.replace(one, file=storage.absolute(one.file)) for one in chunks]
+        whole = len(chunks) == 1 and chunks[0].kind == "whole"
         if settings.policies["duplicate"] == "keep" and known is not None and not whole:
-            first = np.minimum.reduce(list(on.map(scan_piece, pieces, scorer, task)))
+            first = np.minimum.reduce(list(on.map(scan_chunk, chunks, scorer, task)))
             task = structs.replace(task, first=first)
-        for part in on.map(score_piece, pieces, scorer, task):
+        for part in on.map(score_chunk, chunks, scorer, task):
             if done is None:
                 done = part
             else:

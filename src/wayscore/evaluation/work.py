@@ -1,9 +1,9 @@
-"""One piece of work: read some answers, match them, score them. It runs here, in processes beside, or on a cluster."""
+"""One chunk of work: read some answers, match them, score them. It runs here, in processes beside, or on a cluster."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -34,12 +34,12 @@ the distances to the goal of; by threshold, how many were recorded with another 
 
 
 class Task(Struct, frozen=True):
-    """How all pieces of a run are scored.
+    """How all chunks of a run are scored.
 
     Attributes:
         settings: the convention and the rest.
         rows: how many rows of Parquet are in memory at a time.
-        first: the row of the first answer to each reference, where only that is scored and pieces cannot know it.
+        first: the row of the first answer to each reference, where only that is scored and chunks cannot know it.
     """
 
     settings: Settings
@@ -100,26 +100,70 @@ class Scored(Struct):
         self.answers = self.answers + other.answers
 
 
-def score_piece(piece: Chunk, scorer: Scorer | str, task: Task) -> Scored:
-    """Score a piece of a run against references, which other processes read from a file."""
+def score_chunk(chunk: Chunk | EpisodeBatch, scorer: Scorer | str, task: Task) -> Scored:
+    """Score answers: those of a batch, or of a chunk of a run, which is read.
+
+    Args:
+        chunk: which answers.
+        scorer: what they are scored against; other processes read it from a file.
+        task: how.
+    """
     scorer = _read(scorer) if isinstance(scorer, str) else scorer
-    wanted = wanted_records(task.settings.metrics, task.settings.convention)
-    leave = [] if wanted is None else [name for name in ("stopped", "headings") if name not in wanted]
-    if scorer.references is not None:
-        leave.append("scene")
-    done = Scored()
-    for batch in read_chunk(piece, task.rows, leave=leave):
-        score_batch(batch, scorer, task, done)
+    settings, known, done = task.settings, scorer.references, Scored()
+    batches: Iterable[EpisodeBatch] = ()
+    if isinstance(chunk, EpisodeBatch):
+        batches = [chunk]
+    else:
+        wanted = wanted_records(settings.metrics, settings.convention)
+        leave = [] if wanted is None else [name for name in ("stopped", "headings") if name not in wanted]
+        batches = read_chunk(chunk, task.rows, leave=leave if known is None else [*leave, "scene"])
+    for batch in batches:
+        matched, first = scorer.match(batch), task.first
+        if known is not None and matched.pairs is not None:
+            counts = np.zeros(len(known.episodes), dtype=np.int64)
+            here = first_answers(batch, matched, counts)
+            if first is None and settings.policies["duplicate"] != "all":
+                first = here
+            done.answers = done.answers + counts
+        kept, worst, matched = apply_policies(matched, batch, scorer, settings.policies, done.problems, first)
+        columns = np.empty((len(settings.metrics), 0))
+        if len(kept):
+            some = matched if len(kept) == len(matched.order) else matched.take(kept)
+            done.scenes.update(np.flatnonzero(np.bincount(some.scenes)).tolist())
+            scores, used = _scored(some, scorer, batch, settings)
+            _look(some, scorer, batch, settings, scores, done.seen)
+            columns = np.array(list(scores.values()))
+            done.snap = max(done.snap, used.get("largest snap", 0.0))
+            thresholds = batch.recorded.get("threshold")
+            if thresholds is not None:
+                others = (thresholds[row] for row in some.order.tolist())
+                used["thresholds"] = Counter(f"{one:g}" for one in others if one not in (None, settings.threshold))
+            done.counts.update({(kind, name): n for kind in COUNTED for name, n in used.get(kind, {}).items()})
+        which = np.concatenate((kept, worst))
+        if len(worst):
+            columns = np.hstack(
+                (columns, np.repeat([[metric.worst] for metric in settings.metrics], len(worst), axis=1))
+            )
+        own = matched.order[which]
+        back = np.argsort(own, kind="stable")  # in the order of the run: to sort all rows at last costs more
+        own, columns = own[back], columns[:, back]
+        pairs = None if matched.pairs is None else matched.pairs[which[back]]
+        names = [batch.episode(row) for row in own.tolist()] if pairs is None else None
+        scenes = (
+            [str(batch.scenes[row]) for row in own.tolist()] if pairs is None and batch.scenes is not None else None
+        )
+        done.rows += len(batch)
+        done.parts.append(ScoredRows(batch.first + own, pairs, columns, names, scenes))
     return done
 
 
-def scan_piece(piece: Chunk, scorer: Scorer | str, task: Task) -> Offsets:
-    """Return the row of the first answer to each reference within a piece."""
+def scan_chunk(chunk: Chunk, scorer: Scorer | str, task: Task) -> Offsets:
+    """Return the row of the first answer to each reference within a chunk."""
     scorer = _read(scorer) if isinstance(scorer, str) else scorer
     assert scorer.references is not None
     counts = np.zeros(len(scorer.references.episodes), dtype=np.int64)
     first = np.full(len(counts), NEVER)
-    for batch in read_chunk(piece, task.rows):
+    for batch in read_chunk(chunk, task.rows):
         first = np.minimum(first, first_answers(batch, scorer.match(batch), counts))
     return first
 
@@ -131,42 +175,6 @@ def _read(path: str) -> Scorer:
     scorer = pickle.loads(Path(path).read_bytes())  # which the process that started this one wrote
     assert isinstance(scorer, Scorer)
     return scorer
-
-
-def score_batch(batch: EpisodeBatch, scorer: Scorer, task: Task, done: Scored) -> None:
-    """Score answers and add them to what is done."""
-    settings, known, first = task.settings, scorer.references, task.first
-    matched = scorer.match(batch)
-    if known is not None and matched.pairs is not None:
-        counts = np.zeros(len(known.episodes), dtype=np.int64)
-        here = first_answers(batch, matched, counts)
-        if first is None and settings.policies["duplicate"] != "all":
-            first = here
-        done.answers = done.answers + counts
-    kept, worst, matched = apply_policies(matched, batch, scorer, settings.policies, done.problems, first)
-    columns = np.empty((len(settings.metrics), 0))
-    if len(kept):
-        some = matched if len(kept) == len(matched.order) else matched.take(kept)
-        done.scenes.update(np.flatnonzero(np.bincount(some.scenes)).tolist())
-        scores, used = _scored(some, scorer, batch, settings)
-        _look(some, scorer, batch, settings, scores, done.seen)
-        columns = np.array(list(scores.values()))
-        done.snap = max(done.snap, used.get("largest snap", 0.0))
-        thresholds = batch.recorded.get("threshold")
-        if thresholds is not None:
-            others = (thresholds[row] for row in some.order.tolist())
-            used["thresholds"] = Counter(f"{one:g}" for one in others if one not in (None, settings.threshold))
-        done.counts.update({(kind, name): n for kind in COUNTED for name, n in used.get(kind, {}).items()})
-    which = np.concatenate((kept, worst))
-    if len(worst):
-        columns = np.hstack((columns, np.repeat([[metric.worst] for metric in settings.metrics], len(worst), axis=1)))
-    own = matched.order[which]
-    back = np.argsort(own, kind="stable")  # in the order of the run: to sort all rows at last costs more
-    own, columns, pairs = own[back], columns[:, back], None if matched.pairs is None else matched.pairs[which[back]]
-    names = [batch.episode(row) for row in own.tolist()] if pairs is None else None
-    scenes = [str(batch.scenes[row]) for row in own.tolist()] if pairs is None and batch.scenes is not None else None
-    done.rows += len(batch)
-    done.parts.append(ScoredRows(batch.first + own, pairs, columns, names, scenes))
 
 
 def _scored(
