@@ -24,7 +24,7 @@ from wayscore.errors import MissingPackageError
 if TYPE_CHECKING:
     from benchmarks.data import Inputs
     from benchmarks.rows import Setting
-    from wayscore.distances import Graph
+    from wayscore.distances.graph import Graph
 
 WAYSCORE = [sys.executable, "-m", "wayscore"]
 IMPORT_NUMPY = [sys.executable, "-c", "import numpy"]

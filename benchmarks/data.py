@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.distances import Graph
+from wayscore.distances.graph import Graph
 from wayscore.distances.graphs import load_graphs
 from wayscore.errors import FormatError
 from wayscore.paths import PathBatch

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks import data, literal
 from benchmarks.report import TOLERANCE, Outcome, difference
 from benchmarks.timing import Contestant, need, race
-from wayscore.distances import Graph
+from wayscore.distances.graph import Graph
 from wayscore.evaluation.score import score
 from wayscore.evaluation.table import ScoreTable
 from wayscore.metrics import METRICS

@@ -103,7 +103,6 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     whole = rng.integers(0, 2**40, (m, int(rng.integers(1, 20)))).astype(np.float64)
     totals = np.empty((int(rng.integers(1, 20)), whole.shape[1]))
     yield "resample", (int(rng.integers(-(2**63), 2**63)), int(rng.integers(2**40)), whole, totals), 0
-    yield "place", _place_arguments(rng, m, size), 0
 
     free = (rng.random((int(rng.integers(1, 25)), int(rng.integers(1, 25)))) > 0.25).astype(np.uint8)
     start = int(rng.integers(free.size))
@@ -232,17 +231,6 @@ def _walk_arguments(rng: np.random.Generator, table: np.ndarray) -> Arrays:
         *(rng.integers(1, longest + 1, episodes), after.astype(np.int32), rng.integers(0, size, poses)),
         *(rng.random(poses), [table, table.T.copy()], float(rng.choice([0.5, 3.0]))),
     )
-
-
-def _place_arguments(rng: np.random.Generator, count: int, size: int) -> Arrays:
-    offsets = np.concatenate(([0], np.cumsum(rng.integers(0, 7, count))))
-    rows = rng.permutation(count)[: int(rng.integers(count + 1))]
-    known = None if rng.random() < 0.3 else rng.integers(-3, size, int(rng.integers(1, 30)), dtype=np.int32)
-    codes = rng.integers(-2 if known is None else 0, size if known is None else len(known), int(offsets[-1]) + 3)
-    edges = None if rng.random() < 0.3 else (rng.random((size, size)) < 0.5).astype(np.uint8)
-    out = np.zeros(len(codes), dtype=np.int32)
-    flags = np.zeros(len(rows), dtype=np.uint8)
-    return codes.astype(np.int32), offsets, rows, known, edges, out, np.zeros(len(rows), dtype=np.int64), flags
 
 
 def _shared_walks(rng: np.random.Generator, table: np.ndarray) -> Arrays:

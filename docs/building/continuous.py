@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from docs.building.course import COURSE, Floats, as_lines, episodes, points, walks, way
-from wayscore.convention.path_step import apply_path_step
+from wayscore.convention.applied import apply_path_step
 
 STRIDE = 0.25
 """How far an agent in a continuous world moves at once, metres."""

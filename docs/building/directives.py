@@ -19,9 +19,8 @@ from docs.building.scores import RUNS, scores
 from docs.building.speed import circumstances, speed
 from docs.building.tables import table
 from wayscore.metrics import METRICS, Metric
-from wayscore.metrics.extra import EXTRA
+from wayscore.metrics.extra import EXTRA, TRAJECTORY
 from wayscore.metrics.registry import KNOWN
-from wayscore.metrics.trajectory import TRAJECTORY
 
 __all__ = ["DIRECTIVE", "RUNS", "every_metric", "expand", "meanings"]
 

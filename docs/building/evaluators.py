@@ -10,8 +10,8 @@ from typing import Any
 
 from docs.building.tables import shown, symbol_of, table, words
 from wayscore.convention import CHOICES, PAPER, Convention
+from wayscore.convention.evaluator import proofs
 from wayscore.convention.presets import CONVENTIONS, EVALUATORS
-from wayscore.convention.proof import proofs
 from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.metrics.evaluators import COLUMNS
 from wayscore.metrics.extra import EXTRA

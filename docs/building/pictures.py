@@ -18,7 +18,7 @@ import wayscore as ws
 from docs.building.agents import curves_picture
 from docs.building.audits import responses_picture, systems_picture
 from docs.building.speed import ratios
-from wayscore.convention.path_step import apply_path_step
+from wayscore.convention.applied import apply_path_step
 from wayscore.figures import COLUMN, PAGE, draw_cost_matrix, draw_pair, legend_handles, new_figure, style
 from wayscore.figures.style import FAINT, INK, QUERY, REFERENCE
 

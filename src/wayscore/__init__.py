@@ -14,14 +14,12 @@ _HOMES = {
     "convention.choices": ("Convention",),
     "convention.presets": ("conventions",),
     "convention.signature": ("Signature",),
-    "distances.base": ("Distance",),
-    "distances.euclidean": ("Euclidean",),
+    "distances.base": ("Distance", "Euclidean"),
     "distances.function": ("Function",),
     "distances.graph": ("Graph",),
     "distances.graphs": ("load_graphs",),
     "distances.grid": ("Grid",),
-    "distances.navmesh": ("NavMesh",),
-    "distances.navmeshes": ("load_navmeshes",),
+    "distances.navmesh": ("NavMesh", "load_navmeshes"),
     "distances.snapped": ("Snapped",),
     "distances.table": ("Table",),
     "episodes": ("Query", "Reference", "References", "Run"),
@@ -66,14 +64,12 @@ if TYPE_CHECKING:
     from wayscore.convention.choices import Convention as Convention
     from wayscore.convention.presets import conventions as conventions
     from wayscore.convention.signature import Signature as Signature
-    from wayscore.distances.base import Distance as Distance
-    from wayscore.distances.euclidean import Euclidean as Euclidean
+    from wayscore.distances.base import Distance as Distance, Euclidean as Euclidean
     from wayscore.distances.function import Function as Function
     from wayscore.distances.graph import Graph as Graph
     from wayscore.distances.graphs import load_graphs as load_graphs
     from wayscore.distances.grid import Grid as Grid
-    from wayscore.distances.navmesh import NavMesh as NavMesh
-    from wayscore.distances.navmeshes import load_navmeshes as load_navmeshes
+    from wayscore.distances.navmesh import NavMesh as NavMesh, load_navmeshes as load_navmeshes
     from wayscore.distances.snapped import Snapped as Snapped
     from wayscore.distances.table import Table as Table
     from wayscore.episodes import Query as Query, Reference as Reference, References as References, Run as Run

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 import wayscore as ws
-from wayscore.convention.evaluator import Evaluator
+from wayscore.convention.evaluator import FILE, Evaluator
 from wayscore.convention.presets import EVALUATORS
-from wayscore.convention.proof import FILE
 
 TOLERANCE = 1e-9
 RECORDED = {

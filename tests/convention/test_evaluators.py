@@ -15,7 +15,7 @@ from rapidfuzz.distance import OSA, Levenshtein
 
 import wayscore as ws
 from wayscore.convention import PAPER
-from wayscore.convention.path_step import apply_path_step
+from wayscore.convention.applied import apply_path_step
 from wayscore.episodes import Query, Reference, References, Run
 from wayscore.metrics.evaluators.rooms import between_waypoints
 from wayscore.metrics.evaluators.streets import edit_distance

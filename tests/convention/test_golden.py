@@ -21,8 +21,8 @@ from tests.convention.golden import (
     passes,
     precision,
 )
+from wayscore.convention.evaluator import proof_of, proofs
 from wayscore.convention.presets import EVALUATORS
-from wayscore.convention.proof import proof_of, proofs
 
 FILES = sorted(name for one in EVALUATORS.values() for name in one.golden)
 BY_HAND = {"paper"}

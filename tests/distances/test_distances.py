@@ -20,8 +20,8 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import connectivity
-from wayscore.distances import as_distance, graph as graph_module, matterport
-from wayscore.distances.hops import Reversed
+from wayscore.distances import graph as graph_module, graphs
+from wayscore.distances.base import Reversed, as_distance
 
 
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))
@@ -381,7 +381,7 @@ def test_functions_travel_with_what_they_have_encoded() -> None:
 
 
 def test_archives_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matterport, "SCAN_LIMIT", 1000)
+    monkeypatch.setattr(graphs, "SCAN_LIMIT", 1000)
     for packer in (gzip, bz2, lzma):
         file = tmp_path / "S_connectivity.json"
         file.write_bytes(packer.compress(b" " * 10**6))

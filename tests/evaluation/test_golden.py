@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ AUTHORS = {"r4r_dtw": "DTW", "r4r_ndtw": "nDTW", "r4r_sdtw": "SDTW", "r4r_cls": 
 
 
 @pytest.fixture(scope="module")
-def graphs(data: Path) -> ws.distances.graphs.Graphs:
+def graphs(data: Path) -> Mapping[str, ws.Graph]:
     return ws.load_graphs(data / "connectivity.tar.gz")
 
 

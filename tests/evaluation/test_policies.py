@@ -25,7 +25,7 @@ from tests.town import (
     write_parquet,
 )
 from wayscore.evaluation.policies import POLICIES
-from wayscore.formats import plan
+from wayscore.formats import chunks
 from wayscore.metrics import find_metrics
 
 WRITE = {
@@ -224,8 +224,8 @@ def test_graphs_too_large_for_tables(town: Town, monkeypatch: pytest.MonkeyPatch
 def test_duplicates(
     town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, policy: str
 ) -> None:
-    monkeypatch.setattr(plan, "ROWS", 50)  # in many pieces, which cannot know of each other
-    monkeypatch.setattr(plan, "BLOCK", 4000)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 50)  # in many pieces, which cannot know of each other
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 4000)
     run = WRITE[form](tmp_path, town.walks)
     given: dict[str, Any] = {**ALL, "duplicate": policy, "chunk": 30}
     if policy == "error":

@@ -22,8 +22,8 @@ from wayscore.episodes import CodedPaths, EpisodeBatch
 from wayscore.evaluation.groups import choose_cluster, cluster_numbers, few_clusters, group_by, path_labels
 from wayscore.evaluation.scorer import Scorer
 from wayscore.formats.arrow import from_arrow
+from wayscore.formats.base import Source
 from wayscore.formats.convert import convert
-from wayscore.formats.files import Source
 
 # Fingerprints
 

@@ -20,7 +20,7 @@ import wayscore as ws
 from tests.fortress.attacks import house, resource, wayscore
 from tests.house import connectivity
 from wayscore import kernels, reading
-from wayscore.formats import files
+from wayscore.formats.base import read
 from wayscore.kernels import plain
 
 SCAN = json.dumps(connectivity("ab", "ab")).encode()
@@ -85,12 +85,12 @@ def test_limits_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_tar_of_very_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many = tar(tmp_path / "many.tar", {f"{number}": b"" for number in range(1001)})
     monkeypatch.setenv(reading.MEMBER_VARIABLE, "1000")
-    for load in (ws.load_graphs, ws.load_run, lambda path: files.read(path, member="nowhere")):
+    for load in (ws.load_graphs, ws.load_run, lambda path: read(path, member="nowhere")):
         with pytest.raises(ws.FormatError, match=r"is a tar of more than 1,000 members; .* WAYSCORE_MEMBER_LIMIT"):
             load(many)
     monkeypatch.setenv(reading.MEMBER_VARIABLE, "1001")
     with pytest.raises(ws.FormatError, match="has no file named 'nowhere'"):
-        files.read(many, member="nowhere")
+        read(many, member="nowhere")
 
 
 def test_names_are_not_compared_for_minutes() -> None:

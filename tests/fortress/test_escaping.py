@@ -15,13 +15,13 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.fortress.attacks import COMMAND, HOSTILE, house, wayscore
-from tests.report.browser.conftest import browser, opened
+from tests.report.browser.conftest import browser, opened, windows
 from wayscore.escaping import escape, escape_json, from_cell
 from wayscore.evaluation.saved import write_episodes
 from wayscore.report.results import render, render_comparison
 
 pty = pytest.importorskip("pty", reason="terminals to look through are POSIX's")
-_fixtures = browser, opened
+_fixtures = browser, opened, windows
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 

@@ -108,7 +108,7 @@ def _graphs(content: bytes) -> None:
 
 
 def _member(content: bytes) -> None:
-    from wayscore.formats.files import read
+    from wayscore.formats.base import read
 
     path = _file("runs.tar", content)
     with suppress(ws.FormatError):

@@ -10,10 +10,9 @@ import pytest
 
 import wayscore as ws
 from wayscore.episodes import Reference
-from wayscore.rewards.nodes import FEATURES, LOOK_AHEAD, Nodes
+from wayscore.rewards.batch import FEATURES, LOOK_AHEAD, AgentBatch, Nodes
 from wayscore.rewards.rewards import REWARDS
 from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds
-from wayscore.rewards.walking import Walkers
 
 #   d (0, 4)
 #   |
@@ -30,19 +29,19 @@ def tasks(*paths: str, scene: str = "house") -> Tasks:
     return from_references(references, {"house": HOUSE, "other": OTHER})
 
 
-def way(walkers: Walkers, label: str, slot: int = 0) -> int:
+def way(walkers: AgentBatch, label: str, slot: int = 0) -> int:
     """The action that leads to a neighbour."""
     near = walkers.nodes.neighbors[walkers.here[slot]].tolist()
     return 1 + near.index(walkers.nodes.names.index(label))
 
 
-def walk(walkers: Walkers, path: str) -> list[float]:
+def walk(walkers: AgentBatch, path: str) -> list[float]:
     return [float(walkers.act(np.array([way(walkers, place)])).rewards[0]) for place in path]
 
 
 def test_rewards_are_those_of_the_rules() -> None:
     for name in REWARDS:
-        walkers = Walkers(tasks("abc"), 1, reward=name)
+        walkers = AgentBatch(tasks("abc"), 1, reward=name)
         walkers.begin(np.array([0]))
         reward = ws.Reward(name, references=["abc"], distance=HOUSE)
         reward.start("a")
@@ -63,7 +62,7 @@ def test_several_scenes_in_one_numbering() -> None:
 
 
 def test_what_is_told_of_a_candidate() -> None:
-    walkers = Walkers(tasks("abc"), 1)
+    walkers = AgentBatch(tasks("abc"), 1)
     walkers.begin(np.array([0]))
     told = dict(zip(FEATURES, walkers.features()[0, 1].tolist(), strict=True))
     assert told["stop"] == 0.0
@@ -83,7 +82,7 @@ def test_what_is_told_of_a_candidate() -> None:
 
 
 def test_masks_and_impossible_actions() -> None:
-    walkers = Walkers(tasks("abc"), 1, max_episode_steps=3)
+    walkers = AgentBatch(tasks("abc"), 1, max_episode_steps=3)
     walkers.begin(np.array([0]))
     assert walkers.mask().tolist() == [[True, True, False, False]]
     outcome = walkers.act(np.array([3]))
@@ -93,7 +92,7 @@ def test_masks_and_impossible_actions() -> None:
 
 
 def test_too_many_moves_end_an_episode() -> None:
-    walkers = Walkers(tasks("abc"), 1, reward="goal", max_episode_steps=2)
+    walkers = AgentBatch(tasks("abc"), 1, reward="goal", max_episode_steps=2)
     walkers.begin(np.array([0]))
     first = walkers.act(np.array([1]))
     last = walkers.act(np.array([way(walkers, "c")]))
@@ -105,7 +104,7 @@ def test_too_many_moves_end_an_episode() -> None:
 
 
 def test_teachers() -> None:
-    walkers = Walkers(tasks("abdbc", "abc"), 2, max_episode_steps=10)
+    walkers = AgentBatch(tasks("abdbc", "abc"), 2, max_episode_steps=10)
     walkers.begin(np.array([0, 1]))
     while not walkers.over.all():
         walkers.act(walkers.faithful())
@@ -122,7 +121,7 @@ def test_teachers() -> None:
 
 
 def test_slots_are_begun_one_by_one() -> None:
-    walkers = Walkers(tasks("abc", "dba"), 2)
+    walkers = AgentBatch(tasks("abc", "dba"), 2)
     walkers.begin(np.array([0, 0]))
     walkers.act(np.array([1, 1]))
     walkers.begin(np.array([1]), np.array([1]))
@@ -152,7 +151,7 @@ def test_mistakes() -> None:
     with pytest.raises(ws.OptionError, match="needs a graph with positions"):
         Nodes({"s": ws.Graph.from_edges([("a", "b")])})
     with pytest.raises(ws.OptionError, match="must be 1 or more"):
-        Walkers(tasks("ab"), 0)
+        AgentBatch(tasks("ab"), 0)
 
 
 gymnasium = pytest.importorskip("gymnasium", reason="install wayscore[navigation] to run the environment's tests")
@@ -206,7 +205,7 @@ def test_many_agents_are_one_agent_many_times() -> None:
     observation, _ = many.reset(seed=0)
     assert many.observation_space.contains(observation)
     singles = [NavigationEnv(some, max_episode_steps=4) for _ in range(4)]
-    for single, row in zip(singles, many._walkers.episode, strict=True):
+    for single, row in zip(singles, many._batch.episode, strict=True):
         single.reset(options={"episode": str(row)})
     over = np.zeros(4, dtype=bool)
     for _ in range(30):
@@ -215,7 +214,7 @@ def test_many_agents_are_one_agent_many_times() -> None:
         for slot, single in enumerate(singles):
             if over[slot]:  # begun anew: the action was not looked at
                 assert rewards[slot] == 0.0
-                single.reset(options={"episode": str(many._walkers.episode[slot])})
+                single.reset(options={"episode": str(many._batch.episode[slot])})
                 continue
             mine, reward, stopped, cut_off, _ = single.step(actions[slot])
             assert (reward, stopped, cut_off) == (rewards[slot], terminated[slot], truncated[slot])

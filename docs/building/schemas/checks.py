@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from docs.building.schemas.runs import Count
 from wayscore.convention.choices import CHOICES
 from wayscore.evaluation.policies import POLICIES
-from wayscore.formats.files import Fault
+from wayscore.formats.base import Fault
 
 
 class EpisodeProblem(Struct, forbid_unknown_fields=True):

@@ -13,7 +13,7 @@ from wayscore.cli.output import say, show
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
-    from wayscore.evaluation import Result
+    from wayscore.evaluation.result import Result
 
 
 @verb("wayscore baseline random --references R2R_val_unseen.json --graphs connectivity/")

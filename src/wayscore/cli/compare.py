@@ -48,7 +48,7 @@ def compare(
     Differences have paired bootstrap intervals; p-values are those of a paired randomization test, corrected after
     Holm over all metrics and runs.
     """
-    from wayscore.evaluation import compare as compare_runs
+    from wayscore.evaluation.comparison import compare as compare_runs
     from wayscore.report.results import render_comparison
 
     names, files = zip(*map(split_name, runs), strict=True)

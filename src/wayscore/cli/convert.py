@@ -35,8 +35,8 @@ def convert(file: str, references: str | None, reader: dict[str, str], kind: Any
     The new file holds the same rows and can be used wherever the original can. If FILE is JSON lines or Parquet, it may
     be larger than memory.
     """
+    from wayscore.formats.base import MEMBER_MARK, Source
     from wayscore.formats.convert import convert as convert_file
-    from wayscore.formats.files import MEMBER_MARK, Source
 
     if wrong := reader.keys() & {"references", "kind", "progress"}:
         raise OptionError(

@@ -15,8 +15,9 @@ from wayscore.cli.app import SEED, option, verb, whole
 from wayscore.cli.output import show
 
 if TYPE_CHECKING:
-    from wayscore.evaluation import Comparison, Result
+    from wayscore.evaluation.comparison import Comparison
     from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.result import Result
     from wayscore.report.document import Document, Part, Row, Table
     from wayscore.worlds.files import Course
 
@@ -59,7 +60,8 @@ def demo(out: Path, seed: int, episodes: int) -> None:
 def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
     """Write the files of a demo, score and compare its walkers, and print what that shows."""
     from wayscore.cli.options import load
-    from wayscore.evaluation import compare, evaluate
+    from wayscore.evaluation.comparison import compare
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.report.page import write_page
     from wayscore.worlds import WALKERS
     from wayscore.worlds.files import Course, course_files, write_files

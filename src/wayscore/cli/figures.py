@@ -142,7 +142,7 @@ def _of_run(
     up: Any,
     **settings: Any,
 ) -> dict[str, Figure]:
-    from wayscore.evaluation import evaluate
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.figures.runs import figure_run_gallery, figure_run_metrics
 
     settings |= {

@@ -63,9 +63,10 @@ def score(
     No simulator is needed. Runs of any size are scored in little memory, on as many cores as you like.
     """
     from wayscore.errors import OutputError
-    from wayscore.evaluation import evaluate, load_result, pool
+    from wayscore.evaluation.agents import pool
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.evaluation.inputs import Prepared
-    from wayscore.evaluation.saved import is_result
+    from wayscore.evaluation.saved import is_result, load_result
     from wayscore.report.results import render
 
     prepared = None if references is None else Prepared(*load(references, graphs, reader, convention))

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention.choices import Convention
-from wayscore.distances.base import Distance, Floats, as_distance
+from wayscore.distances.base import Distance, Floats, Reversed, as_distance
 from wayscore.distances.graph import Graph
-from wayscore.distances.hops import Reversed
 from wayscore.errors import OptionError, shortened
 from wayscore.paths import PathBatch, Paths, in_plane
 from wayscore.warping.alignment import Alignment, align, fast_dtw
@@ -37,7 +36,7 @@ def distance_by(distance: Any, convention: Convention) -> Any:
             "resampled"
         )
     if convention.distance == "given":
-        return _ByScene(distance, as_distance) if by_scene else given
+        return distance if by_scene else given
     if by_scene:
         return _ByScene(distance, lambda graph: _in_hops(graph, convention))
     return _in_hops(given, convention)
@@ -75,6 +74,30 @@ def flatten(paths: Paths, up_axis: int | None = None) -> PathBatch:
     return PathBatch(in_plane(batch.places, up_axis), batch.offsets)
 
 
+def apply_path_step(paths: Paths, step: float) -> PathBatch:
+    """Resample paths of coordinates, since nDTW depends on how densely a path is sampled: points every step along it.
+
+    Args:
+        paths: (n, k) coordinates each, metres.
+        step: how far apart the new points lie along the path, metres; the last may be nearer.
+
+    >>> apply_path_step([[[0.0, 0.0], [1.0, 0.0], [1.0, 0.7]]], 0.5)[0].tolist()
+    [[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [1.0, 0.5], [1.0, 0.7]]
+    """
+    if not (np.isfinite(step) and step > 0):
+        raise OptionError(f"the path step must be a length above 0, in metres, got {shortened(step)}")
+    batch = paths if isinstance(paths, PathBatch) else PathBatch.from_points(paths)
+    if getattr(batch.places, "ndim", 1) != 2:
+        raise OptionError("a path step needs paths of coordinates; the nodes of a graph cannot be resampled")
+    rounding = 1e-9 * step  # so that a path of whole steps does not end in a tiny one
+    resampled = []
+    for path in batch:
+        along = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))))
+        at = np.append(np.arange(0.0, along[-1] - rounding, step), along[-1])
+        resampled.append(np.column_stack([np.interp(at, along, axis) for axis in path.T]))
+    return PathBatch.from_points(resampled)
+
+
 def align_by(convention: Convention) -> Callable[..., Alignment]:
     """Return the function that aligns two paths as the convention warps them."""
     if convention.warping == "exact":
@@ -82,10 +105,8 @@ def align_by(convention: Convention) -> Callable[..., Alignment]:
     return partial(fast_dtw, build="compiled" if convention.warping == "fast-compiled" else "python")
 
 
-def zero_undefined(columns: Mapping[str, Floats], convention: Convention) -> dict[str, int]:
-    """Make undefined scores 0 where the convention does; return how many of each metric became 0."""
-    if convention.undefined == "drop":  # which the means do
-        return {}
+def zero_undefined(columns: Mapping[str, Floats]) -> dict[str, int]:
+    """Make undefined scores 0; return how many of each metric became 0."""
     undefined = {symbol: np.flatnonzero(~np.isfinite(values)) for symbol, values in columns.items()}
     for symbol, rows in undefined.items():
         columns[symbol][rows] = 0.0

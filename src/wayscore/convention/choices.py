@@ -4,33 +4,10 @@ The field's evaluators disagree in silence; every field of a convention is a cho
 differently. `wayscore.convention.presets` has those of the field by name, and reads users' own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any, Literal
-
-CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "comparison": ("<=", "<"),
-        "goal": ("last", "nearest", "set"),
-        "goal_distance": ("given", "simulator"),
-        "stop": ("any", "required"),
-        "distance": ("given", "hops", "directed hops"),
-        "plane": ("none", "all"),
-        "reference": ("path", "dense"),
-        "repeats": ("keep", "drop"),
-        "warping": ("exact", "fast", "fast-compiled"),
-        "spl_length": ("shortest", "reference"),
-        "undefined": ("drop", "zero"),
-        "missing": ("error", "skip", "zero"),
-        "unknown": ("error", "skip"),
-        "duplicate": ("error", "keep", "all"),
-        "move": ("keep", "error", "skip", "zero"),
-    }
-)
-"""The values of every choice between words."""
+from typing import Any, Literal, get_args, get_origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +74,7 @@ class Convention:
         changes = ", ".join(f"{choice}={mine!r}" for choice, (mine, _) in self.differences(PAPER).items())
         return f"<Convention {self.name}{': ' if changes else ''}{changes}>"
 
-    def differences(self, other: Convention) -> dict[str, tuple[Any, Any]]:
+    def differences(self, other: "Convention") -> dict[str, tuple[Any, Any]]:
         """Return the choices in which two conventions differ, with both values.
 
         >>> from dataclasses import replace
@@ -114,3 +91,7 @@ class Convention:
 
 PAPER = Convention(name="paper", about="Ilharco et al. 2019, as its table of metrics defines them")
 """What every other convention is described against."""
+CHOICES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {field.name: get_args(field.type) for field in fields(Convention) if get_origin(field.type) is Literal}
+)
+"""The values of every choice between words, the paper's first."""

@@ -89,10 +89,11 @@ def build(file: MeshFile, *, rounds: bool, where: str) -> tuple[Mesh, int]:
     polygons = (corners, counts, np.where(usable, islands, -1), link_ends[:-1], link_ends[1:], triangle_ends[:-1])
     # Detour looks at tiles row by row, and of those in one place at the last one first.
     order = sorted(range(len(tiles)), key=lambda n: (*tiles[n].place[::-1], -n))
+    headers = [tiles[n].header for n in order]
     node_ends = _ends(tile.nodes for tile in tiles)
     mesh = Mesh(
         frame=file.frame,
-        boxes=np.array([_box(tiles[n]) for n in order], dtype=np.float32),
+        boxes=np.array([[*h["low"], *h["high"], h["steps"], h["climb"]] for h in headers], dtype=np.float32),
         tiles=np.array([[*tiles[n].place, *node_ends[n : n + 2]] for n in order], dtype=np.int32),
         nodes=np.concatenate([_nodes(tile, first) for tile, first in zip(tiles, firsts[:-1], strict=True)]),
         points=points.astype(np.float32),
@@ -107,11 +108,6 @@ def build(file: MeshFile, *, rounds: bool, where: str) -> tuple[Mesh, int]:
 def _ends(blocks: object) -> Ints:
     """Return where each of several blocks, laid end to end, begins, and the end of the last."""
     return np.cumsum([0, *map(len, blocks)])  # type: ignore[call-overload]
-
-
-def _box(tile: Tile) -> list[float]:
-    header = tile.header
-    return [*header["low"], *header["high"], header["steps"], header["climb"]]
 
 
 def _nodes(tile: Tile, first: int) -> NDArray[np.int32]:
@@ -214,7 +210,13 @@ def find_links(tiles: Sequence[Tile], firsts: Sequence[int], *, rounds: bool, wh
         rounds: whether parts of edges are rounded to bytes (habitat-sim 0.3.4) or cut off (before).
         where: names the file in errors.
     """
-    inner = [_inner(tile, first) for tile, first in zip(tiles, firsts, strict=True)]
+    inner = []
+    for tile, first in zip(tiles, firsts, strict=True):
+        neighbours = tile.polygons["neighbours"].astype(np.int64)
+        sources, edges = np.nonzero(tile.edges & (neighbours > 0) & (neighbours & OUTSIDE == 0))
+        targets = neighbours[sources, edges] - 1 + first
+        none = np.zeros(len(sources), dtype=np.int64)
+        inner.append(np.column_stack((sources + first, edges, targets, none, none + WHOLE[0], none + WHOLE[1])))
     links = np.concatenate(inner)
     if len(tiles) > 1:
         room = [int(tile.header["links"]) - len(found) for tile, found in zip(tiles, inner, strict=True)]
@@ -222,15 +224,6 @@ def find_links(tiles: Sequence[Tile], firsts: Sequence[int], *, rounds: bool, wh
         links = np.concatenate((crossing, links))
         links = links[np.argsort(links[:, 0], kind="stable")]
     return Links(links[:, 0], links[:, 1], links[:, 2], links[:, 3], links[:, 4:])
-
-
-def _inner(tile: Tile, first: int) -> Ints:
-    """Return the links inside a tile: source, edge, target, kind and part."""
-    neighbours = tile.polygons["neighbours"].astype(np.int64)
-    sources, edges = np.nonzero(tile.edges & (neighbours > 0) & (neighbours & OUTSIDE == 0))
-    targets = neighbours[sources, edges] - 1 + first
-    none = np.zeros(len(sources), dtype=np.int64)
-    return np.column_stack((sources + first, edges, targets, none, none + WHOLE[0], none + WHOLE[1]))
 
 
 @dataclass(slots=True, eq=False)

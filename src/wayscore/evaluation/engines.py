@@ -20,10 +20,10 @@ from wayscore.distances.function import Function
 from wayscore.errors import MissingPackageError, OptionError, WayscoreError, check_count
 from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.work import Task
-from wayscore.formats.pieces import Piece
+from wayscore.formats.chunks import Chunk
 
 T = TypeVar("T")
-Work: TypeAlias = Callable[[Piece, Any, Task], T]
+Work: TypeAlias = Callable[[Chunk, Any, Task], T]
 """What is done with a piece: `score_piece` or `scan_piece`."""
 ENGINES = ("local", "dask")
 AHEAD = 2
@@ -59,7 +59,7 @@ class Engine:
         self.workers = workers
         self.scheduler = scheduler
 
-    def map(self, work: Work[T], pieces: Sequence[Piece], scorer: Scorer, task: Task) -> Iterator[T]:
+    def map(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         """Go through what the work returns for each piece, in their order."""
         if self.name == "dask":
             return self._on_dask(work, pieces, scorer, task)
@@ -69,7 +69,7 @@ class Engine:
             return self._in_processes(work, pieces, scorer, task)
         return self._in_threads(work, pieces, scorer, task)
 
-    def _in_threads(self, work: Work[T], pieces: Sequence[Piece], scorer: Scorer, task: Task) -> Iterator[T]:
+    def _in_threads(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         from concurrent.futures import ThreadPoolExecutor
 
         pool = ThreadPoolExecutor(min(self.workers, len(pieces)))
@@ -78,7 +78,7 @@ class Engine:
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _in_processes(self, work: Work[T], pieces: Sequence[Piece], scorer: Scorer, task: Task) -> Iterator[T]:
+    def _in_processes(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         import pickle  # what small runs do without is not loaded
         import tempfile
         from concurrent.futures.process import BrokenProcessPool
@@ -108,7 +108,7 @@ class Engine:
                     return
         raise WayscoreError(DIED.format(1 + RETRIES))
 
-    def _on_dask(self, work: Work[T], pieces: Sequence[Piece], scorer: Scorer, task: Task) -> Iterator[T]:
+    def _on_dask(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         import asyncio
 
         try:
@@ -173,7 +173,7 @@ def processes(count: int) -> Iterator[Callable[..., Any]]:
         pool.shutdown(wait=patient, cancel_futures=True)
 
 
-def _is_python(pieces: Sequence[Piece], scorer: Scorer, task: Task) -> bool:
+def _is_python(pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> bool:
     """Whether much of the work is Python's own: decoding text, or functions of one episode or of two nodes."""
     return (
         any(piece.kind != "parquet" for piece in pieces)
@@ -186,7 +186,7 @@ def _itself(scorer: Scorer) -> Scorer:
     return scorer
 
 
-def _in_order(pieces: Sequence[Piece], submit: Callable[[Piece], Any], ahead: int) -> Iterator[Any]:
+def _in_order(pieces: Sequence[Chunk], submit: Callable[[Chunk], Any], ahead: int) -> Iterator[Any]:
     """Keep so many pieces under way, and go through their results in order."""
     coming = iter(pieces)
     running = deque(map(submit, islice(coming, ahead)))

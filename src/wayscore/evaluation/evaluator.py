@@ -15,17 +15,14 @@ import wayscore
 from wayscore.convention.choices import Convention
 from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, check_count
-from wayscore.evaluation.agents import clustered
 from wayscore.evaluation.engines import Engine
-from wayscore.evaluation.goals import geodesic_warnings
 from wayscore.evaluation.groups import choose_cluster, few_clusters
-from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, find_references, find_run
+from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, Settings, find_references, find_run
 from wayscore.evaluation.policies import check_coverage
 from wayscore.evaluation.recorded import missing_warnings
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import check_target, is_saved_result, load_result
 from wayscore.evaluation.scorer import Scorer
-from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import Names, ScoreTable
 from wayscore.evaluation.warnings import other_split, usual_convention
 from wayscore.evaluation.work import COUNTED, Scored, ScoredRows, Task, scan_piece, score_batch, score_piece
@@ -140,10 +137,10 @@ def evaluate(
     )
     on = Engine(engine, 1 if workers is None else workers, scheduler)
     check_count("chunk", chunk, most=10**9)
-    if isinstance(run, Result):
-        return clustered(run, cluster)
-    if is_saved_result(run) or (references is None and is_score_file(run)):
-        return clustered(_loaded(run, name, metrics), cluster)
+    if isinstance(run, Result) or is_saved_result(run) or (references is None and is_score_file(run)):
+        from wayscore.evaluation.agents import clustered
+
+        return clustered(run if isinstance(run, Result) else _loaded(run, name, metrics), cluster)
     try:
         given = find_run(run, run_format, lambda what: tell(what, 0, 0))
     except FormatError:
@@ -163,14 +160,14 @@ def evaluate(
         on = Engine(engine, os.cpu_count() or 1, scheduler)
     inputs = Inputs(given, known, distances, settings.convention)
     if episodes is not None:
-        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.pieces])
+        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.chunks])
     done: Scored | None = None
     task = Task(settings, chunk)
     if isinstance(given, GivenRun):
         done = Scored()
         score_batch(given.batch, scorer, task, done)
     else:
-        pieces = given.pieces
+        pieces = given.chunks
         if on.name == "dask":  # whose workers are at home elsewhere
             pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
         whole = len(pieces) == 1 and pieces[0].kind == "whole"
@@ -234,6 +231,8 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         warnings += missing_warnings(counts["unrecorded"], len(table), settings.metrics)
     warnings += done.seen.warnings(settings.convention, settings.symbols)
     if scorer.geodesics is not None:
+        from wayscore.evaluation.goals import geodesic_warnings
+
         warnings += geodesic_warnings(scorer.geodesics, inputs.references, counts["goal"])
     warnings += [
         f"{n:,} episodes were recorded with the threshold {other}, and are scored with {settings.threshold:g}; use "

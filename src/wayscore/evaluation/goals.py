@@ -67,7 +67,7 @@ def find_geodesics(navmesh: Any, walkable: bool, references: References | None) 
 
 def _meshes(navmesh: Any) -> Mapping[str, Any]:
     if isinstance(navmesh, str | os.PathLike):
-        from wayscore.distances.navmeshes import load_navmeshes
+        from wayscore.distances.navmesh import load_navmeshes
 
         return load_navmeshes(navmesh)
     if not isinstance(navmesh, Mapping):

@@ -50,11 +50,6 @@ class PathSets(NamedTuple):
         r, q = self.warped_references, self.warped_queries
         return self.references if r is None else r, self.queries if q is None else q
 
-    def part(self, start: int, stop: int, references: tuple[int, int]) -> PathSets:
-        """Return queries start to stop, with this stretch of the references."""
-        bounds = (references, (start, stop), references, (start, stop))
-        return PathSets(*(None if some is None else some.part(*of) for some, of in zip(self, bounds, strict=True)))
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -145,9 +140,16 @@ class Part:
         )
 
 
-def cut(space: Distance, paths: PathSets, pairing: Offsets | None, rows: range | Offsets) -> Iterable[Part]:
-    """Cut the encoded episodes of one scene into parts."""
-    queries, lengths = paths.queries, paths.references.lengths
+def cut(
+    space: Distance,
+    paths: PathSets,
+    pairing: Offsets | None,
+    rows: range | Offsets,
+    start: int = 0,
+    stop: int | None = None,
+) -> Iterable[Part]:
+    """Cut encoded episodes of one scene into parts: those of queries `start` to `stop`."""
+    queries = paths.queries
     for r in (paths.references, paths.warped_references):
         if r is not None and r.places.ndim == 2 and len(r) and len(queries):
             asked, walked = r.places.shape[1], queries.places.shape[1]
@@ -156,19 +158,26 @@ def cut(space: Distance, paths: PathSets, pairing: Offsets | None, rows: range |
                     f"references have {asked}-dimensional points and queries {walked}-dimensional ones; both need the "
                     "same dimension"
                 )
-    count, nodes = len(queries), len(queries.places)
-    starts, cells = [*range(0, count, EPISODES_AT_ONCE)], None
-    if nodes and int(lengths.max()) * nodes / count > CELLS_AT_ONCE / EPISODES_AT_ONCE:  # else their number says enough
-        cells = (lengths if pairing is None else lengths[pairing]) * queries.lengths
-        starts = sorted({*starts, *(np.flatnonzero(np.diff(np.cumsum(cells) // CELLS_AT_ONCE)) + 1).tolist()})
-    for start, stop in pairwise([*starts, count]):
-        work = (stop - start) / EPISODES_AT_ONCE
+    stop = len(queries) if stop is None else stop
+    nodes = int(queries.offsets[stop] - queries.offsets[start])
+    lengths = paths.references.lengths
+    lengths = lengths[start:stop] if pairing is None else lengths[pairing[start:stop]]
+    starts, cells = [*range(start, stop, EPISODES_AT_ONCE)], None
+    if nodes and int(lengths.max()) * nodes / (stop - start) > CELLS_AT_ONCE / EPISODES_AT_ONCE:  # long paths
+        cells = lengths * queries.lengths[start:stop]
+        longs = np.flatnonzero(np.diff(np.cumsum(cells) // CELLS_AT_ONCE)) + 1 + start
+        starts = sorted({*starts, *longs.tolist()})
+    for first, last in pairwise([*starts, stop]):
+        work = (last - first) / EPISODES_AT_ONCE
+        some = None if pairing is None else pairing[first:last]
+        own = (first, last) if some is None else (int(some.min()), int(some.max()) + 1)
+        bounds = (own, (first, last), own, (first, last))
         yield Part(
             space,
-            paths.part(start, stop, (start, stop) if pairing is None else (0, len(lengths))),
-            None if pairing is None else pairing[start:stop],
-            slice(rows.start + start, rows.start + stop) if isinstance(rows, range) else rows[start:stop],
-            work if cells is None else max(work, float(cells[start:stop].sum()) / CELLS_AT_ONCE),
+            PathSets(*(None if every is None else every.part(*of) for every, of in zip(paths, bounds, strict=True))),
+            None if some is None else some - own[0],
+            slice(rows.start + first, rows.start + last) if isinstance(rows, range) else rows[first:last],
+            work if cells is None else max(work, float(cells[first - start : last - start].sum()) / CELLS_AT_ONCE),
         )
 
 
@@ -186,13 +195,8 @@ def parts_by_scene(
     parts: list[Part] = []
     bounds = np.searchsorted(scenes, np.arange(len(spaces) + 1)).tolist()
     for space, (start, stop) in zip(spaces, pairwise(bounds), strict=True):
-        if start == stop:
-            continue
-        own, some = (start, stop), None
-        if pairs is not None:
-            own = int(pairs[start:stop].min()), int(pairs[start:stop].max()) + 1
-            some = pairs[start:stop] - own[0]
-        parts += cut(space, paths.part(start, stop, own), some, range(start, stop))
+        if start < stop:
+            parts += cut(space, paths, pairs, range(len(scenes)), start, stop)
     return parts
 
 

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from wayscore.convention.signature import Signature
 from wayscore.errors import Sentence, need
-from wayscore.evaluation.goals import signed_sources
 from wayscore.evaluation.groups import group_by, path_labels
 from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.table import Floats, ScoreTable
@@ -162,6 +161,8 @@ class Result:
         recorded = settings.get("recorded", {}).get("goal_distances", 0) - sum(measured.values())
         straight = bool(missing.get("goal_distances")) and settings.get("distance") == ["euclidean"]
         if measured or recorded or straight:
+            from wayscore.evaluation.goals import signed_sources
+
             fields["goal"] = signed_sources(measured, recorded, straight)
         if "up" in settings:
             fields["up"] = settings["up"]
@@ -220,7 +221,7 @@ class Result:
         spread = self.spread() if self.runs > 1 else {}
         metrics = {
             symbol: {**found._asdict(), **({"spread": spread[symbol]} if spread else {})}
-            for symbol, found in self.intervals().items()
+            for symbol, found in self._intervals.items()
         }
         return {
             "run": self.name,

@@ -17,7 +17,7 @@ from wayscore.evaluation.policies import Problem, Problems
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.table import FACTS, ScoreTable
 from wayscore.formats import storage
-from wayscore.formats.plan import name_of
+from wayscore.formats.chunks import name_of
 from wayscore.formats.scores import ScoreFile, is_score_file, read_scores
 from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.statistics.bootstrap import MOST_RESAMPLES, Interval, join_clusters

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 
 import wayscore
 from wayscore import kernels
-from wayscore.convention.applied import distance_by, flatten, zero_undefined
+from wayscore.convention.applied import apply_path_step, distance_by, flatten, zero_undefined
 from wayscore.convention.choices import PAPER, Convention
-from wayscore.convention.path_step import apply_path_step
 from wayscore.convention.presets import find_convention, signed
-from wayscore.distances.base import Distance, Floats, as_distance
-from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.distances.base import EUCLIDEAN, Distance, Floats, as_distance
 from wayscore.errors import OptionError, PathError, did_you_mean, listed, shortened
 from wayscore.evaluation.measure import Part, PathSets, Scoring, cut
 from wayscore.evaluation.recorded import STEPWISE, Recorded
@@ -269,7 +267,7 @@ def _parts(
         asked = numbers if pairs is None else pairs[rows].tolist()
         some = zip(listed_paths, (asked, numbers, asked, numbers), strict=True)
         own = [None if every is None else [every[number] for number in which] for every, which in some]
-        add(distance[scene], own, None, rows)
+        add(as_distance(distance[scene]), own, None, rows)
     return parts
 
 
@@ -352,7 +350,7 @@ def score_paths(
     used = {
         "largest snap": max((float(some.moved.max(initial=0.0)) for some in moved), default=0.0),
         "up": axis_name(up_axis) if convention.plane == "all" else None,
-        "zeroed": zero_undefined(columns, convention),
+        "zeroed": {} if convention.undefined == "drop" else zero_undefined(columns),
         "unrecorded": recorded.missing(metrics, convention),
         "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.convention.applied import distance_by
 from wayscore.convention.choices import Convention
-from wayscore.distances.base import Distance
-from wayscore.distances.euclidean import Euclidean
+from wayscore.distances.base import Distance, Euclidean, as_distance
 from wayscore.distances.graph import Graph
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
-from wayscore.evaluation.goals import Geodesics
 from wayscore.evaluation.groups import cluster_numbers
 from wayscore.evaluation.policies import Problem, describe_move, describe_node, describe_start, describe_unknown
 from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
 from wayscore.statistics.bootstrap import join_clusters
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.goals import Geodesics
 
 UNKNOWN = -1
 """The number of a reference that does not exist; the code of a node that its scene does not have is this or less."""
@@ -159,7 +160,7 @@ class Scorer:
                         f"{scene!r}{hint or ';'} give graphs that have it with <<graphs=FOLDER>>"
                     )
             given = [distances[scene] for scene in self.scenes]
-            self.spaces = [measured[scene] for scene in self.scenes]
+            self.spaces = [as_distance(measured[scene]) for scene in self.scenes]
         self.graphs: list[Graph | None] = [one if isinstance(one, Graph) else None for one in given]
         self.geodesics = geodesics
         self.references = None if references is None else self._encoded(references, listed, cluster)

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from wayscore.distances.base import Floats
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
+from wayscore.evaluation.inputs import Settings
 from wayscore.evaluation.measure import parts_by_scene
 from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
-from wayscore.evaluation.settings import Settings
 from wayscore.evaluation.table import Names
 from wayscore.evaluation.warnings import Seen
-from wayscore.formats.pieces import Piece, read_piece
+from wayscore.formats.chunks import Chunk, read_chunk
 from wayscore.paths import Offsets
 
 COUNTED = ("zeroed", "recorded", "unrecorded", "goal", "thresholds")
@@ -100,7 +100,7 @@ class Scored(Struct):
         self.answers = self.answers + other.answers
 
 
-def score_piece(piece: Piece, scorer: Scorer | str, task: Task) -> Scored:
+def score_piece(piece: Chunk, scorer: Scorer | str, task: Task) -> Scored:
     """Score a piece of a run against references, which other processes read from a file."""
     scorer = _read(scorer) if isinstance(scorer, str) else scorer
     wanted = wanted_records(task.settings.metrics, task.settings.convention)
@@ -108,18 +108,18 @@ def score_piece(piece: Piece, scorer: Scorer | str, task: Task) -> Scored:
     if scorer.references is not None:
         leave.append("scene")
     done = Scored()
-    for batch in read_piece(piece, task.rows, leave=leave):
+    for batch in read_chunk(piece, task.rows, leave=leave):
         score_batch(batch, scorer, task, done)
     return done
 
 
-def scan_piece(piece: Piece, scorer: Scorer | str, task: Task) -> Offsets:
+def scan_piece(piece: Chunk, scorer: Scorer | str, task: Task) -> Offsets:
     """Return the row of the first answer to each reference within a piece."""
     scorer = _read(scorer) if isinstance(scorer, str) else scorer
     assert scorer.references is not None
     counts = np.zeros(len(scorer.references.episodes), dtype=np.int64)
     first = np.full(len(counts), NEVER)
-    for batch in read_piece(piece, task.rows):
+    for batch in read_chunk(piece, task.rows):
         first = np.minimum(first, first_answers(batch, scorer.match(batch), counts))
     return first
 
@@ -158,7 +158,8 @@ def score_batch(batch: EpisodeBatch, scorer: Scorer, task: Task, done: Scored) -
             used["thresholds"] = Counter(f"{one:g}" for one in others if one not in (None, settings.threshold))
         done.counts.update({(kind, name): n for kind in COUNTED for name, n in used.get(kind, {}).items()})
     which = np.concatenate((kept, worst))
-    columns = np.hstack((columns, np.repeat([[metric.worst] for metric in settings.metrics], len(worst), axis=1)))
+    if len(worst):
+        columns = np.hstack((columns, np.repeat([[metric.worst] for metric in settings.metrics], len(worst), axis=1)))
     own = matched.order[which]
     back = np.argsort(own, kind="stable")  # in the order of the run: to sort all rows at last costs more
     own, columns, pairs = own[back], columns[:, back], None if matched.pairs is None else matched.pairs[which[back]]

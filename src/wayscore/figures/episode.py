@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention import Convention
-from wayscore.convention.applied import align_by, distance_by, flatten
-from wayscore.convention.path_step import apply_path_step
+from wayscore.convention.applied import align_by, apply_path_step, distance_by, flatten
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Query, Reference, References, Run

@@ -16,9 +16,9 @@ from msgspec import structs
 
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError
+from wayscore.formats.base import EMPTY_PATH, Fault, Source
 from wayscore.formats.columns import Columns
 from wayscore.formats.decoding import not_finite
-from wayscore.formats.files import EMPTY_PATH, Fault, Source
 from wayscore.formats.storage import parquet_file, parquet_table
 from wayscore.paths import PathBatch
 

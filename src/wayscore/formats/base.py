@@ -1,4 +1,4 @@
-"""The format protocol, and how formats gather what they read.
+"""What formats share: the file that they are given, what is wrong with it, their protocol, and how they gather records.
 
 A format is any object with a `name`, a `title` and three methods. Those of other packages are found by entry
 points of the group `wayscore.formats`, each naming an instance:
@@ -9,12 +9,16 @@ points of the group `wayscore.formats`, each naming an instance:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
+from msgspec import Struct
+
+from wayscore import reading
 from wayscore.episodes import EpisodeBatch, Query, Reference, References
-from wayscore.errors import FormatError
-from wayscore.formats.files import EMPTY_PATH, Fault, Source
+from wayscore.errors import FormatError, did_you_mean, shortened
 
 if TYPE_CHECKING:
     from wayscore.formats.sniff import Beginning
@@ -22,6 +26,140 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["references", "run"]
 REFERENCES: tuple[Kind, ...] = ("references",)
 RUN: tuple[Kind, ...] = ("run",)
+MEMBER_MARK = "::"
+MARK = b"\xef\xbb\xbf"
+"""What some editors put before UTF-8."""
+TAR_MAGIC = (257, b"ustar")
+ENDINGS = {".gz", ".bz2", ".xz", ".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".tar", ".tgz", ".txt"}
+EMPTY_PATH = "its path is empty; an agent that never moves has its start"
+
+
+class Fault(Struct, frozen=True):
+    """One thing that is wrong with a file.
+
+    Attributes:
+        what: in words, such as "must be text, got an integer".
+        where: the record, such as "line 4"; "" for the file as a whole.
+        episode: its name, where the record tells one.
+        field: the part of the record, such as "field 'trajectory', item 2".
+        expected: what should be there.
+
+    >>> str(Fault("must be text, got null", "record 3", "7_0", "field 'scan'", "R2R references"))
+    "record 3 (episode '7_0'), field 'scan': must be text, got null; expected R2R references"
+    """
+
+    what: str
+    where: str = ""
+    episode: str | None = None
+    field: str = ""
+    expected: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the fault is, in words."""
+        named = "" if self.episode is None else f"episode {self.episode!r}"
+        named = f"{self.where} ({named})" if self.where and named else self.where or named
+        return ", ".join(part for part in (named, self.field) if part)
+
+    def __str__(self) -> str:
+        told = f"{self.place}: {self.what}" if self.place else self.what
+        return f"{told}; expected {self.expected}" if self.expected else told
+
+    def of(self, file: object) -> str:
+        """Return the same as a sentence about a file."""
+        return f"{file}, {self}" if self.place else f"{file}: {self}"
+
+
+class Source(Struct, frozen=True):
+    """A file's content and how errors and tables call it.
+
+    Attributes:
+        path: the file, or the tar that holds it.
+        content: its bytes, decompressed.
+        member: its name inside the tar, or empty.
+        faults: where what is wrong with its records is collected; None: the first is an error.
+        lines_before: how many lines of the file come before the content, where that is a part of it.
+
+    >>> source = Source(Path("results/seq2seq.v2.json.gz"), b"[]")
+    >>> source.name, source.stem
+    ('seq2seq.v2.json.gz', 'seq2seq.v2')
+    """
+
+    path: Path
+    content: bytes
+    member: str = ""
+    faults: list[Fault] | None = None
+    lines_before: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}{MEMBER_MARK}{self.member}" if self.member else str(self.path)
+
+    def refuse(self, fault: Fault) -> None:
+        """Raise an error that tells a fault; or note it, where faults are collected: the record is left out then."""
+        if self.faults is None:
+            raise FormatError(fault.of(self))
+        self.faults.append(fault)
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return PurePosixPath(self.member).name if self.member else self.path.name
+
+    @property
+    def stem(self) -> str:
+        """The name without its endings."""
+        stem = PurePosixPath(self.name)
+        while stem.suffix.lower() in ENDINGS:
+            stem = stem.with_suffix("")
+        return str(stem)
+
+
+def read(path: str | os.PathLike[str], member: str | None = None) -> Source:
+    """Read a file, gzipped or not, or one member of a tar (compressed or not).
+
+    Args:
+        path: the file; `runs.tar.gz::agents/a.json` names a member of a tar.
+        member: the member's name, where `path` is a tar of several files.
+
+    Raises:
+        FormatError: the file is missing, unreadable, a directory, damaged or too large.
+    """
+    path = Path(path)
+    if member is None and MEMBER_MARK in str(path) and not path.exists():
+        name, _, member = str(path).rpartition(MEMBER_MARK)
+        path = Path(name)
+    with reading.opened(path) as file:
+        at, magic = TAR_MAGIC
+        if file.peek(at + 8)[at : at + len(magic)] != magic:
+            if member:
+                raise FormatError(f"{path}: is not a tar, so it has no member {shortened(member)}; leave that out")
+            return Source(path, file.read().removeprefix(MARK))
+    member = _find(path, member)
+    with reading.opened(path) as file:
+        for entry, archive in reading.members(file, str(path), stream=True):
+            if entry.name == member:
+                stream = archive.extractfile(entry)
+                assert stream is not None  # only files come here
+                inner = reading.BoundedFile(stream, f"{path}{MEMBER_MARK}{entry.name}", reading.size_limit())
+                return Source(path, inner.read().removeprefix(MARK), member)
+    raise FormatError(f"{path}: has no member {member!r}")  # pragma: no cover - _find() has seen it
+
+
+def _find(path: Path, member: str | None) -> str:
+    """Return the member meant: the one named, or the only one."""
+    with reading.opened(path) as file:
+        names = [entry.name for entry, _ in reading.members(file, str(path), stream=True)]
+    if member is None and len(names) == 1:
+        return names[0]
+    if member is None:
+        examples = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        example = f"; name one, for example {path}{MEMBER_MARK}{names[0]}" if names else ""
+        raise FormatError(f"{path}: is a tar of {len(names)} files ({examples}){example}")
+    if member not in names:
+        raise FormatError(f"{path}: has no file named {shortened(member)} inside{did_you_mean(member, names)}")
+    if names.count(member) > 1:
+        raise FormatError(f"{path}: has two files named {shortened(member)} inside; keep one of them")
+    return member
 
 
 class Format(Protocol):

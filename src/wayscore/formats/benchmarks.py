@@ -21,9 +21,8 @@ import msgspec
 
 from wayscore.episodes import EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
-from wayscore.formats.decoding import decode_mapping, decode_records, place
-from wayscore.formats.files import Source, read
+from wayscore.formats.base import REFERENCES, RUN, Kind, Source, make_references, read
+from wayscore.formats.decoding import decode_each, decode_mapping, place
 from wayscore.formats.graphs import STREET_SCENE
 from wayscore.formats.sniff import Beginning
 from wayscore.formats.trajectories import Name, read_trajectories
@@ -62,11 +61,10 @@ class RoomPath(InstructedPath, kw_only=True, gc=False):
 
 
 class R2R(_Nodes):
-    """R2R, and R4R, whose paths are two of R2R joined."""
+    """R2R."""
 
-    def __init__(self, name: str, title: str) -> None:
-        self.name = name
-        self.title = title
+    name = "r2r"
+    title = "R2R"
 
     def sniff(self, beginning: Beginning) -> Collection[Kind]:
         """Recognise paths with instructions, or results named by `instr_id`."""
@@ -87,7 +85,7 @@ class R2R(_Nodes):
             f'{self.title} references: [{{"path_id": ..., "scan": ..., "path": [viewpoint, ...], '
             '"instructions": [...]}, ...]'
         )
-        records = decode_records(source, RoomPath, names=("path_id",), expected=expected)
+        records = [one for _, one in decode_each(source, RoomPath, names=("path_id",), expected=expected)]
         return make_references(
             source,
             self,
@@ -109,7 +107,14 @@ class R2R(_Nodes):
         )
 
 
-R2R_FORMAT, R4R_FORMAT = R2R("r2r", "R2R"), R2R("r4r", "R4R")
+class R4R(R2R):
+    """R4R, whose paths are two of R2R joined."""
+
+    name = "r4r"
+    title = "R4R"
+
+
+R2R_FORMAT, R4R_FORMAT = R2R(), R4R()
 
 
 class ObjectPath(InstructedPath, kw_only=True, gc=False):
@@ -153,7 +158,7 @@ class Reverie(_Nodes):
             objects: a file of the objects' boxes by scan and viewpoint; with it, `goals` are all viewpoints that
                 see the object.
         """
-        records = decode_records(source, ObjectPath, names=("id",), expected=self.expected)
+        records = [one for _, one in decode_each(source, ObjectPath, names=("id",), expected=self.expected)]
         seen = _seen_from(objects) if objects is not None else {}
         return make_references(
             source,
@@ -229,7 +234,7 @@ class RxR(_Nodes):
             source: the file.
             language: keep those of one language: a tag as the file has it (`en-US`) or its first part (`en`).
         """
-        records = decode_records(source, Guide, names=("instruction_id",), expected=self.expected)
+        records = [one for _, one in decode_each(source, Guide, names=("instruction_id",), expected=self.expected)]
         if language is not None:
             records = in_language(source, records, language, lambda record: record.language)
         return make_references(
@@ -322,7 +327,7 @@ class NDH(_Nodes):
         if path_type not in self.paths:
             hint = did_you_mean(path_type, self.paths)
             raise OptionError(f"path_type must be one of {', '.join(self.paths)}, got {path_type!r}{hint}")
-        records = decode_records(source, Instance, names=("inst_idx",), expected=self.expected)
+        records = [one for _, one in decode_each(source, Instance, names=("inst_idx",), expected=self.expected)]
         return make_references(source, self, self._references(source, records, path_type))
 
     def _references(self, source: Source, records: list[Instance], path_type: str) -> Iterator[Reference]:
@@ -381,7 +386,7 @@ class Street(_Nodes):
 
     def references(self, source: Source) -> References:
         """Read routes."""
-        records = decode_records(source, Route, names=("route_id", "id"), expected=self.expected)
+        records = [one for _, one in decode_each(source, Route, names=("route_id", "id"), expected=self.expected)]
         return make_references(source, self, self._references(source, records))
 
     def _references(self, source: Source, records: list[Route]) -> Iterator[Reference]:

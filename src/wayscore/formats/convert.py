@@ -21,9 +21,8 @@ from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.arrow import FORMAT, OPTIONS, UP_AXIS
-from wayscore.formats.base import Kind
-from wayscore.formats.files import MEMBER_MARK, Source, read
-from wayscore.formats.plan import head_of, plan_run
+from wayscore.formats.base import MEMBER_MARK, Kind, Source, read
+from wayscore.formats.chunks import head_of, plan_run
 from wayscore.formats.sniff import FORMATS, choose, look
 
 ROWS = 100_000

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from wayscore.errors import FormatError
-from wayscore.formats.files import Fault, Source
+from wayscore.formats.base import Fault, Source
 
 LINE_LIMIT = 64 * 2**20
 """Bytes that one JSON line may have."""
@@ -33,8 +33,12 @@ _CLOSING = {"[": "]", "{": "}"}
 T = TypeVar("T")
 
 
-def decode_records(source: Source, record: type[T], *, names: Sequence[str], expected: str) -> list[T]:
-    """Decode a JSON array of records, or JSON lines of them.
+def decode_each(
+    source: Source, record: type[T], *, names: Sequence[str], expected: str
+) -> Iterable[tuple[int | str, T]]:
+    """Decode a JSON array of records, or JSON lines of them; each comes with what `place` takes to say where it is.
+
+    Where the source collects its faults, records that are wrong are told there and left out.
 
     Args:
         source: the file.
@@ -45,24 +49,21 @@ def decode_records(source: Source, record: type[T], *, names: Sequence[str], exp
     Raises:
         FormatError: naming the first record that is wrong, or the byte where the file is no longer JSON.
     """
-    return [found for _, found in decode_each(source, record, names=names, expected=expected)]
-
-
-def decode_each(
-    source: Source, record: type[T], *, names: Sequence[str], expected: str
-) -> Iterable[tuple[int | str, T]]:
-    """Decode like `decode_records`, each record with what `place` takes to say where it is.
-
-    Where the source collects its faults, records that are wrong are told there and left out.
-    """
     content = source.content
     lines = content.lstrip()[:1] == b"{"
     try:
         if lines:
-            _check_lines(source)
-            records: list[T] = _decoder(record).decode_lines(content)
+            start, number = 0, source.lines_before + 1
+            while len(content) - start > LINE_LIMIT:
+                end = content.find(b"\n", start, start + LINE_LIMIT + 1)
+                if end < 0:
+                    raise FormatError(
+                        f"{source}: line {number} has more than {LINE_LIMIT:,} bytes; write one record a line"
+                    )
+                start, number = end + 1, number + 1
+            records: list[T] = msgspec.json.Decoder(record).decode_lines(content)
         else:
-            records = _decoder(list[record]).decode(content)  # type: ignore[valid-type]
+            records = msgspec.json.decode(content, type=list[record])  # type: ignore[valid-type]
     except FAULTS as error:
         parts, whole = (cut_lines(content, source.lines_before), True) if lines else cut_json(content)
         return [
@@ -78,7 +79,7 @@ def decode_each(
 def decode_object(source: Source, kind: type[T], *, names: Sequence[str], expected: str, items: str) -> T:
     """Decode one JSON object; `items` is the field that lists its records, for errors."""
     try:
-        found: T = _decoder(kind).decode(source.content)
+        found: T = msgspec.json.decode(source.content, type=kind)
     except msgspec.ValidationError as error:
         at = re.search(rf"at `\$\.{items}\[(\d+)\]", str(error))
         if at is None:
@@ -99,7 +100,7 @@ def decode_mapping(source: Source, value: Any, *, expected: str) -> list[tuple[s
     Where the source collects its faults, entries that are wrong are told there and left out.
     """
     try:
-        pairs = _decoder(dict[_Key, value]).decode(source.content)
+        pairs = msgspec.json.decode(source.content, type=dict[_Key, value], dec_hook=lambda kind, key: kind(key))
     except FAULTS as error:
         parts, whole = cut_json(source.content)
         found = _one_by_one(source, parts, whole, value, (), expected, error)
@@ -127,24 +128,6 @@ class _Key(str):
         return self is other
 
 
-_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}
-
-
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    if kind not in _DECODERS:
-        _DECODERS[kind] = msgspec.json.Decoder(kind, dec_hook=lambda wanted, found: wanted(found))
-    return _DECODERS[kind]
-
-
-def _check_lines(source: Source) -> None:
-    content, start, number = source.content, 0, source.lines_before + 1
-    while len(content) - start > LINE_LIMIT:
-        end = content.find(b"\n", start, start + LINE_LIMIT + 1)
-        if end < 0:
-            raise FormatError(f"{source}: line {number} has more than {LINE_LIMIT:,} bytes; write one record a line")
-        start, number = end + 1, number + 1
-
-
 def _one_by_one(
     source: Source,
     parts: Sequence[Record],
@@ -159,9 +142,10 @@ def _one_by_one(
     `whole` says that the parts are all of the file, `error` why it does not decode.
     """
     found: list[tuple[Record, Any]] = []
+    decoder = msgspec.json.Decoder(kind)
     for part in parts:
         try:
-            found.append((part, _decoder(kind).decode(part.content)))
+            found.append((part, decoder.decode(part.content)))
         except msgspec.ValidationError as fault:
             episode = name_of(loosely(part.content), names) if part.episode is None else part.episode
             source.refuse(wrong_type(str(fault), where=part.where, episode=episode, expected=expected))

@@ -14,7 +14,7 @@ from wayscore.distances.graph import HOPS, Graph
 from wayscore.distances.graphs import load_graphs
 from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, did_you_mean
-from wayscore.formats.files import Source, read
+from wayscore.formats.base import Source, read
 
 STREET_SCENE = "manhattan"
 """The scene of all routes along streets."""

@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from wayscore.episodes import EpisodeBatch, Reference, References
 from wayscore.errors import FormatError
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
+from wayscore.formats.base import EMPTY_PATH, REFERENCES, RUN, Fault, Kind, Source, make_references
 from wayscore.formats.columns import Places
 from wayscore.formats.decoding import decode_each, loosely, place
-from wayscore.formats.files import EMPTY_PATH, Fault, Source
 from wayscore.formats.sniff import Beginning
 from wayscore.formats.table import MIXED, Kept, Prediction, batch_of, even
 from wayscore.formats.trajectories import Name

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from wayscore.errors import FormatError, OptionError, first_line
 from wayscore.escaping import from_cell
-from wayscore.formats.files import Source, read
+from wayscore.formats.base import Source, read
 from wayscore.formats.sniff import Beginning, look
 from wayscore.metrics import Metric, find_metrics
 

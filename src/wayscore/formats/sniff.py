@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from wayscore.episodes import EpisodeBatch, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
-from wayscore.formats.base import Format, Kind
-from wayscore.formats.files import Source
+from wayscore.formats.base import Format, Kind, Source
 
 ENTRY_POINTS = "wayscore.formats"
 HEAD = 2**16
@@ -141,8 +140,9 @@ def _look_json(head: bytes, *, more: bool) -> Beginning:
             elif not colon:
                 leading = False
                 if name:
-                    inside = len(stack) - (2 if head[:1] == b"[" else 1)
-                    values.setdefault(name, "text" if text is not None else _kind(token[0], inside))
+                    deep = len(stack) > (3 if head[:1] == b"[" else 2)
+                    point = deep and token[0][:1] in b"-0123456789"
+                    values.setdefault(name, "text" if text is not None else "point" if point else "other")
         elif bracket in (b"{", b"["):
             opens += bracket.decode() if leading else ""
             stack.append(set() if bracket == b"{" else None)
@@ -163,10 +163,6 @@ def _look_json(head: bytes, *, more: bool) -> Beginning:
         return Beginning("array", keys if record else frozenset(), opens, inner, cut, values=values if record else {})
     lines = end and head[end:].lstrip()[:1] == b"{"
     return Beginning("lines" if lines else "object", keys, opens, inner, cut, frozenset(listed or ()), values)
-
-
-def _kind(token: bytes, inside: int) -> Value:
-    return "point" if inside > 1 and token[:1] in b"-0123456789" else "other"
 
 
 def _parquet_columns(content: bytes) -> frozenset[str]:

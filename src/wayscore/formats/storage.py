@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from wayscore import reading, writing
 from wayscore.errors import FormatError, MissingPackageError, WayscoreError, first_line
@@ -77,35 +77,32 @@ def find_files(address: str) -> list[str]:
         inside = [os.path.join(folder, name) for folder, _, names in os.walk(address) for name in names]
     else:
         return [address]
-    if found := sorted(filter(_is_table, inside)):
+    names = ((PurePosixPath(path.replace(os.sep, "/")).name, path) for path in inside)
+    if found := sorted(path for name, path in names if name.endswith(TABLES) and not name.startswith(HIDDEN)):
         return found
     raise FormatError(
         f"{address}: this folder holds none of {', '.join(TABLES)}; name the folder of a run, or its file"
     )
 
 
-def _is_table(path: str) -> bool:
-    name = PurePosixPath(path.replace(os.sep, "/")).name
-    return name.endswith(TABLES) and not name.startswith(HIDDEN)
-
-
-def open_file(address: str) -> IO[bytes]:
-    """Open a file to be read from anywhere in it."""
+@contextmanager
+def open_file(address: str) -> Iterator[IO[bytes]]:
+    """Open a file to be read from anywhere in it; what the system refuses then is an error that names it."""
     with _readable(address):
-        if not is_remote(address):
-            return open(address, "rb")
-        system, path = system_of(address)
-        return cast("IO[bytes]", system.open(path, "rb"))
+        system, path = system_of(address) if is_remote(address) else (None, address)
+        with open(path, "rb") if system is None else system.open(path, "rb") as stream:
+            yield stream
 
 
 def open_native(address: str) -> Any:
     """Open a file as Arrow's readers like it best."""
     import pyarrow as pa
 
-    if is_remote(address):
-        return pa.PythonFile(open_file(address), mode="r")
     with _readable(address):
-        return pa.OSFile(address)
+        if not is_remote(address):
+            return pa.OSFile(address)
+        system, path = system_of(address)
+        return pa.PythonFile(system.open(path, "rb"), mode="r")
 
 
 @contextmanager
@@ -132,7 +129,9 @@ def parquet_file(content: Any, where: str, **options: Any) -> Any:
         file = pq.ParquetFile(content, page_checksum_verification=True, **options)
         file.schema_arrow.names  # noqa: B018 - names that are not UTF-8 are found here, and nowhere else
         most = reading.size_limit()
-        if max(_group_sizes(file), default=0) > most:
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        # Bytes that each has at least: asking Arrow for its columns can end the process.
+        if max((max(group.total_byte_size, group.num_rows) for group in groups), default=0) > most:
             raise reading.too_large(f"{where}, in one of its row groups", most, " when decompressed")
         return file
 
@@ -155,13 +154,6 @@ def parquet_table(content: Any, where: str) -> Any:
                 raise reading.too_large(where, most, " when decompressed")
             batches.append(batch)
         return pa.Table.from_batches(batches, file.schema_arrow)
-
-
-def _group_sizes(file: Any) -> Iterator[int]:
-    """Go through the bytes that each row group has at least; asking Arrow for its columns can end the process."""
-    for number in range(file.num_row_groups):
-        group = file.metadata.row_group(number)
-        yield max(group.total_byte_size, group.num_rows)
 
 
 def parquet_bytes(table: Any) -> bytes:

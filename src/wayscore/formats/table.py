@@ -32,10 +32,9 @@ from wayscore.formats.arrow import (
     notes_of,
     reference_columns,
 )
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
+from wayscore.formats.base import EMPTY_PATH, REFERENCES, RUN, Fault, Kind, Source, make_batch, make_references
 from wayscore.formats.columns import REFUSED, Columns, Places, Points, read_csv, refuse_cell
 from wayscore.formats.decoding import decode_each, decode_mapping, in_words, place
-from wayscore.formats.files import EMPTY_PATH, Fault, Source
 from wayscore.formats.sniff import NAMES, PARQUET_MAGIC, Beginning, look, own_names
 from wayscore.formats.storage import parquet_table
 from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectories

@@ -17,9 +17,8 @@ from msgspec import structs
 
 from wayscore.episodes import EpisodeBatch, Query
 from wayscore.errors import FormatError
-from wayscore.formats.base import make_batch
+from wayscore.formats.base import Fault, Source, make_batch
 from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.files import Fault, Source
 
 Name: TypeAlias = str | int
 Loose: TypeAlias = list[str | list[str | float | None]]
@@ -56,11 +55,14 @@ def read_trajectories(
         return make_batch(source, _queries(source, records, ids, walks, objects, flatten, expected))
     records = list(records)
     if len(ids) == len(walks) == 1 and not objects:
-        paths = [_viewpoints(getattr(record, walks[0])) for _, record in records]
+        paths = [[step.viewpoint for step in getattr(record, walks[0])] for _, record in records]
         if all(paths):  # by far the commonest, in columns at once
             episodes = [str(getattr(record, ids[0])) for _, record in records]
             return EpisodeBatch(paths, episodes, where=lambda row: f"{source}, episode {episodes[row]!r}")
-    return make_batch(source, _queries(source, records, ids, walks, objects, _viewpoints, expected))
+    return make_batch(
+        source,
+        _queries(source, records, ids, walks, objects, lambda steps: [step.viewpoint for step in steps], expected),
+    )
 
 
 def encode_run(paths: Mapping[str, Sequence[Any]]) -> bytes:
@@ -106,10 +108,6 @@ def flatten(steps: Loose) -> Any:
     return np.array(points, dtype=np.float64) if points else labels
 
 
-def _viewpoints(steps: list[Step]) -> list[str]:
-    return [step.viewpoint for step in steps]
-
-
 @cache
 def _record(ids: tuple[str, ...], walks: tuple[str, ...], steps: Any, objects: tuple[str, ...]) -> type[Any]:
     """Return a Struct with these fields: required where there is no choice, else each may be absent."""
@@ -133,8 +131,10 @@ def _queries(
     expected: str,
 ) -> Iterator[Query]:
     for number, record in records:
-        name = _first(record, ids)
-        steps = _first(record, walks)
+        name, steps, found = (
+            next((value for field in fields if (value := getattr(record, field)) is not msgspec.UNSET), msgspec.UNSET)
+            for fields in (ids, walks, objects)
+        )
         if name is msgspec.UNSET or steps is msgspec.UNSET:
             absent, named = (ids, None) if name is msgspec.UNSET else (walks, str(name))
             missing = f"the field {absent[0]!r} is missing"
@@ -149,21 +149,8 @@ def _queries(
             nothing = "its walk has no steps; an agent that never moves has its start"
             source.refuse(Fault(nothing, place(number, source), str(name)))
             continue
-        recorded = _actions(steps)
-        if (found := _first(record, objects)) is not msgspec.UNSET:
+        nested = all(isinstance(step, list) and all(isinstance(part, str) for part in step) for step in steps)
+        recorded: dict[str, Any] = {"actions": len(steps) - 1} if nested else {}  # a step is a decision
+        if found is not msgspec.UNSET:
             recorded["predicted_object"] = "" if found is None else str(found)
         yield Query(str(name), walk, recorded=recorded)
-
-
-def _actions(steps: Sequence[Any]) -> dict[str, Any]:
-    """Return how many decisions a walk took, where each step lists the viewpoints of one."""
-    nested = all(isinstance(step, list) and all(isinstance(part, str) for part in step) for step in steps)
-    return {"actions": len(steps) - 1} if nested else {}
-
-
-def _first(record: Any, fields: Sequence[str]) -> Any:
-    for field in fields:
-        value = getattr(record, field)
-        if value is not msgspec.UNSET:
-            return value
-    return msgspec.UNSET

@@ -18,10 +18,9 @@ from msgspec import structs
 from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.arrow import as_distances
-from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references
+from wayscore.formats.base import REFERENCES, RUN, Fault, Kind, Source, make_batch, make_references, read
 from wayscore.formats.benchmarks import in_language
 from wayscore.formats.decoding import decode_each, decode_mapping, decode_object, place
-from wayscore.formats.files import Fault, Source, read
 from wayscore.formats.sniff import LIST, Beginning, look
 from wayscore.formats.trajectories import Name
 
@@ -250,7 +249,10 @@ def _is_run(beginning: Beginning) -> bool:
 
 def _queries(source: Source, records: Iterable[tuple[int | str, Record]]) -> Iterator[Query]:
     for number, record in records:
-        name, steps = _first(record, IDS), _first(record, WALKS)
+        name, steps = (
+            next((value for field in fields if (value := getattr(record, field)) is not None), None)
+            for fields in (IDS, WALKS)
+        )
         if name is None or steps is None:
             absent = IDS[0] if name is None else WALKS[0]
             named = None if name is None else str(name)
@@ -278,10 +280,6 @@ def _query(name: str, record: Record, steps: Steps) -> Query:
     stopped = (record.stopped, record.stop, poses[-1].stop if poses else None)
     flag = next((said for said in stopped if said is not None), None)
     return Query(name, np.array(points).reshape(-1, 3), flag, recorded)
-
-
-def _first(record: Record, fields: Iterable[str]) -> Any:
-    return next((value for value in (getattr(record, field) for field in fields) if value is not None), None)
 
 
 VLNCE_FORMAT = VLNCE()

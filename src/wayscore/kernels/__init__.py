@@ -2,7 +2,7 @@
 
 `WAYSCORE_KERNELS=numpy` or `native` makes the choice; unset, native is taken when present. Results are the same
 bits either way (exponentials: within 1e-15). Nothing outside this package imports `plain` or `_native`:
-what has no native twin (`fast_warp`, `fill`) and the constants that both twins share are here as well.
+what has no native twin (`fast_warp`, `fill`) is here as well.
 `navmesh_search` is native only.
 """
 
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from numpy import asarray
 
 from wayscore.errors import MissingPackageError, OptionError
-from wayscore.kernels.plain import *  # noqa: F403
 
 
 def _choose() -> str:
@@ -49,8 +48,16 @@ def navmesh_search(*_: Any) -> None:
 
 
 lanes = "numpy"
-if name == "native" and not TYPE_CHECKING:
-    from wayscore.kernels._native import *  # noqa: F403  # in place of those of the same names, and `lanes`
+if name == "numpy" or TYPE_CHECKING:
+    from wayscore.kernels.plain import *  # noqa: F403
+else:
+    from wayscore.kernels._native import *  # noqa: F403
+
+    def __getattr__(missing: str) -> Any:  # what has no native twin
+        if missing.startswith("__"):
+            raise AttributeError(missing)
+        return getattr(import_module("wayscore.kernels.plain"), missing)
+
 
 view: Any = memoryview if name == "native" else asarray
 """How to hold an array that kernels are given again and again: native ones take a memoryview faster than an array."""

@@ -39,20 +39,15 @@ def success_by_edits(m: Measurements) -> Floats:
     return m.success * (1 - ratio(m.edits, most, both_zero=0.0))
 
 
-def length_score(m: Measurements) -> Floats:
-    """LS = e / (e + |e - PL(Q)|) for the expected length e = PC PL(R)."""
-    return length_score_of(m.coverage * m.reference_length, m.query_length)
-
-
-def length_score_of(expected: Floats, walked: Floats) -> Floats:
-    """E / (e + |e - PL(Q)|), 1 where both are 0."""
+def length_score(expected: Floats, walked: Floats) -> Floats:
+    """LS = e / (e + |e - PL(Q)|), 1 where both are 0."""
     with np.errstate(invalid="ignore"):
         return ratio(expected, expected + np.abs(expected - walked), both_zero=1.0)
 
 
 def coverage_by_length(m: Measurements) -> Floats:
-    """CLS = PC LS."""
-    return m.coverage * length_score(m)
+    """CLS = PC LS for the expected length e = PC PL(R)."""
+    return m.coverage * length_score(m.coverage * m.reference_length, m.query_length)
 
 
 def success_by_warping(m: Measurements) -> Floats:

@@ -13,9 +13,8 @@ from typing import Any
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.errors import OptionError, did_you_mean, shortened
 from wayscore.metrics.base import Floats, Measurements, Metric
-from wayscore.metrics.extra import EXTRA
+from wayscore.metrics.extra import EXTRA, TRAJECTORY
 from wayscore.metrics.paper import METRICS
-from wayscore.metrics.trajectory import TRAJECTORY
 
 ENTRY_POINTS = "wayscore.metrics"
 """The entry-point group in which installed packages offer metrics."""
@@ -77,7 +76,7 @@ def find_metrics(
         if not convention.metrics:
             return PAPERS
         names = convention.metrics
-    own = _own_names(convention)
+    own = {} if convention is PAPER else _own_names(convention)
     if isinstance(names, str):
         names = names.split(",")
     elif isinstance(names, Metric):
@@ -135,8 +134,6 @@ def _by_name(name: Any, own: Mapping[str, Metric]) -> Metric:
 def _own_names(convention: Convention) -> Mapping[str, Metric]:
     """Return a convention's own columns, and those of its evaluator by its own names where these mean nothing else."""
     own = {key.partition(":")[0]: own_column(key) for key in convention.metrics if ":" in key}
-    if convention is PAPER:
-        return own
     from wayscore.convention.presets import EVALUATORS
 
     known = EVALUATORS.get(convention.name)

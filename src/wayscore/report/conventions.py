@@ -7,9 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from wayscore.convention.choices import PAPER, Convention
-from wayscore.convention.evaluator import Evaluator
+from wayscore.convention.evaluator import Evaluator, proof_of
 from wayscore.convention.presets import EVALUATORS
-from wayscore.convention.proof import proof_of
 from wayscore.metrics.base import Metric
 from wayscore.metrics.registry import KNOWN, find_metrics
 from wayscore.report.document import Document, Part, Table

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import MissingPackageError, OptionError, did_you_mean
-from wayscore.rewards.nodes import FEATURE_COUNT, VISITED
+from wayscore.rewards.batch import FEATURE_COUNT, VISITED, AgentBatch
 from wayscore.rewards.rewards import RewardFunction
 from wayscore.rewards.tasks import WORLD_THRESHOLD, Tasks, from_references, from_worlds
-from wayscore.rewards.walking import Walkers
 
 try:
     import gymnasium as gym
@@ -26,15 +25,41 @@ except ImportError:
 Observation = dict[str, Any]
 
 
-def load_tasks(references: str | None, graphs: str | None, *, episodes: int = 2_000, worlds: int = 8) -> Tasks:
-    """Read tasks from files, or generate them if no files are given."""
-    if references is None:
-        return from_worlds(episodes, worlds=worlds)
-    from wayscore.formats import load_references
-    from wayscore.formats.graphs import distances_for
+def _agents(
+    num_envs: int,
+    tasks: Tasks | None = None,
+    *,
+    references: str | None = None,
+    graphs: str | None = None,
+    threshold: float | None = None,
+    **options: Any,
+) -> AgentBatch:
+    """Return the agents of an environment; only generated worlds have a threshold of their own."""
+    usual = 3.0
+    if tasks is None and references is None:
+        tasks, usual = from_worlds(2_000), WORLD_THRESHOLD
+    elif tasks is None:
+        from wayscore.formats import load_references
+        from wayscore.formats.graphs import distances_for
 
-    loaded = load_references(references)
-    return from_references(loaded, distances_for(loaded, graphs))
+        loaded = load_references(references)  # type: ignore[arg-type]
+        tasks = from_references(loaded, distances_for(loaded, graphs))
+    return AgentBatch(tasks, num_envs, threshold=usual if threshold is None else threshold, **options)
+
+
+def _observations(agents: AgentBatch) -> spaces.Dict:
+    """Return the space of observations; the bounds of positions and features allow for rounding."""
+    tasks, tables = agents.tasks, agents.tables
+    most = np.abs(tables.features).max() + 1.0
+    return spaces.Dict(
+        {
+            "instruction": spaces.Box(0, len(tasks.vocabulary) - 1, (tasks.tokens.shape[1],), np.int32),
+            "position": spaces.Box(tables.position.min(axis=0) - 1, tables.position.max(axis=0) + 1),
+            "heading": spaces.Box(-7.0, 7.0, (1,), np.float32),
+            "candidates": spaces.Box(-most, most, (tables.candidates, FEATURE_COUNT), np.float32),
+            "mask": spaces.Box(0, 1, (tables.candidates,), np.int8),
+        }
+    )
 
 
 class NavigationEnv(gym.Env[Observation, np.int64]):
@@ -53,7 +78,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
     - `instruction`: word numbers, 0 is padding; `env.unwrapped.tasks.vocabulary` has the words.
     - `position`: x, y, z in metres.
     - `heading`: radians, clockwise from +y; after a move, the direction of that move.
-    - `candidates`: a row of features for stopping and for each neighbour (`wayscore.rewards.walking.FEATURES`).
+    - `candidates`: a row of features for stopping and for each neighbour (`wayscore.rewards.batch.FEATURES`).
     - `mask`: 1 for the actions that are possible.
 
     ## Rewards
@@ -93,13 +118,12 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         max_episode_steps: int = 20,
         render_mode: str | None = None,
     ) -> None:
-        self._walkers = _walkers(1, tasks, references, graphs, reward, threshold, max_episode_steps)
-        self.tasks, self.threshold = self._walkers.tasks, self._walkers.threshold
-        self.render_mode = render_mode
-        self._draws = _Draws(len(self.tasks))
+        options: dict[str, Any] = {"reward": reward, "max_episode_steps": max_episode_steps}
+        self._batch = _agents(1, tasks, references=references, graphs=graphs, threshold=threshold, **options)
+        self.tasks, self.threshold, self.render_mode = self._batch.tasks, self._batch.threshold, render_mode
         self._action, self._outcome = np.zeros(1, dtype=np.int64), np.zeros((3, 1), dtype=bool)
-        self.observation_space = _observations(self._walkers)
-        self.action_space = spaces.Discrete(self._walkers.candidates)
+        self.observation_space = _observations(self._batch)
+        self.action_space = spaces.Discrete(self._batch.candidates)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -107,51 +131,48 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         """Start an episode: a random one, or the one that `options["episode"]` names."""
         super().reset(seed=seed)
         name = (options or {}).get("episode")
-        if name is None:
-            row = int(self._draws.take(1, self.np_random, seed)[0])
-        elif name in self.tasks.row_of:
-            row = self.tasks.row_of[name]
-        else:
+        if name is not None and name not in self.tasks.row_of:
             raise OptionError(f"there is no episode {name!r}{did_you_mean(name, self.tasks.row_of)}")
-        self._walkers.begin(row, 0)
+        row = int(self.np_random.integers(len(self.tasks))) if name is None else self.tasks.row_of[name]
+        self._batch.begin(row, 0)
         self._name, self._instruction = self.tasks.names[row], self.tasks.tokens[row]
         return self._observation(), {"name": self._name}
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Go to a neighbour, or stop."""
-        walkers = self._walkers
-        before = walkers.progress()
+        batch = self._batch
+        before = batch.progress()
         self._action[0] = action
-        ended = walkers.walk(self._action, self._outcome)
-        now = walkers.progress()
+        ended = batch.walk(self._action, self._outcome)
+        now = batch.progress()
         (moved,), (stopped,), (cut_off,) = self._outcome.tolist()
-        reward = walkers.reward.move(before, now).item() if moved else 0.0
+        reward = batch.reward.move(before, now).item() if moved else 0.0
         info: dict[str, Any] = {"name": self._name}
         if ended:
-            reward += walkers.reward.stop(now).item()
-            info |= {"ndtw": now.ndtw[0], "success": now.to_goal[0] <= self.threshold, "path": walkers.paths()[0]}
+            reward += batch.reward.stop(now).item()
+            info |= {"ndtw": now.ndtw[0], "success": now.to_goal[0] <= self.threshold, "path": batch.paths()[0]}
         return self._observation(), reward, stopped, cut_off, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are possible, for libraries with masked policies."""
-        possible: NDArray[np.bool_] = self._walkers.mask()[0]
+        possible: NDArray[np.bool_] = self._batch.mask()[0]
         return possible
 
     def render(self) -> str | None:
         """Return the agent's path so far as text."""
-        return " -> ".join(self._walkers.paths()[0]) if self.render_mode == "ansi" else None
+        return " -> ".join(self._batch.paths()[0]) if self.render_mode == "ansi" else None
 
     def _observation(self) -> Observation:
-        """Return what `_observe` does for one agent; rows are looked up faster than arrays of rows."""
-        walkers, terrain, pose = self._walkers, self._walkers.terrain, self._walkers.pose.item()
-        candidates = terrain.features[pose].copy()
-        candidates[1:, VISITED] = walkers.visited[0].take(terrain.near[pose])
+        """Return what the agent observes; rows are looked up faster than the arrays of rows of many agents."""
+        tables, pose = self._batch.tables, self._batch.pose.item()
+        candidates = tables.features[pose].copy()
+        candidates[1:, VISITED] = self._batch.visited[0].take(tables.near[pose])
         return {
             "instruction": self._instruction.copy(),
-            "position": terrain.position[pose].copy(),
-            "heading": terrain.heading[pose].copy(),
+            "position": tables.position[pose].copy(),
+            "heading": tables.heading[pose].copy(),
             "candidates": candidates,
-            "mask": terrain.mask[pose].copy(),
+            "mask": tables.mask[pose].copy(),
         }
 
 
@@ -161,34 +182,19 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
     Args:
         num_envs: how many agents.
         tasks: the episodes; as for `NavigationEnv`.
-        references: as for `NavigationEnv`.
-        graphs: as for `NavigationEnv`.
-        reward: as for `NavigationEnv`.
-        threshold: as for `NavigationEnv`.
-        max_episode_steps: as for `NavigationEnv`.
+        options: `references`, `graphs`, `reward`, `threshold` and `max_episode_steps`, as for `NavigationEnv`.
     """
 
-    def __init__(
-        self,
-        num_envs: int = 1,
-        tasks: Tasks | None = None,
-        *,
-        references: str | None = None,
-        graphs: str | None = None,
-        reward: str | RewardFunction = "fidelity",
-        threshold: float | None = None,
-        max_episode_steps: int = 20,
-    ) -> None:
+    def __init__(self, num_envs: int = 1, tasks: Tasks | None = None, **options: Any) -> None:
         self.metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
         self.num_envs = num_envs
-        self._walkers = _walkers(num_envs, tasks, references, graphs, reward, threshold, max_episode_steps)
-        self.tasks = self._walkers.tasks
-        self.single_observation_space = _observations(self._walkers)
-        self.single_action_space = spaces.Discrete(self._walkers.candidates)
+        self._batch = _agents(num_envs, tasks, **options)
+        self.tasks = self._batch.tasks
+        self.single_observation_space = _observations(self._batch)
+        self.single_action_space = spaces.Discrete(self._batch.candidates)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._draws = _Draws(len(self.tasks))
-        self._ended = np.empty(0, dtype=np.int64)
+        self._ended = self._drawn = np.empty(0, dtype=np.int64)
 
     def reset(
         self,
@@ -198,105 +204,51 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
     ) -> tuple[Observation, dict[str, Any]]:
         """Start a random episode in every environment."""
         super().reset(seed=seed)  # type: ignore[arg-type]
-        self._walkers.begin(self._draws.take(self.num_envs, self.np_random, seed))
         self._ended = self._ended[:0]
-        return _observe(self._walkers), {}
+        self._drawn = self._drawn if seed is None else self._drawn[:0]
+        self._batch.begin(self._draw(self.num_envs))
+        return self._observation(), {}
 
     def step(self, actions: NDArray[np.int64]) -> tuple[Observation, Any, Any, Any, dict[str, Any]]:
         """Take every agent's action; environments whose episode has ended start a new one instead."""
-        walkers, begun = self._walkers, self._ended
-        rewards, stopped, cut_off, ended = walkers.act(actions)
+        batch, begun = self._batch, self._ended
+        rewards, stopped, cut_off, ended = batch.act(actions)
         info: dict[str, Any] = {}
         self._ended = np.flatnonzero(ended)
         if len(self._ended):
-            now = walkers.progress()
-            info = {
-                "ndtw": now.ndtw.copy(),
-                "_ndtw": ended,
-                "success": now.to_goal <= walkers.threshold,
-                "_success": ended,
-            }
+            now = batch.progress()
+            scores = {"ndtw": now.ndtw.copy(), "success": now.to_goal <= batch.threshold}
+            info = {**scores, "_ndtw": ended, "_success": ended}
         if len(begun):
-            walkers.begin(self._draws.take(len(begun), self.np_random), begun)
-        return _observe(walkers), rewards, stopped, cut_off, info
+            batch.begin(self._draw(len(begun)), begun)
+        return self._observation(), rewards, stopped, cut_off, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return which actions are possible, (num_envs, actions)."""
-        return self._walkers.mask()
+        return self._batch.mask()
 
-
-class _Draws:
-    """Random episodes, drawn in advance: to draw one takes as long as to draw many."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._left = np.empty(0, dtype=np.int64)
-
-    def take(self, count: int, rng: np.random.Generator, seed: Any = None) -> NDArray[np.int64]:
-        """Return the next episodes; with a seed, those that a new generator draws."""
-        if seed is not None:
-            self._left = self._left[:0]
-        if len(self._left) < count:
-            self._left = np.concatenate((self._left, rng.integers(self.count, size=max(256, count))))
-        taken, self._left = self._left[:count], self._left[count:]
+    def _draw(self, count: int) -> NDArray[np.int64]:
+        """Return random episodes, drawn in advance: to draw one takes as long as to draw many."""
+        if len(self._drawn) < count:
+            self._drawn = self.np_random.integers(len(self.tasks), size=256 + count)
+        taken, self._drawn = self._drawn[:count], self._drawn[count:]
         return taken
 
-
-def _walkers(
-    num_envs: int,
-    tasks: Tasks | None,
-    references: str | None,
-    graphs: str | None,
-    reward: str | RewardFunction,
-    threshold: float | None,
-    max_episode_steps: int,
-) -> Walkers:
-    """Return the agents of an environment; only generated worlds have a threshold of their own."""
-    usual = WORLD_THRESHOLD if tasks is None and references is None else 3.0
-    return Walkers(
-        load_tasks(references, graphs) if tasks is None else tasks,
-        num_envs,
-        reward=reward,
-        threshold=usual if threshold is None else threshold,
-        max_episode_steps=max_episode_steps,
-    )
-
-
-def _observations(walkers: Walkers) -> spaces.Dict:
-    """Return the space of observations; the bounds of positions and features allow for rounding."""
-    tasks, terrain = walkers.tasks, walkers.terrain
-    most = np.abs(terrain.features).max() + 1.0
-    return spaces.Dict(
-        {
-            "instruction": spaces.Box(0, len(tasks.vocabulary) - 1, (tasks.tokens.shape[1],), np.int32),
-            "position": spaces.Box(terrain.position.min(axis=0) - 1, terrain.position.max(axis=0) + 1),
-            "heading": spaces.Box(-7.0, 7.0, (1,), np.float32),
-            "candidates": spaces.Box(-most, most, (terrain.candidates, FEATURE_COUNT), np.float32),
-            "mask": spaces.Box(0, 1, (terrain.candidates,), np.int8),
+    def _observation(self) -> Observation:
+        """Return what the agents observe, in arrays of their own."""
+        tables, pose = self._batch.tables, self._batch.pose
+        return {
+            "instruction": self.tasks.tokens.take(self._batch.episode, axis=0),
+            "position": tables.position.take(pose, axis=0),
+            "heading": tables.heading.take(pose, axis=0),
+            "candidates": self._batch.features(),
+            "mask": tables.mask.take(pose, axis=0),
         }
+
+
+for _name in ("wayscore/Worlds-v0", "wayscore/Files-v0"):  # what `gymnasium.make` knows them by
+    gym.register(
+        _name,
+        entry_point="wayscore.rewards.environment:NavigationEnv",
+        vector_entry_point="wayscore.rewards.environment:NavigationVectorEnv",
     )
-
-
-def _observe(walkers: Walkers) -> Observation:
-    """Return what the agents observe, in arrays of their own."""
-    terrain, pose = walkers.terrain, walkers.pose
-    return {
-        "instruction": walkers.tasks.tokens.take(walkers.episode, axis=0),
-        "position": terrain.position.take(pose, axis=0),
-        "heading": terrain.heading.take(pose, axis=0),
-        "candidates": walkers.features(),
-        "mask": terrain.mask.take(pose, axis=0),
-    }
-
-
-def register() -> None:
-    """Make the environments known to `gymnasium.make`: wayscore/Worlds-v0 and wayscore/Files-v0."""
-    for name in ("wayscore/Worlds-v0", "wayscore/Files-v0"):
-        gym.register(
-            name,
-            entry_point="wayscore.rewards.environment:NavigationEnv",
-            vector_entry_point="wayscore.rewards.environment:NavigationVectorEnv",
-        )
-
-
-register()

@@ -1,11 +1,11 @@
-"""Rewards for fine-tuning language models: completions in, one score of the path each, for TRL and verl.
+"""Rewards for fine-tuning language models: completions in, one score of the path each, for TRL's and verl's trainers.
 
     reward = PathReward(distance=graphs, metric="nDTW")
     GRPOTrainer(..., reward_funcs=reward)     # TRL: the dataset has the columns reference and scene
     compute_score = reward.compute_score      # verl: custom_reward_function.path names the file that says this
 
 What a model writes is read strictly: either the whole answer is understood, or it is malformed, and a `PathError` says
-why. Nothing that it writes ends a training.
+why. Nothing that a model writes ends a training.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wayscore.distances.base import Distance, Floats, as_distance
-from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.distances.base import EUCLIDEAN, Distance, Floats, as_distance
 from wayscore.errors import (
     OptionError,
     PathError,
@@ -35,6 +33,9 @@ from wayscore.evaluation.score import score
 from wayscore.metrics import Metric, find_metrics
 from wayscore.warping.alignment import check_threshold
 
+ANSWERS = ("nodes", "points", "actions")
+COLUMNS = ("reference", "scene", "start", "heading")
+"""What a dataset may tell of an episode; `columns` renames them."""
 ACTIONS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("0", "stop"), "stop"),
@@ -112,21 +113,17 @@ def read_nodes(items: Sequence[Any], index: Mapping[Any, int] | None = None) -> 
     >>> read_nodes(["7", "b"], {7: 0, "b": 1}), read_nodes([[0, 1], [0, 2]])
     ([7, 'b'], [(0, 1), (0, 2)])
     """
-    return [_label(item, index) for item in items]
-
-
-def _label(item: Any, index: Mapping[Any, int] | None) -> Any:
-    parts = item if isinstance(item, list | tuple) else [item]
-    if not all(isinstance(part, str | int | np.integer) and not isinstance(part, bool) for part in parts):
-        raise PathError(f"a node must be a name or a whole number, got {shortened(item)}")
-    label = tuple(parts) if parts is item else item
-    if index is None or label in index:
-        return label
-    if isinstance(label, str):
-        other: Any = int(label) if re.fullmatch(r"-?[0-9]{1,18}", label) else label
-    else:
-        other = str(label)
-    return other if other in index else label
+    nodes = []
+    for item in items:
+        parts = item if isinstance(item, list | tuple) else [item]
+        if not all(isinstance(part, str | int | np.integer) and not isinstance(part, bool) for part in parts):
+            raise PathError(f"a node must be a name or a whole number, got {shortened(item)}")
+        label: Any = tuple(parts) if parts is item else item
+        other: Any = str(label)
+        if isinstance(label, str) and re.fullmatch(r"-?[0-9]{1,18}", label):
+            other = int(label)
+        nodes.append(other if index is not None and label not in index and other in index else label)
+    return nodes
 
 
 def read_points(items: Sequence[Any]) -> Floats:
@@ -225,13 +222,7 @@ def walk(
     return np.array(points)
 
 
-ANSWERS = ("nodes", "points", "actions")
-COLUMNS = ("reference", "scene", "start", "heading")
-"""What a dataset may tell of an episode; `columns` renames them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """What the dataset says of one episode, checked."""
 
     reference: Any
@@ -243,7 +234,7 @@ class _Row:
 class PathReward:
     """Scores the paths in completions of a language model. An instance is a reward function of TRL's GRPO trainer.
 
-    A completion is text or a list of messages; `wayscore.rewards.finetuning` says how it is read. A malformed one
+    A completion is text or a list of messages; `answer_of` and `items_of` say how it is read. A malformed one
     (not understood, a node that the scene does not have, a score that is undefined because the goal is unreachable)
     gets the reward `malformed`, and never ends a training. A dataset that makes no sense is an error.
 
@@ -306,7 +297,16 @@ class PathReward:
         self.weights = _weights(metric)
         self.answers = answers
         self.threshold = float(threshold)
-        self.malformed = _worst(self.weights) if malformed is None else float(malformed)
+        if malformed is None:  # the lowest reward that there is
+            metrics = find_metrics(list(self.weights))
+            endless = next((metric for metric in metrics if not math.isfinite(metric.worst)), None)
+            if endless is not None:
+                raise OptionError(
+                    f"{endless} has no worst value; say the reward of a malformed completion with malformed="
+                )
+            worst = (weight * metric.worst for weight, metric in zip(self.weights.values(), metrics, strict=True))
+            malformed = math.fsum(worst)
+        self.malformed = float(malformed)
         self.step, self.turn, self.up_axis = step, turn, up_axis
         self.columns = {name: name for name in COLUMNS} | dict(columns or {})
         self.__name__ = "+".join(map(str, self.weights))  # under which TRL logs it
@@ -480,12 +480,3 @@ def _weights(metric: str | Metric | Mapping[Any, float]) -> dict[str | Metric, f
     if not weights:
         raise OptionError("metric must name at least one metric")
     return weights
-
-
-def _worst(weights: Mapping[str | Metric, float]) -> float:
-    """Return the lowest reward that there is, if there is one."""
-    metrics = find_metrics(list(weights))
-    for metric in metrics:
-        if not math.isfinite(metric.worst):
-            raise OptionError(f"{metric} has no worst value; say the reward of a malformed completion with malformed=")
-    return math.fsum(weight * metric.worst for weight, metric in zip(weights.values(), metrics, strict=True))

@@ -1,11 +1,12 @@
-"""Rewards for training: functions by name, and rewards of one or many environments step by step.
+"""Rewards for training: one number per transition and one at the end, for a batch of environments.
 
     reward = FidelityReward(references=[R1, R2], distance=graph)
     reward.start([R1[0], R2[0]])
     rewards = reward.step(["b", "f"])     # for moving there
     rewards = reward.stop()               # for stopping here
 
-Every step costs O(|R|), however long the query (the agent's trajectory) already is.
+Every step costs O(|R|), however long the query (the agent's trajectory) already is. A reward function is two functions
+of `Progress`; `REWARDS` has the paper's two and those of published agents.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.distances.base import Distance, Floats
-from wayscore.distances.euclidean import Euclidean
+from wayscore.distances.base import Distance, Euclidean, Floats
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.warping.alignment import check_threshold
 from wayscore.warping.running_batch import RunningBatch
@@ -76,98 +76,90 @@ class RewardFunction:
 
 
 def _approach(before: Progress, after: Progress) -> Floats:
-    """The decrease of the distance to the goal."""
+    """Return the decrease of the distance to the goal."""
     return before.to_goal - after.to_goal
 
 
 def _fidelity(before: Progress, after: Progress) -> Floats:
-    """The gain in nDTW."""
+    """Return the gain in nDTW."""
     return after.ndtw - before.ndtw
 
 
-def _success(at: Progress) -> Any:
-    return at.to_goal <= at.threshold
-
-
-def _signed_approach(before: Progress, after: Progress) -> Floats:
-    return np.sign(_approach(before, after))
-
-
-def _signed_with_fidelity(before: Progress, after: Progress) -> Floats:
-    """The sign of the approach and the gain in nDTW; leaving a goal that is nearer than a metre costs up to 2 more."""
+def _hamt(before: Progress, after: Progress) -> Floats:
+    """Return the sign of the approach plus the gain in nDTW; leaving a goal nearer than a metre costs up to 2 more."""
     leaving = (before.to_goal <= 1) & (after.to_goal > before.to_goal)
     penalty = np.where(leaving, 2 * (1 - np.minimum(before.to_goal, 1)), 0.0)
     return np.sign(_approach(before, after)) + _fidelity(before, after) - penalty
 
 
-def _group_relative(at: Progress) -> Floats:
-    """NDTW + SDTW + SPL + 1 - d / 6, where success is within half the threshold."""
+def _etp_r1(at: Progress) -> Floats:
+    """Return nDTW + SDTW + SPL + 1 - d / 6, where success is within half the threshold."""
     success = at.to_goal <= at.threshold / 2
     longer = np.maximum(np.maximum(at.walked, at.optimal), 1e-12)
     return at.ndtw + success * (at.ndtw + at.optimal / longer) + 1 - at.to_goal / (2 * at.threshold)
+
+
+def _won_or_lost(at: Progress) -> Floats:
+    return np.where(at.to_goal <= at.threshold, 1.0, -1.0)
 
 
 def _nothing(*progress: Progress) -> Floats:
     return np.zeros(len(progress[0].to_goal))
 
 
-REWARDS: Mapping[str, RewardFunction] = MappingProxyType(
-    {
-        function.name: function
-        for function in (
-            RewardFunction(
-                "goal",
-                "the paper's goal-oriented agent: metres gained towards the goal; at the end +1 for a success, else -1",
-                _approach,
-                lambda at: np.where(_success(at), 1.0, -1.0),
-            ),
-            RewardFunction(
-                "goal-per-threshold",
-                "the goal-oriented reward with distances in units of d_th, so that success weighs more: "
-                "metres gained / d_th; at the end +1 for a success, else -1",
-                lambda before, after: _approach(before, after) / after.threshold,
-                lambda at: np.where(_success(at), 1.0, -1.0),
-            ),
-            RewardFunction(
-                "fidelity",
-                "the paper's fidelity-oriented agent: gain in nDTW; at the end 1 - d / d_th for a success, else 0",
-                _fidelity,
-                lambda at: np.maximum(1 - at.to_goal / at.threshold, 0.0),
-            ),
-            RewardFunction(
-                "envdrop",
-                "R2R-EnvDrop: sign of the metres gained; at the end +2 within the threshold, else -2",
-                _signed_approach,
-                lambda at: np.where(at.to_goal < at.threshold, 2.0, -2.0),
-            ),
-            RewardFunction(
-                "hamt",
-                "Recurrent-VLN-BERT, HAMT, EnvEdit: sign of the metres gained plus gain in nDTW, with a penalty for "
-                "leaving the goal; at the end 2 + 2 nDTW within the threshold, else -2",
-                _signed_with_fidelity,
-                lambda at: np.where(at.to_goal < at.threshold, 2 + 2 * at.ndtw, -2.0),
-            ),
-            RewardFunction(
-                "valan",
-                "VALAN's default: metres gained, limited to [-1, 1]; at the end +4 exactly at the goal, else -4",
-                lambda before, after: np.clip(_approach(before, after), -1, 1),
-                lambda at: np.where(at.to_goal == 0, 4.0, -4.0),
-            ),
-            RewardFunction(
-                "valan-dtw",
-                "VALAN's dense_dtw: decrease of DTW; nothing at the end",
-                lambda before, after: before.dtw - after.dtw,
-                _nothing,
-            ),
-            RewardFunction(
-                "etp-r1",
-                "ETP-R1: only at the end: nDTW + SDTW + SPL + 1 - d / 6, with success within half the threshold",
-                _nothing,
-                _group_relative,
-            ),
-        )
-    }
+_FUNCTIONS = (
+    RewardFunction(
+        "goal",
+        "the paper's goal-oriented agent: metres gained towards the goal; at the end +1 for a success, else -1",
+        _approach,
+        _won_or_lost,
+    ),
+    RewardFunction(
+        "goal-per-threshold",
+        "the goal-oriented reward with distances in units of d_th, so that success weighs more: "
+        "metres gained / d_th; at the end +1 for a success, else -1",
+        lambda before, after: _approach(before, after) / after.threshold,
+        _won_or_lost,
+    ),
+    RewardFunction(
+        "fidelity",
+        "the paper's fidelity-oriented agent: gain in nDTW; at the end 1 - d / d_th for a success, else 0",
+        _fidelity,
+        lambda at: np.maximum(1 - at.to_goal / at.threshold, 0.0),
+    ),
+    RewardFunction(
+        "envdrop",
+        "R2R-EnvDrop: sign of the metres gained; at the end +2 within the threshold, else -2",
+        lambda before, after: np.sign(_approach(before, after)),
+        lambda at: np.where(at.to_goal < at.threshold, 2.0, -2.0),
+    ),
+    RewardFunction(
+        "hamt",
+        "Recurrent-VLN-BERT, HAMT, EnvEdit: sign of the metres gained plus gain in nDTW, with a penalty for "
+        "leaving the goal; at the end 2 + 2 nDTW within the threshold, else -2",
+        _hamt,
+        lambda at: np.where(at.to_goal < at.threshold, 2 + 2 * at.ndtw, -2.0),
+    ),
+    RewardFunction(
+        "valan",
+        "VALAN's default: metres gained, limited to [-1, 1]; at the end +4 exactly at the goal, else -4",
+        lambda before, after: np.clip(_approach(before, after), -1, 1),
+        lambda at: np.where(at.to_goal == 0, 4.0, -4.0),
+    ),
+    RewardFunction(
+        "valan-dtw",
+        "VALAN's dense_dtw: decrease of DTW; nothing at the end",
+        lambda before, after: before.dtw - after.dtw,
+        _nothing,
+    ),
+    RewardFunction(
+        "etp-r1",
+        "ETP-R1: only at the end: nDTW + SDTW + SPL + 1 - d / 6, with success within half the threshold",
+        _nothing,
+        _etp_r1,
+    ),
 )
+REWARDS: Mapping[str, RewardFunction] = MappingProxyType({function.name: function for function in _FUNCTIONS})
 """The reward functions that come with wayscore, by name."""
 
 
@@ -245,13 +237,11 @@ class Reward:
         if distance is not None:
             self._distances[environment] = distance
         if reference is not None:
-            self._goals[environment] = reference[-1]
-            self._counts[environment] = len(reference)
+            self._goals[environment], self._counts[environment] = reference[-1], len(reference)
         self._here[environment] = node
-        alone = np.array([environment])
         dtw = self._running.step(self._here, np.arange(len(self)) == environment).copy()
         to_goal, walked, optimal = before.to_goal.copy(), before.walked.copy(), before.optimal.copy()
-        to_goal[environment] = optimal[environment] = self._between(self._here, self._goals, alone)[0]
+        to_goal[environment] = optimal[environment] = self._between(self._here, self._goals, np.array([environment]))[0]
         walked[environment] = 0.0
         self._progress = Progress(to_goal, dtw, self._counts, walked, optimal, self.threshold)
 
@@ -292,21 +282,20 @@ class Reward:
 
     def _between(self, a: Any, b: Any, chosen: NDArray[np.int64]) -> Floats:
         """Return d(a, b) in some environments."""
-        if not len(chosen):
-            return np.empty(0)
-        if all(isinstance(distance, Euclidean) for distance in self._distances):
+        apart: Floats = np.empty(len(chosen))
+        if len(chosen) and all(isinstance(distance, Euclidean) for distance in self._distances):
             one, other = (np.array([ends[number] for number in chosen], dtype=np.float64) for ends in (a, b))
-            apart: Floats = np.sqrt(((one - other) ** 2).reshape(len(chosen), -1).sum(axis=1))
+            np.sqrt(((one - other) ** 2).reshape(len(chosen), -1).sum(axis=1), out=apart)
             return apart
-        return np.array([_between(self._distances[number], a[number], b[number]) for number in chosen.tolist()])
-
-
-def _between(distance: Any, a: Any, b: Any) -> float:
-    if getattr(distance, "index", None) is not None and getattr(distance, "table", None) is not None:
-        # Both are known: the running batch has already looked them up.
-        return float(distance.table[distance.index[a], distance.index[b]])
-    codes = distance.encode([[a, b]], role=lambda _: "a move, or the distance to the goal").places
-    return float(distance.pairs(codes[:1], codes[1:])[0])
+        for row, number in enumerate(chosen.tolist()):
+            distance: Any = self._distances[number]
+            if getattr(distance, "index", None) is not None and getattr(distance, "table", None) is not None:
+                # Both are known: the running batch has already looked them up.
+                apart[row] = distance.table[distance.index[a[number]], distance.index[b[number]]]
+            else:
+                ends = distance.encode([[a[number], b[number]]], role=lambda _: "a move, or the distance to the goal")
+                apart[row] = distance.pairs(ends.places[:1], ends.places[1:])[0]
+        return apart
 
 
 class GoalReward(Reward):

@@ -1,11 +1,11 @@
-"""Tasks for agents: paths with instructions in many scenes, from files or from generated worlds."""
+"""Tasks for agents: paths with instructions in many scenes, from files or from generated worlds, as arrays."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,10 +15,16 @@ from numpy.typing import NDArray
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError
-from wayscore.rewards.nodes import Codes, Nodes, Terrain
+from wayscore.rewards.batch import Codes, Nodes, StepTables
 
-_WORD = re.compile(r"[a-z]+|\d+|[.,;]")
 PADDING, UNKNOWN = 0, 1
+WORD = re.compile(r"[a-z]+|\d+|[.,;]")
+IN_METRES = re.compile(r" \(\d+\.\d m\)")
+"""Lengths in metres, which are removed from generated instructions: they also count nodes, and shorter is faster."""
+WORLD_THRESHOLD = 1.4
+"""d_th of generated worlds, metres: 1.33 mean edges."""
+LONGEST_GENERATED = 120
+"""The number of words that are kept of a generated instruction; few have more."""
 
 
 def words(text: str) -> list[str]:
@@ -27,7 +33,7 @@ def words(text: str) -> list[str]:
     >>> words("Turn left, past the sofa.")
     ['turn', 'left', ',', 'past', 'the', 'sofa', '.']
     """
-    return _WORD.findall(text.lower())
+    return WORD.findall(text.lower())
 
 
 class Vocabulary:
@@ -53,19 +59,11 @@ class Vocabulary:
 
     def encode(self, texts: Sequence[str], length: int) -> NDArray[np.int32]:
         """Return texts as rows of numbers, cut or padded to a length."""
-        rows = np.zeros((len(texts), length), dtype=np.int32)
+        rows = np.full((len(texts), length), PADDING, dtype=np.int32)
         for row, text in zip(rows, texts, strict=True):
             numbers = [self.numbers.get(word, UNKNOWN) for word in words(text)[:length]]
             row[: len(numbers)] = numbers
         return rows
-
-
-IN_METRES = re.compile(r" \(\d+\.\d m\)")
-"""Lengths in metres, which are removed from generated instructions: they also count nodes, and shorter is faster."""
-WORLD_THRESHOLD = 1.4
-"""d_th of generated worlds, metres: 1.33 mean edges."""
-LONGEST_GENERATED = 120
-"""The number of words that are kept of a generated instruction; few have more."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +94,9 @@ class Tasks:
         return len(self.names)
 
     @cached_property
-    def terrain(self) -> Terrain:
-        """What agents meet in these episodes."""
-        return Terrain(self)
+    def tables(self) -> StepTables:
+        """What the steps of agents look up in these episodes."""
+        return StepTables(self)
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -108,15 +106,14 @@ class Tasks:
     def some(self, rows: Sequence[int] | Codes) -> Tasks:
         """Return a selection of the episodes."""
         chosen = np.asarray(rows, dtype=np.int64)
-        return Tasks(
-            self.nodes,
-            tuple(self.names[row] for row in chosen),
-            self.paths[chosen],
-            self.lengths[chosen],
-            self.headings[chosen],
-            self.tokens[chosen],
-            self.vocabulary,
-            tuple(self.scene_of[row] for row in chosen),
+        return replace(
+            self,
+            names=tuple(self.names[row] for row in chosen),
+            paths=self.paths[chosen],
+            lengths=self.lengths[chosen],
+            headings=self.headings[chosen],
+            tokens=self.tokens[chosen],
+            scene_of=tuple(self.scene_of[row] for row in chosen),
         )
 
 
@@ -138,8 +135,8 @@ def from_references(
     episodes = list(references.episodes.values() if isinstance(references, References) else references)
     if not episodes:
         raise OptionError("an environment needs at least one episode")
-    scenes = {scene: graphs[scene] for scene in dict.fromkeys(reference.scene for reference in episodes)}
-    nodes = Nodes(scenes)
+    scene_of = tuple(reference.scene for reference in episodes)
+    nodes = Nodes({scene: graphs[scene] for scene in dict.fromkeys(scene_of)})
     lengths = np.array([len(reference.path) for reference in episodes])
     paths = np.full((len(episodes), int(lengths.max())), -1, dtype=np.int64)
     known: dict[tuple[str, str], Any] = {}
@@ -150,21 +147,12 @@ def from_references(
         row[: len(reference.path)] = known[key]
     texts = [reference.instruction for reference in episodes]
     vocabulary = vocabulary or Vocabulary.of(texts, least=2)
-    return Tasks(
-        nodes,
-        tuple(reference.episode for reference in episodes),
-        paths,
-        lengths,
-        np.array([reference.heading for reference in episodes]),
-        vocabulary.encode(texts, words),
-        vocabulary,
-        tuple(reference.scene for reference in episodes),
-    )
+    names = tuple(reference.episode for reference in episodes)
+    headings = np.array([reference.heading for reference in episodes])
+    return Tasks(nodes, names, paths, lengths, headings, vocabulary.encode(texts, words), vocabulary, scene_of)
 
 
-def from_worlds(
-    episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4, vocabulary: Vocabulary | None = None
-) -> Tasks:
+def from_worlds(episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4) -> Tasks:
     """Generate winding paths with instructions, in worlds as the paper generates them.
 
     Args:
@@ -172,20 +160,19 @@ def from_worlds(
         worlds: how many different worlds.
         seed: random seed of the worlds, the paths and the words.
         stages: how many shortest paths are joined; four give about ten edges, as in R4R.
-        vocabulary: numbers the words; by default it has the words that occur twice or more.
 
     >>> tasks = from_worlds(3, worlds=2, seed=7)
     >>> len(tasks), tasks.nodes.scenes
     (3, ['world7-0', 'world7-1'])
     """
     references, graphs = generate(episodes, worlds=worlds, seed=seed, stages=stages)
-    return from_references(references, graphs, vocabulary=vocabulary, words=LONGEST_GENERATED)
+    return from_references(references, graphs, words=LONGEST_GENERATED)
 
 
 def generate(
     episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4
 ) -> tuple[list[Reference], dict[str, Graph]]:
-    """Generate winding paths with instructions, and the graphs of their worlds."""
+    """Generate winding paths with instructions, and the graphs of their worlds; see `from_worlds`."""
     from wayscore.worlds import World, instruct
 
     made = {f"world{seed}-{number}": World.paper(seed * 1_000 + number) for number in range(worlds)}
@@ -194,6 +181,6 @@ def generate(
     for number in range(episodes):
         scene = list(made)[number % worlds]
         path = made[scene].sample_path(rng, stages)
-        words = IN_METRES.sub("", instruct(made[scene], path, seed=rng))
-        references.append(Reference(str(number), scene, path, str(number), words))
+        text = IN_METRES.sub("", instruct(made[scene], path, seed=rng))
+        references.append(Reference(str(number), scene, path, str(number), text))
     return references, {scene: world.graph for scene, world in made.items()}

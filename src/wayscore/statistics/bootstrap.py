@@ -217,24 +217,25 @@ def first_word(seed: int) -> int:
     >>> first_word(7) == int(np.random.default_rng(7).integers(2**63))
     True
     """
-    low, constant, factor = 2**32 - 1, 0x43B0D7E5, 0x931E8875
-
-    def mix(value: int) -> int:
-        nonlocal constant
-        value ^= constant
-        constant = constant * factor & low
-        value = value * constant & low
-        return value ^ value >> 16
-
+    low, pool, words, constant = 2**32 - 1, [0] * 4, [], 0x43B0D7E5
     halves = [seed >> 32 * place & low for place in range(max(4, -(-seed.bit_length() // 32)))]
-    pool = [mix(half) for half in halves[:4]]
-    for source in range(len(halves)):  # first the pool's own words, then what the seed has beyond them
-        for place in range(4):
-            if place != source:
-                value = 0xCA01F9DD * pool[place] - 0x4973F715 * mix(pool[source] if source < 4 else halves[source])
-                pool[place] = (value & low) ^ (value & low) >> 16
-    constant, factor = 0x8B51F9DD, 0x58F38DED
-    words = [mix(word) for word in pool + pool]
+    turns = [(place, halves[place], False) for place in range(4)]
+    turns += [(place, source, True) for source in range(len(halves)) for place in range(4) if place != source]
+    for place, value, joins in turns:  # of what joins the pool its own words come first, then the seed's beyond them
+        if joins:
+            value = pool[value] if value < 4 else halves[value]
+        mixed, constant = value ^ constant, constant * 0x931E8875 & low
+        mixed = mixed * constant & low
+        mixed ^= mixed >> 16
+        if joins:
+            mixed = 0xCA01F9DD * pool[place] - 0x4973F715 * mixed & low
+            mixed ^= mixed >> 16
+        pool[place] = mixed
+    constant = 0x8B51F9DD
+    for value in pool + pool:
+        mixed, constant = value ^ constant, constant * 0x58F38DED & low
+        mixed = mixed * constant & low
+        words.append(mixed ^ mixed >> 16)
     a, b, c, d = (lower | upper << 32 for lower, upper in zip(words[::2], words[1::2], strict=True))
     step = (c << 64 | d) << 1 | 1
     state = (a << 64 | b) + step  # one step from 0 on, and the seed

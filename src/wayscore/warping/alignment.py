@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places, as_distance
-from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
+from wayscore.distances.base import EUCLIDEAN, Distance, Euclidean, Floats, Places, as_distance
 from wayscore.errors import OptionError, PathError, shortened
 from wayscore.kernels import pair_ndtw, pair_value, pair_warping
-from wayscore.paths import LARGEST
 from wayscore.warping.encoded import dtw_value, fast_warping, fresh_borders, optimal_warping
 
 
@@ -261,7 +259,7 @@ def is_plain_points(path: Any, distance: Distance) -> bool:
         and path.ndim == 2
         and path.size > 0
         and path.flags.c_contiguous
-        and kernels.all_within(path, LARGEST)
+        and kernels.all_within(path, kernels.LARGEST)
     )
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places
 from wayscore.errors import PathError
-from wayscore.paths import LARGEST
 
 BLOCK_CELLS = 1 << 21
 """The most distances that are computed at once where they are not in a table (16 MiB)."""
@@ -72,8 +71,8 @@ def fast_warping(
 def check_overflow(value: float, Q: Places, distance: Distance) -> None:
     """Raise an error for points whose squares overflow, found by the result: checking every point would be slower."""
     if value == math.inf and distance.is_straight:
-        role = "the query" if np.abs(Q).max() > LARGEST else "the reference"
-        raise PathError(f"{role} has coordinates above {LARGEST:g}, whose squares overflow")
+        role = "the query" if np.abs(Q).max() > kernels.LARGEST else "the reference"
+        raise PathError(f"{role} has coordinates above {kernels.LARGEST:g}, whose squares overflow")
 
 
 def fresh_borders(n: int, m: int) -> tuple[Floats, Floats]:

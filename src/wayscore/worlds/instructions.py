@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from wayscore.distances import Graph
+from wayscore.distances.graph import Graph
 from wayscore.worlds.legs import COMPASS, Leg, Way, find_legs
 from wayscore.worlds.world import World, check_whole
 

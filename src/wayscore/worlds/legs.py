@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.distances import Graph
+from wayscore.distances.graph import Graph
 from wayscore.errors import OptionError, PathError
 from wayscore.worlds.world import World
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from wayscore.distances import Graph
+from wayscore.distances.graph import Graph
 from wayscore.errors import PathError
 from wayscore.worlds.world import Node, Path, Rng, World, check_number, check_whole, draw
 

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.distances import Euclidean, Graph
+from wayscore.distances.base import Euclidean
+from wayscore.distances.graph import Graph
 from wayscore.errors import OptionError, PathError
 
 Node: TypeAlias = tuple[int, int]

@@ -42,8 +42,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.soak
 def test_worlds(small: None, tmp_path: Path) -> None:
     words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--seeds", "2", "--scale", "0.005"]
-    made = invoke(*words, "--workers", "1")
-    assert made.exit_code == 0, made.stderr
+    made = invoke(*words, "--workers", "1", status=0)
     assert "fidelity-oriented" in made.stdout
     first = (tmp_path / "worlds-goal-1" / "scores.json").stat().st_mtime_ns
     again = invoke(*words, "--workers", "1", "-f", "latex")
@@ -77,14 +76,12 @@ def test_worlds(small: None, tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_one_training(small: None, tmp_path: Path) -> None:
     words = ["reproduce", "table2", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1", "--only"]
-    made = invoke(*words, "worlds-goal-3")
-    assert made.exit_code == 0, made.stderr
+    made = invoke(*words, "worlds-goal-3", status=0)
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["worlds-goal-3", "worlds-imitation-3"]
     assert "goal-oriented" in made.stdout
     curve = json.loads((tmp_path / "table2.json").read_text())["trainings"]["worlds-goal-3"]["curve"]
     assert set(curve) == {"update", "SR", "nDTW", "SDTW"}
-    refused = invoke(*words, "worlds-gaol-3")
-    assert refused.exit_code == 2
+    refused = invoke(*words, "worlds-gaol-3", status=2)
     assert "--only: there is no training 'worlds-gaol-3'; did you mean 'worlds-goal-3'?" in refused.stderr
 
 
@@ -94,8 +91,7 @@ def test_the_same_search_for_every_reward(small: None, tmp_path: Path, monkeypat
     monkeypatch.setattr(table2, "TRIED", tried)
     monkeypatch.setattr(table2_results, "TRIED", tried)
     words = ["reproduce", "search", "--worlds", "--out", str(tmp_path), "--scale", "0.005", "--workers", "1"]
-    made = invoke(*words)
-    assert made.exit_code == 0, made.stderr
+    made = invoke(*words, status=0)
     rows = made.stdout.splitlines()[2:]
     assert len(rows) == len(REWARDS) * len(tried)
     assert [sum(row.split()[0] == reward and row.endswith("*") for row in rows) for reward in REWARDS] == [1, 1, 1]
@@ -112,8 +108,7 @@ def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
     for split in ("train", "val_unseen"):
         (data / f"R2R_{split}.json").write_bytes((course / "references.json").read_bytes())
     words: list[Any] = ["reproduce", "table2", "--r2r", str(data), "-g", str(course / "connectivity"), "--seeds", "1"]
-    made = invoke(*words, "--out", str(tmp_path / "out"), "--scale", "0.001", "--workers", "1")
-    assert made.exit_code == 2
+    made = invoke(*words, "--out", str(tmp_path / "out"), "--scale", "0.001", "--workers", "1", status=2)
     assert (
         "--held-out must be at least 1 and less than 4" in made.stderr
     )  # four scans, of which eight cannot be held out
@@ -126,8 +121,7 @@ def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         agent_data.data_from_files, "__kwdefaults__", {**agent_data.data_from_files.__kwdefaults__, "held_out": 1}
     )
     words = ["reproduce", "ablations", "--r2r", str(tmp_path), "-g", str(course / "connectivity"), "--scale", "0.002"]
-    made = invoke(*words, "--out", str(tmp_path / "out"), "--workers", "1")
-    assert made.exit_code == 0, made.stderr
+    made = invoke(*words, "--out", str(tmp_path / "out"), "--workers", "1", status=0)
     shown = made.stdout.splitlines()
     assert len(shown) == 2 + len(table2.VARIANTS) - 1  # no views are given, so none can be left out
     assert shown[2].startswith("everything")

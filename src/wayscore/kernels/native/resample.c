@@ -2,10 +2,6 @@
 #include "lane_table.h"
 #include "native.h"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#include <immintrin.h>
-#endif
-
 #define STEP 0x9E3779B97F4A7C15u
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -59,54 +55,25 @@ INLINED void draw(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs
 }
 
 typedef void Draw(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times);
-typedef void Weigh(const double *times, int64_t units, const double *values, int64_t columns, double *totals);
 
 static void draw_base(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times) {
     draw(seed, number, units, pairs, times);
 }
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define AVX2 __attribute__((target("avx2,fma")))
-AVX2 static void draw_avx2(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times) {
+__attribute__((target("avx2"))) static void draw_avx2(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times) {
     draw(seed, number, units, pairs, times);
 }
 
-/* What `lane_kernels->weigh` does, of eight columns. Products and sums of whole numbers are exact: to fuse them changes
- * no bit. */
-AVX2 static void weigh_fused(const double *times, int64_t units, const double *values, int64_t columns,
-                             double *totals) {
-    for (int first = 0; first < GROUP; first += 4) {
-        __m256d sum[4][2];
-        for (int g = 0; g < 4; g++) sum[g][0] = sum[g][1] = _mm256_setzero_pd();
-        for (int64_t u = 0; u < units; u++) {
-            const __m256d left = _mm256_loadu_pd(values + u * columns);
-            const __m256d right = _mm256_loadu_pd(values + u * columns + 4);
-            for (int g = 0; g < 4; g++) {
-                const __m256d often = _mm256_set1_pd(times[(first + g) * units + u]);
-                sum[g][0] = _mm256_fmadd_pd(often, left, sum[g][0]);
-                sum[g][1] = _mm256_fmadd_pd(often, right, sum[g][1]);
-            }
-        }
-        for (int g = 0; g < 4; g++) {
-            _mm256_storeu_pd(totals + (first + g) * columns, sum[g][0]);
-            _mm256_storeu_pd(totals + (first + g) * columns + 4, sum[g][1]);
-        }
-    }
-}
-
-static int has_avx2(void) { return lane_kernels != &lanes_base && __builtin_cpu_supports("fma"); }
 #else
 #define draw_avx2 draw_base
-#define weigh_fused lane_kernels->weigh
-static int has_avx2(void) { return 0; }
 #endif
 
 /* Eight resamples go together, and eight columns of values, which are packed side by side first. */
 static int resample(uint64_t seed, uint64_t first, const Array *values, const Array *totals) {
     const int64_t units = LENGTH(*values, 0), columns = LENGTH(*values, 1), rows = LENGTH(*totals, 0);
     const int64_t blocks = (columns + GROUP - 1) / GROUP;
-    Draw *const draw_units = has_avx2() ? draw_avx2 : draw_base;
-    Weigh *const weigh = has_avx2() ? weigh_fused : lane_kernels->weigh;
+    Draw *const draw_units = lane_kernels == &lanes_base ? draw_base : draw_avx2;
     double *times = calloc((size_t)((1 + blocks) * GROUP * units), sizeof *times), *packed = times + GROUP * units;
     uint64_t *pairs = malloc((size_t)(units + 1) / 2 * sizeof *pairs);
     const int enough = times && pairs;
@@ -119,7 +86,7 @@ static int resample(uint64_t seed, uint64_t first, const Array *values, const Ar
         for (int64_t b = 0; b < blocks; b++) {
             double sums[GROUP][GROUP];
             const int64_t width = columns - b * GROUP < GROUP ? columns - b * GROUP : GROUP;
-            weigh(times, units, packed + b * units * GROUP, GROUP, sums[0]);
+            lane_kernels->weigh(times, units, packed + b * units * GROUP, GROUP, sums[0]);
             for (int64_t g = 0; g < count; g++)
                 memcpy(DOUBLES(*totals) + (r + g) * columns + b * GROUP, sums[g], (size_t)width * sizeof(double));
         }
@@ -130,23 +97,19 @@ static int resample(uint64_t seed, uint64_t first, const Array *values, const Ar
 }
 
 KERNEL(kernel_resample) {
-    (void)self;
-    Array arrays[2] = {{.held = 0}, {.held = 0}};
+    Array arrays[2];
     PyObject *result = NULL;
     int64_t seed, first;
-    if (!need_arguments("resample", nargs, 4) || !take_count(args[0], &seed) || !take_count(args[1], &first) ||
-        !take_array(args[2], &arrays[0], 'd', 2, 0, 0) || !take_array(args[3], &arrays[1], 'd', 2, 1, 0))
-        goto end;
+    if (!take_arguments("resample", args, nargs, "n n d2 d2w", arrays, &seed, &first)) return NULL;
     const int64_t units = LENGTH(arrays[0], 0), columns = LENGTH(arrays[0], 1);
     if (first < 0 || units < 1 || units > UINT32_MAX || columns != LENGTH(arrays[1], 1)) {
-        PyErr_SetString(PyExc_ValueError, "resample: values and totals do not fit");
-        goto end;
+        refuse("resample: values and totals do not fit");
+    } else {
+        PyThreadState *state = PyEval_SaveThread();
+        const int enough = resample((uint64_t)seed, (uint64_t)first, &arrays[0], &arrays[1]);
+        PyEval_RestoreThread(state);
+        result = enough ? none() : PyErr_NoMemory();
     }
-    PyThreadState *state = PyEval_SaveThread();
-    int enough = resample((uint64_t)seed, (uint64_t)first, &arrays[0], &arrays[1]);
-    PyEval_RestoreThread(state);
-    result = enough ? Py_NewRef(Py_None) : PyErr_NoMemory();
-end:
     drop_arrays(arrays, 2);
     return result;
 }

@@ -43,6 +43,15 @@ static inline double warp_row(const double *costs, int64_t m, double *row, doubl
     return west;
 }
 
+static inline void reverse_cells(int64_t *cells, int64_t count) {
+    for (int64_t a = 0, b = count - 1; a < b; a++, b--)
+        for (int side = 0; side < 2; side++) {
+            const int64_t cell = cells[2 * a + side];
+            cells[2 * a + side] = cells[2 * b + side];
+            cells[2 * b + side] = cell;
+        }
+}
+
 /* Borders of a tile at the start of both paths: infinite except for the corner. */
 static inline void fresh_borders(double *top, int64_t m, double *left, int64_t n) {
     top[0] = left[0] = 0.0;

@@ -1,6 +1,5 @@
 """The kernels in NumPy: the readable specification, the fallback without a compiler, the tests' yardstick."""
 
-from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import (
@@ -11,11 +10,9 @@ from wayscore.kernels.plain.measure import (
     measure_points,
     measure_table,
 )
-from wayscore.kernels.plain.pair import pair_measures, pair_ndtw, pair_value, pair_warping
-from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
+from wayscore.kernels.plain.pair import LARGEST, encode, pair_measures, pair_ndtw, pair_value, pair_warping
 from wayscore.kernels.plain.resample import resample
-from wayscore.kernels.plain.running import Running, running
-from wayscore.kernels.plain.running_batch import advance_block, advance_points, advance_table, look_up
+from wayscore.kernels.plain.running import Running, advance_block, advance_points, advance_table, look_up, running
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
 from wayscore.kernels.plain.walk import walk
 from wayscore.kernels.plain.warp import (
@@ -29,10 +26,9 @@ from wayscore.kernels.plain.warp import (
 )
 
 __all__ = [
-    "ASTRAY",
     "COMPARE_NEAREST",
     "COMPARE_WARPING",
-    "LEAPING",
+    "LARGEST",
     "MEASURES",
     "Running",
     "advance_block",
@@ -56,7 +52,6 @@ __all__ = [
     "pair_ndtw",
     "pair_value",
     "pair_warping",
-    "place",
     "resample",
     "running",
     "trace_points",

@@ -21,9 +21,8 @@ from wayscore.lab.agents.checkpoints import LONGEST, Recipe, load_checkpoint, re
 from wayscore.lab.agents.data import Sight, WordWeights
 from wayscore.lab.agents.policy import Look, Policy, Shape, State
 from wayscore.lab.agents.rollout import greedy, heard, mirrored_words, observe, started
-from wayscore.rewards.nodes import STOP, Codes
+from wayscore.rewards.batch import STOP, AgentBatch, Codes
 from wayscore.rewards.tasks import Tasks, Vocabulary
-from wayscore.rewards.walking import Walkers
 
 Memories = list[State]
 """What each voter remembers of some walkers, one row per walker."""
@@ -60,7 +59,7 @@ class Voters:
         self._tokens = np.repeat(tokens[:, : self._readings[0].words.shape[1]], copies, axis=0)
         return [state for _, state in read]
 
-    def vote(self, walkers: Walkers, agents: Codes, memories: Memories) -> tuple[Tensor, list[tuple[State, Tensor]]]:
+    def vote(self, walkers: AgentBatch, agents: Codes, memories: Memories) -> tuple[Tensor, list[tuple[State, Tensor]]]:
         """Return the logarithms of the actions' probabilities, (agents, candidates), and what each voter has seen.
 
         Args:
@@ -90,7 +89,7 @@ def remember(seen: list[tuple[State, Tensor]], rows: Codes, actions: Codes) -> M
 
 
 @torch.no_grad()
-def greedy_together(voters: Voters) -> Iterator[Walkers]:
+def greedy_together(voters: Voters) -> Iterator[AgentBatch]:
     """Take the likeliest action at every step; yield walkers when they have walked, some at a time."""
     for walkers in started(voters.tasks, voters.recipe):
         memories, agents = voters.read(walkers.episode), np.arange(len(walkers))
@@ -106,7 +105,7 @@ def greedy_together(voters: Voters) -> Iterator[Walkers]:
         yield walkers
 
 
-def planned(voters: Voters, beam: int) -> Iterator[Walkers]:
+def planned(voters: Voters, beam: int) -> Iterator[AgentBatch]:
     """Walk the likeliest of all imagined walks; yield walkers when they have walked, some at a time.
 
     Args:
@@ -124,7 +123,7 @@ def _plans(voters: Voters, episodes: Codes, beam: int) -> Codes:
     """Return the actions of the likeliest walks, (episodes, moves); after the last move, they stop."""
     tasks, recipe = voters.tasks, voters.recipe
     most, threshold = recipe.max_test_steps, recipe.threshold
-    imagined = Walkers(tasks, len(episodes) * beam, threshold=threshold, max_episode_steps=most)
+    imagined = AgentBatch(tasks, len(episodes) * beam, threshold=threshold, max_episode_steps=most)
     imagined.begin(np.repeat(episodes, beam))
     ways = np.full((len(imagined), most), STOP)
     plans, best = np.full((len(episodes), most), STOP), np.full(len(episodes), -np.inf)
@@ -195,7 +194,7 @@ class Agent:
 
     def walk(
         self, tasks: Tasks, sight: Sight | None = None, *, beam: int | None = None, mirror: bool = False
-    ) -> Iterator[Walkers]:
+    ) -> Iterator[AgentBatch]:
         """Yield walkers when they have walked, some at a time.
 
         Args:

@@ -20,7 +20,7 @@ from wayscore.episodes import Reference, References
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats import load_references
 from wayscore.formats.graphs import distances_for
-from wayscore.rewards.nodes import Codes, Nodes
+from wayscore.rewards.batch import Codes, Nodes
 from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds, generate, words
 
 HEADINGS = 12

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from wayscore.rewards.nodes import FEATURE_COUNT
+from wayscore.rewards.batch import FEATURE_COUNT
 
 NEVER = -1e9
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from wayscore.distances.graph import Graph
 from wayscore.errors import OptionError, PathError
-from wayscore.formats.decoding import decode_records
-from wayscore.formats.files import read
+from wayscore.formats.base import read
+from wayscore.formats.decoding import decode_each
 
 
 class Annotation(msgspec.Struct):
@@ -62,9 +62,8 @@ class Build:
 
 def read_annotations(path: Any) -> list[Annotation]:
     """Read R2R annotations, with the fields that joining needs."""
-    return decode_records(
-        read(path), Annotation, names=("path_id",), expected="R2R annotations with path_id, scan, path and instructions"
-    )
+    expected = "R2R annotations with path_id, scan, path and instructions"
+    return [one for _, one in decode_each(read(path), Annotation, names=("path_id",), expected=expected)]
 
 
 def build(

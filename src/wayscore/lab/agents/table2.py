@@ -20,7 +20,7 @@ import msgspec
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.trajectories import encode_run
 from wayscore.lab.agents.checkpoints import CHECKPOINT, Recipe, load_checkpoint
-from wayscore.rewards.nodes import LOOK_AHEAD
+from wayscore.rewards.batch import LOOK_AHEAD
 from wayscore.rewards.tasks import WORLD_THRESHOLD
 from wayscore.writing import write_whole
 
@@ -402,7 +402,7 @@ def score_agent(plan: Plan, job: Job, agent: Agent, *, mirror: bool = False) -> 
         agent: the agent.
         mirror: whether its policies also vote on the mirror image.
     """
-    from wayscore.evaluation import evaluate
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.lab.agents.data import tasks_for
 
     started, recipe, folder = time.process_time(), agent.recipe, plan.out / job.name

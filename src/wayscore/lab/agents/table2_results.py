@@ -147,7 +147,7 @@ def _gaps(pairs: Sequence[tuple[Path, Path]], one: str, other: str) -> dict[str,
 
     The intervals resample seeds and clusters of episodes ("path", "scan").
     """
-    from wayscore.evaluation import compare
+    from wayscore.evaluation.comparison import compare
 
     means = [[_scores(folder)["means"] for folder in pair] for pair in pairs]
     apart = {metric: [a[metric] - b[metric] for a, b in means] for metric in METRICS}
@@ -168,7 +168,8 @@ def _by_winding(plan: Plan, dataset: str, pairs: Sequence[tuple[Path, Path]]) ->
     """Compare two agents in episodes whose references wind alike."""
     import numpy as np
 
-    from wayscore.evaluation import evaluate, load_result
+    from wayscore.evaluation.evaluator import evaluate
+    from wayscore.evaluation.saved import load_result
 
     references, graphs = validation_data(plan, dataset)
     # The SPL of a reference itself is the length of the shortest path between its ends, over its own.

@@ -10,8 +10,7 @@ from typing import Any, overload
 from wayscore.convention.choices import Convention
 from wayscore.episodes import References
 from wayscore.errors import OptionError, listed
-from wayscore.evaluation.inputs import find_distances, find_references
-from wayscore.evaluation.settings import Settings
+from wayscore.evaluation.inputs import Settings, find_distances, find_references
 from wayscore.lab.audit.battery.battery import Battery, run_battery
 from wayscore.lab.audit.battery.changes import Cases, from_references, from_worlds
 from wayscore.lab.audit.battery.responses import find_experiments

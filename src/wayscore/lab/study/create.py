@@ -430,6 +430,6 @@ def _map(graph: Graph, scene: str) -> SceneMap:
 
 
 def _digest(path: Path) -> str:
-    from wayscore.formats.files import read
+    from wayscore.formats.base import read
 
     return f"sha256:{hashlib.sha256(read(path).content).hexdigest()[:16]}"

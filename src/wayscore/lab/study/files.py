@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from wayscore.errors import FormatError, did_you_mean
-from wayscore.formats.files import read
+from wayscore.formats.base import read
 from wayscore.lab.study.model import FORMAT, QUERIES, ComparisonSet, SceneMap, Study
 from wayscore.writing import write_whole
 

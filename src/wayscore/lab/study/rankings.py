@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from wayscore.errors import FormatError
+from wayscore.formats.base import read
 from wayscore.formats.decoding import decode_each, place
-from wayscore.formats.files import read
 from wayscore.lab.study.files import write_bytes
 from wayscore.lab.study.model import QUERIES, Study
 

@@ -16,7 +16,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.distances import Euclidean, Graph
+from wayscore.distances.base import Euclidean
+from wayscore.distances.graph import Graph
 from wayscore.errors import OptionError
 from wayscore.lab.study.model import QUERIES, ComparisonSet, Kind, SceneMap, SetKind
 from wayscore.worlds import STAGES, THRESHOLD_IN_EDGES, Node, Path, Rng, World

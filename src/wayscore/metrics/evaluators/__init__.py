@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wayscore.metrics.base import Metric
-from wayscore.metrics.evaluators import dialogs, flights, graphs, objects, poses, rooms, streets, tours
+from wayscore.metrics.evaluators import flights, graphs, objects, poses, rooms, streets
 
 COLUMNS: Mapping[str, Metric] = MappingProxyType(
     {
         key: metric
-        for family in (graphs, dialogs, objects, streets, rooms, tours, flights, poses)
+        for family in (graphs, objects, streets, rooms, flights, poses)
         for key, metric in family.COLUMNS.items()
     }
 )

@@ -59,61 +59,33 @@ def goal_columns(name: str, distances: Callable[[Episode], Floats], words: str, 
         words: what is peculiar about them.
         **facts: what the columns take from the run (`records`), and their `needs`.
     """
+    last, least = f"the last distance to the goal{{}}; {words}", f"the least distance to the goal{{}}; {words}"
+    rows = ("NE", last, False), ("ONE", least, False), ("SR", last, True), ("OSR", least, True)
     return {
-        f"NE:{name}": variant("NE", f"the last distance to the goal; {words}", Last(distances), **facts),
-        f"ONE:{name}": variant("ONE", f"the least distance to the goal; {words}", Least(distances), **facts),
-        f"SR:{name}": variant("SR", f"the last distance to the goal meets d_th; {words}", LastMet(distances), **facts),
-        f"OSR:{name}": variant(
-            "OSR", f"the least distance to the goal meets d_th; {words}", AnyMet(distances), **facts
-        ),
+        f"{symbol}:{name}": variant(
+            symbol, formula.format(" meets d_th" if met else ""), OfDistances(distances, formula is last, met), **facts
+        )
+        for symbol, formula, met in rows
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Last:
-    """The last distance; undefined where there is none."""
+class OfDistances:
+    """The last or the least distance, or whether it meets the threshold; undefined where there is none.
+
+    A value, not a closure, so that other processes can have it.
+    """
 
     distances: Callable[[Episode], Floats]
+    last: bool
+    met: bool
 
     def __call__(self, episode: Episode) -> float:
         """Look at one episode."""
-        found = self.distances(episode)
-        return float(found[-1]) if len(found) else inf
-
-
-@dataclass(frozen=True, slots=True)
-class Least:
-    """The least distance; undefined where there is none."""
-
-    distances: Callable[[Episode], Floats]
-
-    def __call__(self, episode: Episode) -> float:
-        """Look at one episode."""
-        return float(np.min(self.distances(episode), initial=inf))
-
-
-@dataclass(frozen=True, slots=True)
-class LastMet:
-    """1 where the last distance meets the threshold, else 0; undefined where there is none."""
-
-    distances: Callable[[Episode], Floats]
-
-    def __call__(self, episode: Episode) -> float:
-        """Look at one episode."""
-        found = self.distances(episode)
-        return float(episode.within(found[-1:])[0]) if len(found) else inf
-
-
-@dataclass(frozen=True, slots=True)
-class AnyMet:
-    """1 where any distance meets the threshold, else 0; undefined where there is none."""
-
-    distances: Callable[[Episode], Floats]
-
-    def __call__(self, episode: Episode) -> float:
-        """Look at one episode."""
-        found = self.distances(episode)
-        return float(episode.within(found).any()) if len(found) else inf
+        found = self.distances(episode)[-1 if self.last else None :]
+        if not len(found):
+            return inf
+        return float(episode.within(found).any() if self.met else found.min())
 
 
 def share(length: float, walked: float, floor: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""Columns of evaluators on Matterport3D's graphs: the authors' CLS, VALAN's DTW and SPL, HAMT's R2R-Back."""
+"""Columns of evaluators on Matterport3D's graphs: the authors' CLS, VALAN, HAMT's R2R-Back, and dialogs (NDH)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from wayscore.distances.base import Floats, Places
 from wayscore.distances.graph import Graph
 from wayscore.metrics.base import Measurements, Metric, ratio
 from wayscore.metrics.episode import Episode
-from wayscore.metrics.evaluators.column import KNOWN, share, variant
-from wayscore.metrics.paper import OPTIMAL, WARPING, length_score_of
+from wayscore.metrics.evaluators.column import KNOWN, column, share, variant
+from wayscore.metrics.paper import OPTIMAL, WARPING, length_score
 
 
 def coverage_by_edges(episode: Episode) -> float:
@@ -20,7 +20,7 @@ def coverage_by_edges(episode: Episode) -> float:
     coverage = float(np.exp(-episode.matrix().min(axis=1) / episode.threshold).mean())
     expected = coverage * _edges(episode, episode.encoded_reference)
     walked = _edges(episode, episode.encoded_query)
-    return coverage * float(length_score_of(np.array([expected]), np.array([walked]))[0])
+    return coverage * float(length_score(np.array([expected]), np.array([walked]))[0])
 
 
 def _edges(episode: Episode, path: Places) -> float:
@@ -71,6 +71,31 @@ def back_success_by_warping(episode: Episode) -> float:
 
 STOPS = ("pred_midstop", "midstop")
 BACK = "r2r-back-hamt"
+
+
+def planner_error(episode: Episode) -> float:
+    """Min over q of d(q, the end of the planner's path)."""
+    path = episode.recorded.get("planner")
+    return inf if not path else float(episode.distances_to(path[-1:], "planner").min())
+
+
+def planner_success(episode: Episode) -> float:
+    """1 where any node comes within d_th of the end of the planner's path."""
+    path = episode.recorded.get("planner")
+    return inf if not path else float(episode.within(episode.distances_to(path[-1:], "planner")).any())
+
+
+def shortest_length(episode: Episode) -> float:
+    """d(q_1, r_|R|)."""
+    return float(episode.goal_distances()[0])
+
+
+def nearest_success_by_length(episode: Episode) -> float:
+    """SPL by the goal that is nearest to the start."""
+    length = float(episode.distances_to(episode.goals)[:, 0].min())
+    return episode.success() * share(length, episode.length(), 0.01)
+
+
 COLUMNS: dict[str, Metric] = {
     "CLS:r4r": variant("CLS", "PC * LS, lengths adding up edges", coverage_by_edges),
     "DTW:valan": replace(KNOWN["DTW"], formula="DTW / PL(R)", unit="", compute=warping_by_length, needs=WARPING),
@@ -80,4 +105,24 @@ COLUMNS: dict[str, Metric] = {
     f"SR:{BACK}": variant("SR", "1[NE <= d_th and d(midstop, own midstop) <= d_th]", back_success, STOPS),
     f"SPL:{BACK}": variant("SPL", "SR * PL(R) / max(PL, PL(R), 0.01)", back_success_by_length, STOPS),
     f"SDTW:{BACK}": variant("SDTW", "SR * nDTW", back_success_by_warping, STOPS),
+    "OPSR:cvdn": column(
+        "OPSR",
+        "Oracle Path Success Rate",
+        "1[min_q d(q, planner's end) < d_th]",
+        planner_success,
+        ("planner",),
+        direction="up",
+        bounds=(0, 1),
+    ),
+    "OPNE:cvdn-navillm": column(
+        "OPNE",
+        "Oracle error to the planner's end",
+        "min_q d(q, planner's end)",
+        planner_error,
+        ("planner",),
+        direction="down",
+        unit="m",
+    ),
+    "L:cvdn-navillm": column("L", "Shortest length", "d(q_1, r_|R|)", shortest_length, unit="m"),
+    "SPL:cvdn-hamt": variant("SPL", "SR * min_g d(q_1, g) / max(PL, min_g d(q_1, g), 0.01)", nearest_success_by_length),
 }

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.distances.base import Floats
-from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.distances.base import EUCLIDEAN, Floats
 from wayscore.metrics.base import Metric
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.evaluators.column import POINTS, column, fast_cost_by, goal_columns, variant

@@ -1,9 +1,11 @@
-"""Columns of evaluators of continuous walks through buildings: InternNav, CWP, ETPNav, LAW, HA-VLN, NavDP."""
+"""Columns of evaluators of continuous walks through buildings: InternNav, CWP, ETPNav, LAW, HA-VLN, NavDP, IVLN-CE."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby, pairwise
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +13,14 @@ from wayscore.distances.base import Floats
 from wayscore.metrics.base import Metric
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.evaluators.column import KNOWN, POINTS, column, goal_columns, share, variant
-from wayscore.metrics.evaluators.dialogs import shortest_length
+from wayscore.metrics.evaluators.graphs import shortest_length
 from wayscore.metrics.evaluators.streets import nodes
 from wayscore.metrics.paper import WARPING
 from wayscore.paths import changes, in_plane
-from wayscore.warping.encoded import fast_cost
+from wayscore.warping.encoded import fast_cost, warp_costs
 
 PEOPLE = ("people_hit", "people_hit_by_reference")
+TOUR = ("query_episodes", "query_phases", "reference_episodes", "reference_phases")
 WAYPOINT_STEP = 0.25
 """How far apart CWP lays points between waypoints, metres."""
 NEAR_WAYPOINT = 0.5
@@ -198,6 +201,41 @@ def driven_success_by_length(episode: Episode) -> float:
 
 PE, LAW, WAYPOINTS, HA = "internnav-pe", "law-vlnce", "cwp-waypoints", "ha-vln"
 FINISHED = ("finished",)
+
+
+def tour_similarity(episode: Episode) -> float:
+    """IVLN-CE's t-nDTW: one warping over a tour of several episodes, tied where they begin and end.
+
+    exp(-DTW / (|R| d_th)) of the positions that the agent walked itself.
+    """
+    if any(name not in episode.recorded for name in TOUR):
+        return inf
+    known = [episode.recorded[name] for name in TOUR]
+    query, of_query = _walked(episode.encoded_query, *known[:2], repeats=False)
+    reference, of_reference = _walked(episode.encoded_reference, *known[2:], repeats=True)
+    if [key for key, _ in groupby(of_query)] != [key for key, _ in groupby(of_reference)]:
+        return inf
+    distances = episode.distance.between(reference, query)
+    tied = distances.copy()  # one cell stays open in the reference's rows where an episode ends and the next begins
+    for i, j in zip(_borders(of_reference), _borders(of_query), strict=True):
+        tied[i] = inf
+        tied[i, j] = distances[i, j]
+    cost = warp_costs(tied)
+    return float(np.exp(-cost / (len(reference) * episode.threshold))) if cost < inf else inf
+
+
+def _walked(path: Any, episodes: list[Any], phases: list[Any], *, repeats: bool) -> tuple[Floats, list[Any]]:
+    """Return the positions of phase "agent" and their episodes."""
+    steps = list(zip(path.tolist(), episodes, phases, strict=True))
+    kept = [step for k, step in enumerate(steps) if (repeats or not k or step != steps[k - 1]) and step[2] == "agent"]
+    return np.array([point for point, _, _ in kept]), [key for _, key, _ in kept]
+
+
+def _borders(keys: list[Any]) -> list[int]:
+    """Return the last place of every run of equal keys and the first of the next."""
+    return [place for last, (a, b) in enumerate(pairwise(keys)) if a != b for place in (last, last + 1)]
+
+
 COLUMNS: dict[str, Metric] = {
     **goal_columns(PE, finished_distances, "of finished actions", records=FINISHED),
     f"SPL:{PE}": variant(
@@ -253,4 +291,13 @@ COLUMNS: dict[str, Metric] = {
         "SPL", "SR * d(q_1, goal) / (speed * time), between 0 and 1", driven_success_by_length, ("speeds", "step")
     ),
     "L:navdp": column("L", "Straight line", "d(q_1, goal)", shortest_length, unit="m"),
+    "tnDTW:ivlnce-tours": column(
+        "tnDTW",
+        "nDTW of a tour",
+        "exp(-DTW / (|R| d_th)), tied at the ends of episodes",
+        tour_similarity,
+        TOUR,
+        direction="up",
+        bounds=(0, 1),
+    ),
 }

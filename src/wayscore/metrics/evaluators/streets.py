@@ -13,7 +13,7 @@ from wayscore.distances.base import Floats, Places
 from wayscore.metrics.base import Measurements, Metric
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.evaluators.column import KNOWN, variant
-from wayscore.metrics.paper import WARPING, length_score_of
+from wayscore.metrics.paper import WARPING, length_score
 
 
 def similarity_by_root(m: Measurements) -> Floats:
@@ -52,7 +52,7 @@ def coverage_by_nodes(episode: Episode) -> float:
     """CLS with numbers of nodes for lengths, and a decay over one hop."""
     rows, columns = episode.matrix().shape
     coverage = float(np.exp(-episode.matrix().min(axis=1)).mean())
-    return coverage * float(length_score_of(np.array([coverage * rows]), np.array([float(columns)]))[0])
+    return coverage * float(length_score(np.array([coverage * rows]), np.array([float(columns)]))[0])
 
 
 def edit_distance(a: Sequence[Any], b: Sequence[Any], *, swaps: bool = False) -> int:

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.convention.applied import align_by, distance_by, flatten
-from wayscore.convention.path_step import apply_path_step
-from wayscore.distances.euclidean import Euclidean
+from wayscore.convention.applied import align_by, apply_path_step, distance_by, flatten
+from wayscore.distances.base import Euclidean
 from wayscore.paths import in_plane, without_repeats
 from wayscore.report.page.scenes import Scene, is_y_up
 
 if TYPE_CHECKING:
-    from wayscore.convention.choices import Convention
     from wayscore.distances.base import Floats
     from wayscore.episodes import Reference
-    from wayscore.evaluation.inputs import Distances, Inputs
+    from wayscore.evaluation.inputs import Inputs
     from wayscore.evaluation.result import Result
     from wayscore.report.page.episodes import Rows
     from wayscore.warping.alignment import Alignment
@@ -63,20 +61,32 @@ class Drawing:
         self.warpings: list[list[Any]] = []
         self._distance = distance_by(inputs.distances, convention)
         self._numbers: dict[tuple[str, int, int], int] = {}
-        straight = _is_straight(inputs.distances)
-        walks = [_walk(reference, convention, straight) for reference in self.references.values()]
-        self._walks = dict(zip(self.references, _as_warped(walks, convention, self.up_axis), strict=True))
+        self._straight = inputs.distances is None or bool(getattr(inputs.distances, "is_straight", False))
+        walks, ends = [], []
+        for reference in self.references.values():
+            dense = None if convention.reference == "path" else reference.dense
+            walks.append(self._as_path(reference.path if dense is None else dense))
+            last = self._as_path(reference.path)[-1:]
+            end = in_plane(last, self.up_axis) if convention.plane == "all" else last
+            ends.append(list(reference.goals) if convention.goal == "set" and reference.goals else end)
+        self._walks = dict(zip(self.references, self._as_warped(walks), strict=True))
         self._queries = [self._queries_of(inputs, *one) for one in zip(results, rows, strict=True)]
-        ends = {
-            name: _ends(reference, convention, straight, self.up_axis) for name, reference in self.references.items()
-        }
         visited: dict[str, list[Any]] = {reference.scene: [] for reference in self.references.values()}
-        for name, reference in self.references.items():
-            visited[reference.scene] += [ends[name], self._walks[name]]
-            visited[reference.scene] += [found[name] for found in self._queries if name in found]
-        self.scenes = _scenes(visited, inputs)
+        for (name, reference), end in zip(self.references.items(), ends, strict=True):
+            found = [one[name] for one in self._queries if name in one]
+            visited[reference.scene] += [end, self._walks[name], *found]
+        points = {name: _points(paths) for name, paths in visited.items()}
+        some = [found - found.mean(axis=0) for found in points.values() if found is not None]
+        up = self.up_axis == 1 if self.up_axis is not None else bool(some) and is_y_up(np.concatenate(some))
+        degrees = inputs.references.format == "street"
+        self.scenes = {}
+        for name in sorted(visited):
+            nodes = chain.from_iterable(visited[name])
+            given = (name, inputs.distances, convention, nodes, points[name])
+            self.scenes[name] = Scene(*given, y_up=up, degrees=degrees)
         self.walked = {name: self._number(name, walk) for name, walk in self._walks.items()}
-        self.goals = {name: self.scenes[self.references[name].scene].encode(end) for name, end in ends.items()}
+        encoded = (self.scenes[one.scene].encode(end) for one, end in zip(self.references.values(), ends, strict=True))
+        self.goals = dict(zip(self.references, encoded, strict=True))
 
     def of_run(self, run: int, names: Sequence[str]) -> dict[str, list[int]]:
         """Return by episode the numbers of a run's query and warping, -1 where there is none."""
@@ -116,14 +126,35 @@ class Drawing:
             return {}
         wanted = {name for name in rows.episodes if name in self.references} - rows.zeroed
         found = own.queries(wanted.__contains__)
-        straight = _is_straight(inputs.distances)
-        paths = {name: _as_path(found[name].path, straight) for name in rows.episodes if name in found}
-        spaces = inputs.distances
-        known = {name: path for name, path in paths.items() if _fits(path, spaces, self.references[name].scene)}
+        known = {}
+        for name in (name for name in rows.episodes if name in found):
+            path, spaces = self._as_path(found[name].path), inputs.distances
+            space = spaces[self.references[name].scene] if isinstance(spaces, Mapping) else spaces
+            nodes = getattr(space, "index", None)
+            if nodes is None or isinstance(path, np.ndarray) or all(node in nodes for node in path):
+                known[name] = path
         walks: Any = list(known.values())
         if self.convention.repeats == "drop":
             walks = without_repeats(walks)
-        return dict(zip(known, _as_warped(walks, self.convention, self.up_axis), strict=True))
+        return dict(zip(known, self._as_warped(walks), strict=True))
+
+    def _as_path(self, path: Any) -> Any:
+        """Return a path as scenes encode it: a list of labels, or an array of points."""
+        path = path.to_pylist() if hasattr(path, "to_pylist") else path
+        if isinstance(path, np.ndarray):
+            return path if path.ndim == 2 else path.tolist()
+        if self._straight or (len(path) and isinstance(path[0], list | np.ndarray)):
+            return np.asarray(path, dtype=np.float64)
+        return list(path)
+
+    def _as_warped(self, paths: Sequence[Any]) -> Sequence[Any]:
+        """Return paths as the convention warps them: in the plane, or resampled, where it says so."""
+        found: Any = paths
+        if self.convention.plane == "all" and len(paths):
+            found = flatten(found, self.up_axis)
+        if self.convention.path_step and len(paths):
+            found = apply_path_step(found, self.convention.path_step)
+        return found if found is paths else list(found)
 
 
 def pack(warping: Alignment) -> list[Any] | None:
@@ -142,67 +173,6 @@ def pack(warping: Alignment) -> list[Any] | None:
         return None
     moves = (MOVES[2 * (c - a) + d - b] for (a, b), (c, d) in pairwise(warping.pairs.tolist()))
     return ["".join(moves), [round(gap * GAP_STEPS) for gap in gaps]]
-
-
-def _scenes(visited: Mapping[str, list[Any]], inputs: Inputs) -> dict[str, Scene]:
-    points = {name: _points(paths) for name, paths in visited.items()}
-    some = [found - found.mean(axis=0) for found in points.values() if found is not None]
-    assert inputs.references is not None
-    form = inputs.references.format
-    known = inputs.references.up_axis
-    up = known == 1 if known is not None else bool(some) and is_y_up(np.concatenate(some))
-    facts = {"y_up": up, "degrees": form == "street"}
-    return {
-        name: Scene(
-            name, inputs.distances, inputs.convention, chain.from_iterable(visited[name]), points[name], **facts
-        )
-        for name in sorted(visited)
-    }
-
-
-def _walk(reference: Reference, convention: Convention, straight: bool) -> Any:
-    dense = None if convention.reference == "path" else reference.dense
-    return _as_path(reference.path if dense is None else dense, straight)
-
-
-def _ends(reference: Reference, convention: Convention, straight: bool, up_axis: int | None) -> Any:
-    """Return the nodes or the point where an episode should end."""
-    if convention.goal == "set" and reference.goals:
-        return list(reference.goals)
-    last = _as_path(reference.path, straight)[-1:]
-    return in_plane(last, up_axis) if convention.plane == "all" else last
-
-
-def _is_straight(distances: Distances) -> bool:
-    """Whether paths are points that straight lines join."""
-    return distances is None or bool(getattr(distances, "is_straight", False))
-
-
-def _as_path(path: Any, straight: bool) -> Any:
-    """Return a path as scenes encode it: a list of labels, or an array of points."""
-    path = path.to_pylist() if hasattr(path, "to_pylist") else path
-    if isinstance(path, np.ndarray):
-        return path if path.ndim == 2 else path.tolist()
-    if straight or (len(path) and isinstance(path[0], list | np.ndarray)):
-        return np.asarray(path, dtype=np.float64)
-    return list(path)
-
-
-def _fits(path: Any, distances: Distances, scene: str) -> bool:
-    """Whether a scene has all the nodes of a path."""
-    space = distances[scene] if isinstance(distances, Mapping) else distances
-    known = getattr(space, "index", None)
-    return known is None or isinstance(path, np.ndarray) or all(node in known for node in path)
-
-
-def _as_warped(paths: Sequence[Any], convention: Convention, up_axis: int | None) -> Sequence[Any]:
-    """Return paths as the convention warps them: in the plane, or resampled, where it says so."""
-    found: Any = paths
-    if convention.plane == "all" and len(paths):
-        found = flatten(found, up_axis)
-    if convention.path_step and len(paths):
-        found = apply_path_step(found, convention.path_step)
-    return found if found is paths else list(found)
 
 
 def _points(paths: Sequence[Any]) -> Floats | None:

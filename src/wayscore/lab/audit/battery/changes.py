@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wayscore.distances import Graph
-from wayscore.distances.base import Distance, Floats
-from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.distances.base import EUCLIDEAN, Distance, Floats
+from wayscore.distances.graph import Graph
 from wayscore.episodes import References
 from wayscore.errors import OptionError, UnknownSceneError
 from wayscore.worlds.walkers import noisy

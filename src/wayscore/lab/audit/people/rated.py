@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from wayscore.errors import FormatError, OptionError
+from wayscore.formats.base import Fault, Source, read
 from wayscore.formats.decoding import FAULTS, decode_each, not_json, place, wrong_type
-from wayscore.formats.files import Fault, Source, read
 from wayscore.formats.trajectories import Name
 
 EXPECTED = (

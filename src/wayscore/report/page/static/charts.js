@@ -182,13 +182,17 @@ function bar({ bins, edges, x: { metric, domain }, across }, bin, attributes, fi
     return `${whose}${(100 * parts[bin]).toFixed(1)} % of episodes`;
   });
   const range = `${tickText(metric, low)} to ${last && domain.cut ? "more" : tickText(metric, high)}`;
-  const click = () => browser.showRange(metric.symbol, low, last ? null : high, first);
+  const click = () => {
+    const { a, b } = browser.state;
+    const sorted = { of: "a", sort: "value", descending: false };
+    browser.only({ a: first, b: b === first ? a : b, metric: metric.symbol, low, high: last ? null : high, ...sorted });
+  };
   const title = svg("title", [`${metric.symbol} ${range}`, ...shares].join("\n"));
   return svg("rect.bin", { ...attributes, x: across(low), width: across(high) - across(low), click }, title);
 }
 
-// How many episodes a figure cannot show, because a value of theirs is undefined.
-function undefinedNote(some, runs = results.runs.map((_, run) => run)) {
+// How many episodes have no value of some metrics: "1 unreachable", after whose and of what if need be.
+function undefinedIn(some, runs = results.runs.map((_, run) => run)) {
   const counts = runs.flatMap((run) =>
     some.map((metric) => {
       const left = leftOut(run, metric, results.runs[run].undefined[metric.symbol]);
@@ -196,8 +200,12 @@ function undefinedNote(some, runs = results.runs.map((_, run) => run)) {
       return left && [...whose, left.slice(1, -1)].join(" ");
     }),
   );
-  const found = [...new Set(counts)].filter(Boolean);
-  return found.length > 0 && el("p.note.left-out", `Not shown: ${found.join(", ")}.`);
+  return [...new Set(counts)].filter(Boolean).join(", ");
+}
+
+function undefinedNote(...of) {
+  const found = undefinedIn(...of);
+  return found && el("p.note.left-out", `Not shown: ${found}.`);
 }
 
 const legend = (runs) => el("div.legend", runs.map((run) => runName(run, true)));

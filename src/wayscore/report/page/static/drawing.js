@@ -4,17 +4,12 @@ const short = (value) => Math.round(value * 10) / 10;
 const at = (point) => point.map(short).join(" ");
 
 function around(found) {
-  const [xs, ys] = [found.map((place) => place.x), found.map((place) => place.y)];
   const span = (values) =>
     values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
-  const [[west, east], [south, north]] = [span(xs), span(ys)];
-  const least = Math.max(east - west, north - south, 1e-9) / 4;
-  return {
-    x: (west + east) / 2,
-    y: (south + north) / 2,
-    wide: Math.max(east - west, least),
-    high: Math.max(north - south, least),
-  };
+  const [[west, east], [south, north]] = [span(found.map(({ x }) => x)), span(found.map(({ y }) => y))];
+  const [wide, high] = [east - west, north - south];
+  const least = Math.max(wide, high, 1e-9) / 4;
+  return { x: (west + east) / 2, y: (south + north) / 2, wide: Math.max(wide, least), high: Math.max(high, least) };
 }
 
 // The steps of a path on the screen, without those that stay where they are.
@@ -26,13 +21,6 @@ function segments(path, to, lit) {
     .filter(({ from, to: end }) => Math.hypot(end[0] - from[0], end[1] - from[1]) > 0.01);
 }
 
-function band(path, to, lit) {
-  const parts = { lit: "", dim: "" };
-  for (const { from, to: end, lit: bright } of segments(path, to, lit))
-    parts[bright ? "lit" : "dim"] += `M${at(from)}L${at(end)}`;
-  return Object.entries(parts).map(([kind, d]) => svg("path", { class: `band ${kind}`, d }));
-}
-
 // How far a step bends to the right, so that ways there and back are two lines.
 function bend({ from, to }) {
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
@@ -41,12 +29,12 @@ function bend({ from, to }) {
   return [(from[0] + to[0]) / 2 - dy * by, (from[1] + to[1]) / 2 + dx * by];
 }
 
-function walkLine(steps, straight) {
+// The steps of a path as lines, those on other floors dim; those of a query bend unless they are small.
+function lines(kind, steps, bent = false) {
   const parts = { lit: "", dim: "" };
-  for (const step of steps) {
-    parts[step.lit ? "lit" : "dim"] += `M${at(step.from)}${straight ? "L" : `Q${at(bend(step))} `}${at(step.to)}`;
-  }
-  return Object.entries(parts).map(([kind, d]) => svg("path", { class: `walk ${kind}`, d }));
+  for (const step of steps)
+    parts[step.lit ? "lit" : "dim"] += `M${at(step.from)}${bent ? `Q${at(bend(step))} ` : "L"}${at(step.to)}`;
+  return Object.entries(parts).map(([shown, d]) => svg("path", { class: `${kind} ${shown}`, d }));
 }
 
 // Arrows amid the steps; on walks of small steps one every few steps.
@@ -186,8 +174,7 @@ function chosenPair({ i, j, gap }, reference, query, to) {
   );
 }
 
-function scaleBar(scale, height, metric) {
-  if (!metric) return null;
+function scaleBar(scale, height) {
   const long = [0.5, 1, 2, 5, 10, 20, 50, 100].find((size) => size * scale >= 40) ?? 100;
   return svg(
     "g.scale",

@@ -7,7 +7,8 @@ function showEpisode(row, runs, box) {
   const drawn = known && scene.drawn;
   const address = () => `${location.href.split("#")[0]}#episode=${encodeURIComponent(data.id[row])}`;
   const link = el("button.small", { click: () => copy(address(), link) }, "Copy link");
-  const move = (by, text, label) => el("button.small", { "aria-label": label, click: () => browser.move(by) }, text);
+  const move = (by, text, label) =>
+    el("button.small", { "aria-label": label, click: () => browser.list.move(by) }, text);
   refill(
     box,
     el(
@@ -75,8 +76,9 @@ function mapControls(maps) {
       "span.buttons",
       button("−", "Zoom out", () => maps.zoomBy(1 / 1.4)),
       button("+", "Zoom in", () => maps.zoomBy(1.4)),
-      button("Fit paths", null, () => maps.fitWalk()),
-      maps.scene.nodes && button("Fit scene", null, () => maps.fitScene()),
+      button("Fit paths", null, () => maps.fit()),
+      maps.scene.nodes &&
+        button("Fit scene", null, () => maps.fit(maps.scene.places.filter((place) => maps.isShown(place)))),
     ),
   );
 }

@@ -30,8 +30,8 @@ function histogram(metric, count = 20) {
     return counts.map((some) => some / (values.length || 1));
   });
   const many = bins.length > LAYERS;
-  const means = results.runs.map((run) => run.means[metric.symbol]);
-  const told = results.runs.map((run, n) => `${run.name}: mean ${means[n].text}`).join("; ");
+  const means = results.runs.map((run) => run.means[metric.symbol].mean);
+  const told = results.runs.map((run, n) => `${run.name}: mean ${printed(metric, means[n] ?? NaN)}`).join("; ");
   return responsive((width) =>
     chart({
       kind: "histogram",
@@ -41,7 +41,7 @@ function histogram(metric, count = 20) {
       x: { metric, domain },
       bins,
       edges,
-      means: means.map(({ mean }) => mean),
+      means,
       label: `Histogram of ${metric.name}. ${told}`,
     }),
   );
@@ -149,7 +149,8 @@ function groupTable(found, { by, run }) {
     const missing = left > 0 && el("span.left-out", leftOut(run, metrics[n], left));
     return el("td.number.shaded", { style }, printed(metrics[n], mean), missing);
   };
-  const link = (name) => el("button.link", { title: "List its episodes", click: () => browser.showScene(name) }, name);
+  const link = (scene) =>
+    el("button.link", { title: "List its episodes", click: () => browser.only({ scene }) }, scene);
   const what = by === "length" ? "number of nodes in the reference" : by;
   return table(
     "groups",
@@ -163,25 +164,12 @@ function groupTable(found, { by, run }) {
   );
 }
 
-const CLICK = () => el("span.screen", " Click a mark to open its episode.");
-
-// Near the goal and near the path are two things: episodes by navigation error and nDTW, a panel for each run.
-function showCloud() {
-  const [x, y] = [metricOf.NE, metricOf.nDTW];
-  if (!x || !y) return;
-  const [xs, ys] = [domainOf(x), domainOf(y)];
-  const limit = results.unit === "m" && results.goal !== "set" ? results.threshold : null;
-  const lines = ({ across, top, base }) =>
-    limit !== null &&
-    limit < xs.high && [
-      svg("line.threshold", { x1: across(limit), x2: across(limit), y1: base, y2: top }),
-      svg("text", { x: across(limit) + 5, y: top + 10 }, `success within ${limit} m`),
-    ];
-  const panel = (run) => {
-    const value = (metric) => (row) => data.runs[run].scores[metric.symbol][row];
-    return el(
+// Every episode of some runs by two values, a panel for each run; closed until someone opens it.
+function showScatter(place, title, about, runs, axes, lines) {
+  const panel = (run) =>
+    el(
       "div",
-      results.runs.length > 1 && runName(run, true),
+      runs.length > 1 && runName(run, true),
       responsive((width) =>
         chart({
           kind: "cloud",
@@ -189,50 +177,56 @@ function showCloud() {
           height: Math.round(Math.min(400, Math.max(250, width * 0.72))),
           pad: { left: 44, right: 14, top: 12, bottom: 40 },
           run,
-          x: { metric: x, domain: xs, title: `${x.name}, ${x.unit}`, value: value(x) },
-          y: { metric: y, domain: ys, title: `${y.symbol}, %`, value: value(y) },
-          label: `Episodes of ${results.runs[run].name} by ${x.name} and ${y.name}`,
+          ...axes(run),
+          label: title,
           lines,
         }),
       ),
-      undefinedNote([x, y], [run]),
     );
-  };
-  const about = [
-    "One mark per episode. On the left the agent stopped near the goal: marks at the top followed the reference, ",
-    "marks at the bottom took another route.",
-    CLICK(),
-  ];
-  const title = "Scatter plot: which episodes reach the goal, and which follow the path?";
-  add($("#cloud"), folded(title, about, el("div.panels", results.runs.map((_, run) => panel(run)))));
+  const click = el("span.screen", " Click a mark to open its episode.");
+  const figure = el("figure.card", el("figcaption", about, click), el("div.panels", runs.map(panel)));
+  add(place, el("details.folded", el("summary", `Scatter plot: ${title}`), figure));
+  return figure;
+}
+
+const axisOf = (metric, run, title) => ({
+  metric,
+  domain: domainOf(metric),
+  title: metric.unit ? `${title}, ${metric.unit}` : title,
+  value: (row) => data.runs[run].scores[metric.symbol][row],
+});
+
+// Near the goal and near the path are two things: episodes by navigation error and nDTW.
+function showCloud() {
+  const [x, y] = [metricOf.NE, metricOf.nDTW];
+  if (!x || !y) return;
+  const limit = results.unit === "m" && results.goal !== "set" ? results.threshold : null;
+  const lines = ({ across, top, base, x: { domain } }) =>
+    limit !== null &&
+    limit < domain.high && [
+      svg("line.threshold", { x1: across(limit), x2: across(limit), y1: base, y2: top }),
+      svg("text", { x: across(limit) + 5, y: top + 10 }, `success within ${limit} m`),
+    ];
+  const about =
+    "One mark per episode. On the left the agent stopped near the goal: marks at the top followed the reference, " +
+    "marks at the bottom took another route.";
+  const title = "which episodes reach the goal, and which follow the path?";
+  const runs = results.runs.map((_, run) => run);
+  const axes = (run) => ({ x: axisOf(x, run, x.name), y: axisOf(y, run, y.symbol) });
+  add(showScatter($("#cloud"), title, about, runs, axes, lines), undefinedNote([x, y]));
 }
 
 // Every episode by its score in both runs.
 function showAgainst() {
   const metric = metricOf[LEADING];
-  const domain = domainOf(metric);
+  const diagonal = ({ left, end, base, top }) => svg("line.threshold", { x1: left, y1: base, x2: end, y2: top });
   for (const place of document.querySelectorAll("#comparison [data-run]")) {
     const [run, base] = [Number(place.dataset.run), Number(place.dataset.base)];
-    const axis = (n) => ({
-      metric,
-      domain,
-      title: `${metric.symbol} of ${results.runs[n].short}${metric.unit ? `, ${metric.unit}` : ""}`,
-      value: (row) => data.runs[n].scores[LEADING][row],
-    });
-    const draw = (width) =>
-      chart({
-        kind: "cloud",
-        width,
-        height: Math.min(430, Math.max(280, width * 0.8)),
-        pad: { left: 44, right: 14, top: 12, bottom: 40 },
-        run,
-        x: axis(base),
-        y: axis(run),
-        label: `Episodes by ${metric.name} in both runs`,
-        lines: ({ left, end, base: low, top }) => svg("line.threshold", { x1: left, y1: low, x2: end, y2: top }),
-      });
-    const about = ["One mark per episode. On the diagonal the two runs are equal.", CLICK()];
-    const title = `Scatter plot: ${metric.symbol} of every episode in both runs`;
-    add($(".against", place), folded(title, about, responsive(draw), undefinedNote([metric], [base, run])));
+    const axis = (n) => axisOf(metric, n, `${metric.symbol} of ${results.runs[n].short}`);
+    const about = "One mark per episode. On the diagonal the two runs are equal.";
+    const title = `${metric.symbol} of every episode in both runs`;
+    const axes = () => ({ x: axis(base), y: axis(run) });
+    const figure = showScatter($(".against", place), title, about, [run], axes, diagonal);
+    add(figure, undefinedNote([metric], [base, run]));
   }
 }

@@ -1,25 +1,26 @@
 // Colours, keys, and the order in which the page comes to life.
 
-function setTheme(dark) {
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-  $("#theme").setAttribute("aria-pressed", String(dark));
-  for (const canvas of document.querySelectorAll(".cloud canvas")) canvas.paint(); // canvases follow no style sheet
-}
-
 function startTheme() {
   const system = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
-  try {
-    chosen = localStorage.getItem("wayscore-theme");
-  } catch {} // some browsers keep nothing for files
-  setTheme(chosen ? chosen === "dark" : system.matches);
-  system.addEventListener("change", () => !chosen && setTheme(system.matches));
+  const set = () => {
+    const dark = chosen ? chosen === "dark" : system.matches;
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    $("#theme").setAttribute("aria-pressed", String(dark));
+    for (const canvas of document.querySelectorAll(".cloud canvas")) canvas.paint(); // canvases follow no style sheet
+  };
+  const kept = (action) => {
+    try {
+      return action(localStorage);
+    } catch {} // some browsers keep nothing for files
+  };
+  chosen = kept((storage) => storage.getItem("wayscore-theme"));
+  set();
+  system.addEventListener("change", set);
   $("#theme").addEventListener("click", () => {
     chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-    setTheme(chosen === "dark");
-    try {
-      localStorage.setItem("wayscore-theme", chosen);
-    } catch {}
+    kept((storage) => storage.setItem("wayscore-theme", chosen));
+    set();
   });
 }
 
@@ -35,8 +36,8 @@ function startHelp() {
     }
     if (typing || !$("#single-keys").checked || !data) return;
     const actions = {
-      j: () => browser.move(1),
-      k: () => browser.move(-1),
+      j: () => browser.list.move(1),
+      k: () => browser.list.move(-1),
       "/": () => {
         $(".filters").open = true;
         $("#search").focus();
@@ -63,7 +64,7 @@ function stepWarping(by) {
 async function start() {
   startTheme();
   startHelp();
-  showResults();
+  showMeans();
   showComparison();
   try {
     data = await unpack();

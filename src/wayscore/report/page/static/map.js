@@ -7,48 +7,32 @@ const MOST_LINES = 400;
 class Maps {
   constructor(row, runs) {
     this.scene = data.scenes[data.scene[row]];
-    this.goals = data.goalsOf(row);
-    this.reference = data.path(row, data.reference[row]);
+    this.goals = data.places(row, data.goals[row]);
+    this.reference = data.places(row, data.paths[data.reference[row]]);
     this.walks = runs.map((run) => ({
       run,
-      query: data.path(row, data.runs[run].query[row]),
+      query: data.places(row, data.paths[data.runs[run].query[row]]),
       pairs: data.warping(run, row),
       chosen: null,
     }));
-    const places = [this.reference, ...this.walks.map(({ query }) => query ?? [])].flat();
-    this.visited = new Set(places.map((place) => place.floor));
+    this.walked = [this.reference, ...this.walks.map(({ query }) => query ?? [])].flat();
+    this.visited = new Set(this.walked.map((place) => place.floor));
     this.floor = "walk";
-    this.fit(this.#walkPlaces());
+    this.panels = [];
+    this.fit();
     this.panels = this.walks.map((walk) => this.#panel(walk));
-  }
-
-  // What must be visible of an episode: both paths, and the area around the goal where distance decides success.
-  #walkPlaces() {
-    const [{ x, y }] = this.goals;
-    const circle = [-results.threshold, results.threshold].map((by) => ({ x: x + by, y: y + by }));
-    return [
-      this.reference,
-      this.hasCircle() ? circle : this.goals,
-      ...this.walks.map(({ query }) => query ?? []),
-    ].flat();
   }
 
   hasCircle() {
     return this.scene.metric && results.goal !== "set" && results.unit === "m";
   }
 
-  // Show some places, as large as possible.
-  fit(places) {
-    Object.assign(this, { box: around(places), zoom: 1, east: 0, north: 0 });
-  }
-
-  fitWalk() {
-    this.fit(this.#walkPlaces());
-    this.redraw();
-  }
-
-  fitScene() {
-    this.fit([...this.#walkPlaces(), ...this.scene.places.filter((place) => this.#isShown(place))]);
+  // Show as large as possible both paths, the area around the goal where distance decides success, and other places.
+  fit(places = []) {
+    const [{ x, y }] = this.goals;
+    const circle = [-results.threshold, results.threshold].map((by) => ({ x: x + by, y: y + by }));
+    const seen = [this.walked, this.hasCircle() ? circle : this.goals, places].flat();
+    Object.assign(this, { box: around(seen), zoom: 1, east: 0, north: 0 });
     this.redraw();
   }
 
@@ -69,7 +53,7 @@ class Maps {
     this.panels[walk].redraw();
   }
 
-  #isShown(place) {
+  isShown(place) {
     return this.floor === "all" || (this.floor === "walk" ? this.visited.has(place.floor) : place.floor === this.floor);
   }
 
@@ -120,7 +104,7 @@ class Maps {
 
   #draw({ run, query, pairs, chosen }, to, { width, height, scale }) {
     const { scene, reference, goals } = this;
-    const lit = (place) => this.#isShown(place);
+    const lit = (place) => this.isShown(place);
     const snake = !scene.nodes || reference.length > SNAKE;
     const name = results.runs[run].name;
     const taken = []; // by names
@@ -131,20 +115,20 @@ class Maps {
       `Map of ${scene.name} with the reference and the query of ${name}; the table of pairs lists both`,
       this.#graph(to, lit, width, height),
       this.#goalArea(to, scale),
-      svg("g", band(reference, to, lit), arrows(segments(reference, to, lit), snake, chevron)),
+      svg("g", lines("band", segments(reference, to, lit)), arrows(segments(reference, to, lit), snake, chevron)),
       !snake && svg("g.reference-places", placeDots(reference, to, lit, 4.5, "reference")),
       query && pairs && svg("g.matches", matches(pairs, reference, query, to, lit)),
       query &&
         svg(
           "g.query",
-          walkLine(segments(query, to, lit), snake),
+          lines("walk", segments(query, to, lit), !snake),
           arrows(segments(query, to, lit), snake, arrowhead),
           !snake && placeDots(query, to, lit, 2.8, "query"),
         ),
       query && stays(query, to, lit, taken, width),
       marks,
       chosen !== null && pairs && chosenPair(pairs[chosen], reference, query, to),
-      scale > 0 && scaleBar(scale, height, scene.metric),
+      scene.metric && scaleBar(scale, height),
     );
     drawn.classList.add(`run-${run % 7}`);
     return drawn;

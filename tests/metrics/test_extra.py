@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 import wayscore as ws
 from tests.oracles import trajectory as oracle
 from wayscore.metrics import find_metrics
-from wayscore.metrics.trajectory import TRAJECTORY
+from wayscore.metrics.extra import TRAJECTORY
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 1.0, 2.0], nodes="abcdef")
 """a -1- b -2- c -1- d -2- e, and f on its own."""
