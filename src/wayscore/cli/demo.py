@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
 from wayscore.cli.app import SEED, option, verb, whole
@@ -59,52 +59,32 @@ def demo(out: Path, seed: int, episodes: int) -> None:
 
 def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
     """Write the files of a demo, score and compare its walkers, and print what that shows."""
+    from wayscore.cli.options import load
+    from wayscore.evaluation.comparison import compare
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.report.page import write_page
+    from wayscore.worlds import WALKERS
     from wayscore.worlds.files import Course, course_files, write_files
 
     course = Course(seed, episodes)
     write_files(out, course_files(course), others=[PAGE])
-    results, comparison, rivals = score_walkers(out, course)
-    title = f"wayscore demo: {len(results)} walkers in {len(course.worlds)} generated worlds"
-    write_page(out / PAGE, results, comparison=comparison, title=title)
-
-    def render(form: str, width: int, color: bool) -> str:
-        return document(out, course, results, comparison, rivals, width).render(form, width, color)
-
-    show(render)
-
-
-def score_walkers(out: Path, course: Course) -> tuple[list[Result], Comparison, Comparison]:
-    """Score the runs in a demo's folder, compare all with the perfect one, and the two rivals with each other."""
-    from wayscore.cli.options import load
-    from wayscore.evaluation.comparison import compare
-    from wayscore.evaluation.evaluator import evaluate
-    from wayscore.worlds import WALKERS
-
     references, graphs = load(str(out / "references.json"), str(out / "connectivity"), {})
     # A reversed walk does not start where its reference starts. It is scored all the same; its signature says so.
+    settings: dict[str, Any] = {"threshold": course.threshold, "start": "keep"}
     results = {
-        name: evaluate(
-            out / "runs" / f"{name}.json", references, graphs, threshold=course.threshold, start="keep", name=name
-        )
-        for name in WALKERS
+        name: evaluate(out / "runs" / f"{name}.json", references, graphs, name=name, **settings) for name in WALKERS
     }
-    return [*results.values()], compare([*results.values()]), compare([results[name] for name in RIVALS])
+    found = [*results.values()]
+    comparison, rivals = compare(found), compare([results[name] for name in RIVALS])
+    title = f"wayscore demo: {len(found)} walkers in {len(course.worlds)} generated worlds"
+    write_page(out / PAGE, found, comparison=comparison, title=title)
+    show(lambda form, width, color: document(out, course, found, comparison, rivals, width).render(form, width, color))
 
 
 def document(
     out: Path, course: Course, results: Sequence[Result], comparison: Comparison, rivals: Comparison, width: int
 ) -> Document:
-    """Return what the demo prints: the scores, which metrics notice which fault, and what to try next.
-
-    Args:
-        out: the demo's folder.
-        course: its worlds and instructions.
-        results: of every walker.
-        comparison: of every walker with the perfect one.
-        rivals: of two walkers with each other.
-        width: columns of the terminal.
-    """
+    """Return what the demo prints: the scores, which metrics notice which fault, and what to try next."""
     from wayscore.errors import listed
     from wayscore.metrics import METRICS
     from wayscore.report.document import Document, Line
@@ -207,29 +187,29 @@ def _verdict(test: Contrast) -> int:
     from wayscore.report.layout import number
 
     metric, mean = METRICS[test.metric], test.difference.mean
-    if mean is None or test.p_holm is None or test.p_holm >= SIGNIFICANT:
-        return 0
-    if not float(number(metric, mean)):  # what prints as 0 is rounding
-        return 0
+    if mean is None or test.p_holm is None or test.p_holm >= SIGNIFICANT or not float(number(metric, mean)):
+        return 0  # also what prints as 0, which is rounding
     return 1 if (mean > 0) == (metric.direction == "up") else -1
 
 
 def commands(out: Path, course: Course) -> list[tuple[str, list[str]]]:
     """Return what to try next: a comment, and the parts of a command that follow the program's name."""
-    noisy, shortest, backwards = (
-        shlex.quote(str(out / "runs" / f"{name}.json")) for name in ("noisy", "shortest", "reversed_walk")
+    noisy, shortest, backwards, references, graphs = (
+        shlex.quote(str(out / name))
+        for name in (
+            "runs/noisy.json",
+            "runs/shortest.json",
+            "runs/reversed_walk.json",
+            "references.json",
+            "connectivity",
+        )
     )
-    files = [
-        f"--references {shlex.quote(str(out / 'references.json'))}",
-        f"--graphs {shlex.quote(str(out / 'connectivity'))}",
-    ]
-    threshold = f"--threshold {course.threshold:g}"
+    files = [f"--references {references}", f"--graphs {graphs}"]
+    scored = [*files, f"--threshold {course.threshold:g}"]
+    tests = "compare two runs: paired tests, and the episodes that differ most"
     return [
-        ("score one run, and print means for each world", ["score", noisy, *files, threshold, "--split-by scan"]),
-        (
-            "compare two runs: paired tests, and the episodes that differ most",
-            ["compare", noisy, shortest, *files, threshold],
-        ),
+        ("score one run, and print means for each world", ["score", noisy, *scored, "--split-by scan"]),
+        (tests, ["compare", noisy, shortest, *scored]),
         ("list the problems for which a test server would refuse a run", ["validate", backwards, *files]),
     ]
 

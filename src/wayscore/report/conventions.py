@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,25 +24,34 @@ def describe(convention: Convention) -> dict[str, list[str]]:
     >>> describe(EVALUATORS["r4r-hops"].convention)["choices that differ from the paper"]
     ['distance: hops']
     """
-    known = _evaluator(convention)
+    known, theirs = _evaluator(convention)
     changes = convention.differences(PAPER)
     changes.pop("metrics", None)
-    found = {
-        "": [f"{convention.name}: {convention.about}"],
-        **({} if known is None else _provenance(known)),
-        "columns": [*_columns(convention, known)],
-        "choices that differ from the paper": [f"{choice}: {mine}" for choice, (mine, _) in changes.items()],
-    }
-    return {heading: lines for heading, lines in found.items() if lines}
+    columns = []
+    for metric in find_metrics(None, convention):
+        names = ", ".join(name for name in theirs.get(metric.symbol, ()) if name != metric.symbol)
+        columns.append(f"{metric.symbol} = {formula_of(metric, convention)}{names and f'  (its name: {names})'}")
+    found = {"": [f"{convention.name}: {convention.about}"]}
+    if known is not None:
+        unmatched = [f"{column} is not matched: {why}" for column, why in known.unmatched.items()]
+        found |= {
+            "follows": [known.source],
+            "the same in": [*known.copies],
+            "proven": [proof_of(known)],
+            "also needs from the run or the references": [f"{name}: {text}" for name, text in known.takes.items()],
+            "where wayscore differs": [known.instead, *unmatched],
+        }
+    found["columns"] = columns
+    found["choices that differ from the paper"] = [f"{choice}: {mine}" for choice, (mine, _) in changes.items()]
+    return {heading: [*filter(None, lines)] for heading, lines in found.items() if any(lines)}
 
 
 def to_dict(convention: Convention) -> dict[str, Any]:
     """Return the same for programs: every choice, and null for what is not known of a convention of your own."""
-    known = _evaluator(convention)
+    known, theirs = _evaluator(convention)
     choices = asdict(convention)
     named = {name: choices.pop(name) for name in ("name", "about")}
     choices.pop("metrics")
-    theirs = _names(known)
     return {
         **named,
         "source": known.source if known is not None and known.source else None,
@@ -79,41 +88,15 @@ def formula_of(metric: Metric, convention: Convention = PAPER) -> str:
     return text
 
 
-def _evaluator(convention: Convention) -> Evaluator | None:
-    """Return the program that a convention follows, unless its choices were changed."""
+def _evaluator(convention: Convention) -> tuple[Evaluator | None, dict[str, list[str]]]:
+    """Return the program that a convention follows, unless its choices were changed, and its names of our columns."""
     known = EVALUATORS.get(convention.name)
-    return known if known is not None and known.convention == convention else None
-
-
-def _names(known: Evaluator | None) -> dict[str, list[str]]:
-    """Return by our symbol what the evaluator calls its column."""
+    if known is None or known.convention != convention:
+        return None, {}
     theirs: dict[str, list[str]] = {}
-    for name, symbol in {}.items() if known is None else known.names.items():
+    for name, symbol in known.names.items():
         theirs.setdefault(symbol, []).append(name)
-    return theirs
-
-
-def _provenance(known: Evaluator) -> dict[str, list[str]]:
-    return {
-        "follows": [known.source] if known.source else [],
-        "the same in": [*known.copies],
-        "proven": [proof_of(known)],
-        "also needs from the run or the references": [f"{name}: {meaning}" for name, meaning in known.takes.items()],
-        "where wayscore differs": [
-            *([known.instead] if known.instead else []),
-            *(f"{column} is not matched: {why}" for column, why in known.unmatched.items()),
-        ],
-    }
-
-
-def _columns(convention: Convention, known: Evaluator | None) -> Iterable[str]:
-    """Yield every column with its formula, and the evaluator's own name where it has another."""
-    theirs = _names(known)
-    for metric in find_metrics(None, convention):
-        names = [name for name in theirs.get(metric.symbol, ()) if name != metric.symbol]
-        yield f"{metric.symbol} = {formula_of(metric, convention)}" + (
-            f"  (its name: {', '.join(names)})" if names else ""
-        )
+    return known, theirs
 
 
 def differences(first: Convention, second: Convention) -> dict[str, str]:
