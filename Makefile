@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SOURCES := pyproject.toml setup.py constraints.txt $(wildcard src/wayscore/kernels/native/*)
+unexport PYTHONDONTWRITEBYTECODE  # or every process of a test compiles the same files again
 
 .PHONY: demo test soak lint pythons recorder bench twins sanitize fuzz docs schemas wheel sbom lock clean
 

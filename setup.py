@@ -28,7 +28,7 @@ class BuildNative(build_ext):
             flags = ["/O2", "/fp:precise"]
         else:
             flags = ["-O3", "-std=c11", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden"]
-            flags += ["-g0", "-Wall", "-Wextra"]
+            flags += ["-g0", "-Wall", "-Wextra", "-Wno-unused-parameter"]
         for extension in self.extensions:
             extension.extra_compile_args = flags + extra
             extension.extra_link_args = extra

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import wayscore as ws
-from wayscore.evaluation import Result
-from wayscore.scoring.table import ScoreTable
+from wayscore.evaluation.result import Result
+from wayscore.evaluation.table import ScoreTable
 from wayscore.statistics import bootstrap_table, paired_bootstrap_table, randomization_test
 
 EPISODES, RESAMPLES, METRICS = 400, 1_000, ("NE", "SR", "SPL", "nDTW", "SDTW")

@@ -171,7 +171,7 @@ def random_walks(inputs: Inputs, count: int) -> list[Walks]:
 
 
 def random_walk_points(count: int, seed: int) -> Floats:
-    """Return a 3-D random walk of quarter-metre steps: two of them are the hard case, never pruned."""
+    """Return a 3-D random walk of quarter-metre steps."""
     return np.cumsum(np.random.default_rng(SEED + seed).normal(0.0, 0.25, (count, 3)), axis=0)
 
 

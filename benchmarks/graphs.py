@@ -11,9 +11,9 @@ from benchmarks import data, literal
 from benchmarks.report import TOLERANCE, Outcome, difference
 from benchmarks.timing import Contestant, need, race
 from wayscore.distances import Graph
+from wayscore.evaluation.score import score
+from wayscore.evaluation.table import ScoreTable
 from wayscore.metrics import METRICS
-from wayscore.scoring import score
-from wayscore.scoring.table import ScoreTable
 
 if TYPE_CHECKING:
     from benchmarks.rows import Setting

@@ -1,4 +1,4 @@
-"""Rows on points: exact DTW, FastDTW, pruning, and the score of every step."""
+"""Rows on points: exact DTW, FastDTW, and the score of every step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks import data
 from benchmarks.calls import THRESHOLD, points_as
 from benchmarks.report import TOLERANCE, Outcome, difference
 from benchmarks.timing import Contestant, need, race
-from wayscore import RunningDTW, dtw, fast_dtw, kernels, ndtw
+from wayscore import RunningDTW, dtw, fast_dtw, ndtw
 
 if TYPE_CHECKING:
     from benchmarks.rows import Setting
@@ -32,7 +32,7 @@ def dtaidistance() -> Any:
 
 
 def exact(_: Setting, count: int) -> Outcome:
-    """`dtw` of two random walks, the hard case: pruning does not help and its cost is counted; the peer is in C."""
+    """`dtw` of two random walks; the peer is in C."""
     peer = dtaidistance()
     R, Q = data.random_walk_points(count, 1), data.random_walk_points(count, 2)
     ours, theirs = race(
@@ -49,17 +49,6 @@ def approximate(_: Setting, count: int) -> Outcome:
         lambda: fast_dtw(reference=R, query=Q, radius=1).cost, lambda: fastdtw(Q, R, radius=1, dist=euclidean)[0]
     )
     return Outcome.compared(ours, theirs)
-
-
-def pruned(_: Setting, count: int) -> Outcome:
-    """`dtw` of smooth paths, re-timed with noise and a detour; the peer visits every cell; bits must be the same."""
-    pairs = [data.tracking_pair(count, seed) for seed in range(2)]
-    ours, theirs = race(
-        lambda: [dtw(reference=R, query=Q) for R, Q in pairs],
-        lambda: [kernels.warp_points(R, Q, None, None) for R, Q in pairs],
-    )
-    note = f"{len(pairs)} tracking pairs, 0.15 m noise and a detour"
-    return Outcome(ours.seconds / len(pairs), theirs.seconds / len(pairs), ours.value == theirs.value, note)
 
 
 def every_step(_: Setting, nodes: int, steps: int, given: str = "float64") -> Outcome:

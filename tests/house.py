@@ -18,6 +18,8 @@ GRAPHS = {
 }
 SEPARATE = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
 """What keeps standard error apart before click 8.2."""
+PRESENTATION = ("COLUMNS", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE")
+"""What would make the output look otherwise on the machine of a test."""
 
 
 def references(**paths: str) -> ws.References:
@@ -38,19 +40,23 @@ def run(again: tuple[str, ...] = (), **paths: str) -> ws.Run:
 ASKED = references(e1="abc", e2="xy", e3="ab")
 
 
-def command(*words: object) -> Result:
-    """Run `wayscore` in this process."""
-    return CliRunner(**SEPARATE).invoke(app, [str(word) for word in words], prog_name="wayscore")
+def command(*words: object, columns: int = 140, status: int | None = None, say: str | None = None) -> Result:
+    """Run `wayscore` in this process, and check its exit status if one is given."""
+    environment = {**dict.fromkeys(PRESENTATION), "COLUMNS": str(columns)}
+    arguments = [str(word) for word in words]
+    result = CliRunner(**SEPARATE).invoke(app, arguments, prog_name="wayscore", env=environment, input=say)
+    assert status in (None, result.exit_code), result.output
+    return result
 
 
-def connectivity(names: str, edges: str) -> list[dict[str, Any]]:
+def connectivity(names: str, edges: str, included: str | None = None) -> list[dict[str, Any]]:
     """The connectivity file of viewpoints on a line, one metre apart."""
     pairs = {frozenset(edge) for edge in edges.split()}
     return [
         {
             "image_id": name,
             "pose": [1, 0, 0, float(x), 0, 1, 0, 0.0, 0, 0, 1, 0.0, 0, 0, 0, 1],
-            "included": True,
+            "included": included is None or name in included,
             "unobstructed": [frozenset((name, other)) in pairs for other in names],
             "visible": [],
             "height": 1.5,

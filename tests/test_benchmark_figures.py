@@ -12,19 +12,12 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from benchmarks import data, graphs, instructions, lengths, loops, readme, rows, timing
+from benchmarks import graphs, instructions, lengths, loops, readme, rows
 from benchmarks.__main__ import main
 from benchmarks.report import Curve, Outcome, Report, Row, difference
 from benchmarks.rows import Setting
+from tests.test_benchmarks import hasty  # noqa: F401
 from wayscore.metrics import METRICS
-
-
-@pytest.fixture(autouse=True)
-def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests use generated inputs, wherever the real ones are, and take no care with the times."""
-    monkeypatch.delenv(data.VARIABLE, raising=False)
-    monkeypatch.setattr(timing, "SHORT", 0.0)
-    monkeypatch.setattr(timing, "LITTLE", 0.0)
 
 
 @pytest.mark.soak
@@ -39,6 +32,7 @@ def test_the_ratios_over_length() -> None:
     assert not any(curve.peer in ("", "aeon") for curve in report.curves)
 
 
+@pytest.mark.soak
 def test_a_peer_that_computes_something_else_stops_the_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "warp_lists", lambda *_: 1.0)
     with pytest.raises(ws.WayscoreError, match=r"Python loop, n = 5: the cost must be same as"):

@@ -226,7 +226,6 @@ COVERED = {  # rows of a quick run, and the packages that they need
     "streaming": (),
     "dtaidistance": ("dtaidistance",),
     "fast_dtw": ("fastdtw",),
-    "pruned": (),
     "memory at": (),
     "import wayscore": (),
     "--version": (),
@@ -305,7 +304,7 @@ def test_specs_have_the_bars_of_the_design() -> None:
     bars = {spec.work: (spec.bar, spec.stretch) for spec in reversed(rows.specs())}
     assert bars["`ndtw`, node names"] == (8, 20)
     assert bars["`align`, points, n = 2,000"] == (3, 5)
-    assert bars["1,000,000 random walks, 12 metrics"] == (1_200, 2_000)
+    assert bars["1,000,000 random walks, 12 metrics"] == (800, 2_000)
     assert bars["`wayscore score`, cold, plain files"] == (3.5, 5)
     assert bars["`import wayscore`"] == (10, None)
     works = [(spec.work, spec.peer) for spec in rows.specs()]

@@ -10,24 +10,22 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import wayscore as ws
 from docs.building import formulas, pictures, workspace
 from docs.building.directives import DIRECTIVE, RUNS, every_metric, expand, meanings
 from docs.building.examples import ExampleError, Runner, blocks_of
+from tests.house import command
 from wayscore import statistics
-from wayscore.cli.app import app
 from wayscore.convention import Convention
 from wayscore.convention.presets import CONVENTIONS
 from wayscore.formats import FORMATS
 from wayscore.lab.study.correlations import correlate
-from wayscore.lab.study.design import PAPER, create
-from wayscore.lab.study.simulated import simulate
+from wayscore.lab.study.create import PAPER, create
+from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.table1 import contests
 from wayscore.metrics import METRICS
 from wayscore.metrics.extra import EXTRA
@@ -127,7 +125,7 @@ def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
 def test_the_readme_shows_the_demo(tmp_path: Path) -> None:
     (table,) = re.findall(r"^```text\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
     arguments = ["demo", "--out", os.fspath(tmp_path / "demo")]
-    printed = CliRunner().invoke(app, arguments, env={"COLUMNS": "100"}, prog_name="wayscore").output.splitlines()
+    printed = command(*arguments, columns=100).output.splitlines()
     assert [line for line in table.splitlines() if line not in printed] == []
 
 
@@ -282,42 +280,3 @@ def test_what_a_console_shows(tmp_path: Path) -> None:
 def test_directives_that_do_not_exist(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="there is no directive 'fact'"):
         expand("<!-- fact nDTW -->", tmp_path)
-
-
-class Requests(HTMLParser):
-    """Collects what a browser fetches by itself while it shows a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note sources, and links that are not for clicking."""
-        for name, value in attrs:
-            fetched = name in ("src", "srcset", "data", "poster") or (name == "href" and tag not in ("a", "area"))
-            if fetched and value:
-                self.found.append(value)
-
-
-@pytest.mark.soak
-def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    if any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings")):
-        pytest.skip("mkdocs-material is not installed; `make docs` installs it")
-    site = tmp_path / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", os.fspath(site)]
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    pages = list(site.rglob("*.html"))
-    assert len(pages) == len(PAGES) + 1  # and the page for what is not found
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        parser = Requests()
-        parser.feed(text)
-        assert parser.found
-        assert [url for url in parser.found if re.match(r"(?:https?:)?//", url)] == [], page.name
-        assert str(ROOT) not in text, page.name
-        assert "⟦" not in text, page.name
-    for style in site.rglob("*.css"):
-        assert not re.search(r"@import|url\(['\"]?(?:https?:)?//", style.read_text(encoding="utf-8")), style.name
-    assert not list(site.rglob("*.py"))

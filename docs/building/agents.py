@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from docs.building.tables import table
-from wayscore.lab.agents.curves import figure_of
+from wayscore.lab.agents.checkpoints import figure_of
 from wayscore.lab.agents.table2 import FOLLOWING, METRICS
-from wayscore.lab.agents.table2_results import PAPER, STOPPING
-from wayscore.lab.agents.table2_text import AGENTS
+from wayscore.lab.agents.table2_results import AGENTS, PAPER, STOPPING
 
 RESULTS = Path(__file__).parents[1] / "agents.json"
 

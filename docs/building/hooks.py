@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import tempfile
+from html.parser import HTMLParser
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 from docs.building import workspace
@@ -46,10 +48,40 @@ def on_page_content(html: str, **_: Any) -> str:
     return re.sub(r"⟦\d+⟧", lambda match: _formulas[match[0]], html)
 
 
-def on_post_build(**_: Any) -> None:
-    """Remove the folders in which examples ran."""
+class Requests(HTMLParser):
+    """Collects what a browser fetches by itself while it shows a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note sources, and links that are not for clicking."""
+        for name, value in attrs:
+            fetched = name in ("src", "srcset", "data", "poster") or (name == "href" and tag not in ("a", "area"))
+            if fetched and value:
+                self.found.append(value)
+
+
+def on_post_build(config: Any) -> None:
+    """Remove the folders in which examples ran; refuse a site that is not whole or loads something from elsewhere."""
     while _folders:
         _folders.pop().cleanup()
+    site = Path(config["site_dir"])
+    pages = list(site.rglob("*.html"))
+    wrong = [*site.rglob("*.py")]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        requests = Requests()
+        requests.feed(text)
+        elsewhere = [url for url in requests.found if re.match(r"(?:https?:)?//", url)]
+        if elsewhere or not requests.found or str(Path.cwd()) in text or "⟦" in text:
+            wrong.append(page)
+    abroad = re.compile(r"@import|url\(['\"]?(?:https?:)?//")
+    wrong += [style for style in site.rglob("*.css") if abroad.search(style.read_text(encoding="utf-8"))]
+    sources = len(list(Path(config["docs_dir"]).rglob("*.md")))
+    if wrong or len(pages) != sources + 1:  # and the page for what is not found
+        raise PluginError(f"{len(pages)} pages of {sources} sources; what is wrong: {', '.join(map(str, wrong))}")
 
 
 def _set_aside(match: re.Match[str]) -> str:

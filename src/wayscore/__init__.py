@@ -20,12 +20,10 @@ _HOMES = {
     "distances.graph": ("Graph",),
     "distances.graphs": ("load_graphs",),
     "distances.grid": ("Grid",),
-    "distances.navmesh": ("NavMesh",),
-    "distances.navmeshes": ("load_navmeshes",),
+    "distances.navmesh": ("NavMesh", "load_navmeshes"),
     "distances.snapped": ("Snapped",),
     "distances.table": ("Table",),
-    "episodes.pairing": ("join",),
-    "episodes.references": ("Query", "Reference", "References", "Run"),
+    "episodes": ("Query", "Reference", "References", "Run"),
     "errors": (
         "DistanceError",
         "FormatError",
@@ -41,7 +39,7 @@ _HOMES = {
     "evaluation.evaluator": ("evaluate",),
     "evaluation.result": ("Result",),
     "evaluation.saved": ("load_result",),
-    "evaluation.validation": ("validate",),
+    "evaluation.validation": ("join", "validate"),
     "formats": ("load_references", "load_run"),
     "lab.audit.audit": ("audit",),
     "metrics": ("METRICS", "Episode", "Metric"),
@@ -49,8 +47,8 @@ _HOMES = {
     "rewards.finetuning": ("PathReward",),
     "rewards.rewards": ("FidelityReward", "GoalReward", "Reward"),
     "rewards.wrapper": ("FidelityWrapper",),
-    "scoring.score": ("score",),
-    "scoring.table": ("ScoreTable",),
+    "evaluation.score": ("score",),
+    "evaluation.table": ("ScoreTable",),
     "warping.alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
     "warping.running": ("RunningDTW",),
     "warping.running_batch": ("RunningBatch",),
@@ -73,17 +71,10 @@ if TYPE_CHECKING:
     from wayscore.distances.graph import Graph as Graph
     from wayscore.distances.graphs import load_graphs as load_graphs
     from wayscore.distances.grid import Grid as Grid
-    from wayscore.distances.navmesh import NavMesh as NavMesh
-    from wayscore.distances.navmeshes import load_navmeshes as load_navmeshes
+    from wayscore.distances.navmesh import NavMesh as NavMesh, load_navmeshes as load_navmeshes
     from wayscore.distances.snapped import Snapped as Snapped
     from wayscore.distances.table import Table as Table
-    from wayscore.episodes.pairing import join as join
-    from wayscore.episodes.references import (
-        Query as Query,
-        Reference as Reference,
-        References as References,
-        Run as Run,
-    )
+    from wayscore.episodes import Query as Query, Reference as Reference, References as References, Run as Run
     from wayscore.errors import (
         DistanceError as DistanceError,
         FormatError as FormatError,
@@ -99,7 +90,9 @@ if TYPE_CHECKING:
     from wayscore.evaluation.evaluator import evaluate as evaluate
     from wayscore.evaluation.result import Result as Result
     from wayscore.evaluation.saved import load_result as load_result
-    from wayscore.evaluation.validation import validate as validate
+    from wayscore.evaluation.score import score as score
+    from wayscore.evaluation.table import ScoreTable as ScoreTable
+    from wayscore.evaluation.validation import join as join, validate as validate
     from wayscore.formats import load_references as load_references, load_run as load_run
     from wayscore.lab.audit.audit import audit as audit
     from wayscore.metrics import METRICS as METRICS, Episode as Episode, Metric as Metric
@@ -107,8 +100,6 @@ if TYPE_CHECKING:
     from wayscore.rewards.finetuning import PathReward as PathReward
     from wayscore.rewards.rewards import FidelityReward as FidelityReward, GoalReward as GoalReward, Reward as Reward
     from wayscore.rewards.wrapper import FidelityWrapper as FidelityWrapper
-    from wayscore.scoring.score import score as score
-    from wayscore.scoring.table import ScoreTable as ScoreTable
     from wayscore.warping.alignment import (
         Alignment as Alignment,
         align as align,

@@ -1,6 +1,6 @@
 """`python -m wayscore` is `wayscore`."""
 
-from wayscore.cli.app import main
+from wayscore.cli import main
 
 if __name__ == "__main__":
     main()

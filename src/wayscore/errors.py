@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wayscore.foreign import shown
@@ -201,3 +201,9 @@ def need(package: str) -> Any:
         return import_module(package)
     except ImportError:
         raise MissingPackageError(f"this needs {package}, which is not installed: pip install {package}") from None
+
+
+def check_choice(setting: str, given: str, known: Sequence[str]) -> None:
+    """Refuse a word that is not among those known."""
+    if given not in known:
+        raise OptionError(f"<<{setting}>> must be {', '.join(known[:-1])} or {known[-1]}, not {given!r}")

@@ -20,8 +20,6 @@ Role: TypeAlias = str | Callable[[int], str]
 """What errors call path number i: "query" (it becomes "query i"), or a function of i."""
 UP_AXIS = 2
 """The coordinate that points up, where nothing else is said."""
-LARGEST = 1e150
-"""The largest coordinate: squares of larger ones, or of their differences, overflow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,13 +95,13 @@ class PathBatch:
 
     def check_finite(self, *, role: Role) -> None:
         """Raise a PathError that names the first point with a coordinate that is NaN, infinite or too large."""
-        if kernels.all_within(self.places, LARGEST):
+        if kernels.all_within(self.places, kernels.LARGEST):
             return
-        point = int(np.flatnonzero(~(np.abs(self.places) <= LARGEST).all(axis=1))[0])
+        point = int(np.flatnonzero(~(np.abs(self.places) <= kernels.LARGEST).all(axis=1))[0])
         number = int(np.searchsorted(self.offsets, point, side="right")) - 1
         raise PathError(
             f"{path_name(role, number)}, step {point - int(self.offsets[number])}: coordinates must be finite, and "
-            f"below {LARGEST:g} so that their squares are too, got {shortened(self.places[point].tolist())}"
+            f"below {kernels.LARGEST:g} so that their squares are too, got {shortened(self.places[point].tolist())}"
         )
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -30,15 +32,20 @@ RATIO_FLOOR = 256 * 2**20
 MEMBER_LIMIT = 50_000
 """Members that a tar may have; Matterport3D has 90 scans."""
 SIZE_VARIABLE, MEMBER_VARIABLE = "WAYSCORE_SIZE_LIMIT", "WAYSCORE_MEMBER_LIMIT"
-CHUNK = 2**20
+CHUNK, PACKED_CHUNK = 2**20, 2**17
+"""Bytes that are given, and taken from a compressed file, at a time."""
 DICTIONARY_LIMIT = 256 * 2**20
 """Bytes that decompressing xz may need besides."""
-GZIP_MAGIC = b"\x1f\x8b"
 
 
-def size_limit(most: int | None = None) -> int:
+def size_limit(most: int | None = None, variable: str = SIZE_VARIABLE) -> int:
     """Return how many bytes a file may have: what the environment says, else `most`, else `SIZE_LIMIT`."""
-    return _limit(SIZE_VARIABLE, SIZE_LIMIT if most is None else most)
+    given = os.environ.get(variable)
+    if not given:
+        return SIZE_LIMIT if most is None else most
+    if not given.isdecimal() or len(given) > 18 or int(given) < 1:
+        raise OptionError(f"{variable} must be a whole number, 1 or more, not {shortened(given)}")
+    return int(given)
 
 
 def too_large(where: str, most: int, how: str = "") -> FormatError:
@@ -59,81 +66,80 @@ class BoundedFile:
     """
 
     def __init__(self, raw: IO[bytes], where: str, most: int | None) -> None:
-        self._raw, self._where, self._most = raw, where, most
-        self._next: bytes = raw.read(6)
-        self._taken = len(self._next)
-        self._kind, self._start = _unpacker_of(self._next)
-        self._magic = self._next[:2]
-        self._unpacker: Any = None
-        self._ahead = b""
-        self._given = 0
+        self._chunks = _contents(raw, where, most)
+        self._chunk, self._at = b"", 0
 
     def read(self, size: int = -1) -> bytes:
         """Return so many bytes, or all that are left; fewer only at the end."""
-        parts, left = [], size
-        if self._ahead:
-            taken = self._ahead if size < 0 else self._ahead[:size]
-            parts, left, self._ahead = [taken], size - len(taken), self._ahead[len(taken) :]
-        while (left > 0 or size < 0) and (part := self._more(CHUNK if size < 0 else min(left, CHUNK))):
-            parts.append(part)
+        parts, left = [], sys.maxsize if size < 0 else size
+        while left > 0:
+            if self._at == len(self._chunk):
+                self._chunk, self._at = next(self._chunks, b""), 0
+            if not self._chunk:
+                break
+            part = self._chunk[self._at : self._at + left]
+            self._at += len(part)
             left -= len(part)
+            parts.append(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def peek(self, size: int) -> bytes:
         """Return up to `size` bytes that the next read will give again."""
-        if len(self._ahead) < size:
-            ahead, self._ahead = self._ahead, b""
-            self._ahead = ahead + self.read(size - len(ahead))
-        return self._ahead[:size]
+        ahead = self._chunk[self._at :]
+        while len(ahead) < size and (more := next(self._chunks, b"")):
+            ahead += more
+        self._chunk, self._at = ahead, 0
+        return ahead[:size]
 
-    def _more(self, size: int) -> bytes:
-        part = self._plain(size) if self._start is None else self._unpacked(size, self._start)
-        self._given += len(part)
-        if self._most is not None:
-            if self._given > self._most:
-                raise too_large(self._where, self._most, " when decompressed" if self._kind else "")
-            if self._kind and self._given > RATIO_FLOOR and self._given > RATIO_LIMIT * self._taken:
-                raise FormatError(
-                    f"{self._where}: swells more than {RATIO_LIMIT} times when decompressed, which no real file "
-                    "of episodes does; decompress it yourself if you trust it"
-                )
-        return part
 
-    def _plain(self, size: int) -> bytes:
-        head, self._next = self._next[:size], self._next[size:]
-        return head or bytes(self._raw.read(size))
-
-    def _unpacked(self, size: int, start: Callable[[], Any]) -> bytes:
-        """Return up to `size` bytes of the streams that the file is made of; b"" at the end of the last one."""
+def _contents(raw: IO[bytes], where: str, most: int | None) -> Iterator[bytes]:
+    """Go through the content of a file, decompressed, a chunk at a time; it may be several streams, end to end."""
+    packed = bytes(raw.read(6))
+    kind, start = next((found for magic, found in UNPACKERS.items() if packed.startswith(magic)), ("", None))
+    magic, taken, given = packed[:2], len(packed), 0
+    unpacker: Any = None
+    while True:
         try:
-            while True:
-                if self._unpacker is None or self._unpacker.eof:
-                    if self._unpacker is not None:
-                        self._next = self._unpacker.unused_data.lstrip(b"\0")  # padding, as tape archives have it
-                        while not self._next and (more := self._feed()):
-                            self._next = more.lstrip(b"\0")
-                        if not self._next:
-                            return b""
-                        if self._next[:2] != self._magic[: len(self._next)]:
+            chunk = b""
+            if start is None:
+                chunk, packed = packed + raw.read(CHUNK), b""
+            while start is not None and not chunk:
+                if unpacker is None or unpacker.eof:
+                    if unpacker is not None:
+                        packed = unpacker.unused_data.lstrip(b"\0")  # padding, as tape archives have it
+                        while not packed and (more := raw.read(PACKED_CHUNK)):
+                            packed, taken = more.lstrip(b"\0"), taken + len(more)
+                        if not packed:
+                            break
+                        if packed[:2] != magic[: len(packed)]:
                             raise ValueError("something else follows its end")  # noqa: TRY301
-                    self._unpacker = start()
-                given = self._next or (self._feed() if self._unpacker.needs_input else b"")
-                if not given and self._unpacker.needs_input:
-                    raise EOFError("it ends too early")  # noqa: TRY301
-                self._next = b""
-                if part := self._unpacker.decompress(given, size):
-                    return bytes(part)
+                    unpacker = start()
+                if not packed and getattr(unpacker, "needs_input", True):
+                    packed = raw.read(PACKED_CHUNK)
+                    taken += len(packed)
+                    if not packed:
+                        raise EOFError("it ends too early")  # noqa: TRY301
+                chunk = unpacker.decompress(packed, CHUNK)
+                packed = getattr(unpacker, "unconsumed_tail", b"")  # zlib leaves it to the caller, others keep it
         except (OSError, MemoryError):  # of the disk or the machine, not of the content; bz2 says OSError too
-            if self._kind == "bz2":
-                raise damaged(self._where, self._kind, OSError("invalid data stream")) from None
+            if kind == "bz2":
+                raise damaged(where, kind, OSError("invalid data stream")) from None
             raise
         except Exception as error:  # each library has its own
-            raise damaged(self._where, self._kind, error) from None
-
-    def _feed(self) -> bytes:
-        more = bytes(self._raw.read(CHUNK // 8))
-        self._taken += len(more)
-        return more
+            if not kind:
+                raise
+            raise damaged(where, kind, error) from None
+        if not chunk:
+            return
+        given += len(chunk)
+        if most is not None and given > most:
+            raise too_large(where, most, " when decompressed" if kind else "")
+        if most is not None and kind and given > max(RATIO_FLOOR, RATIO_LIMIT * taken):
+            raise FormatError(
+                f"{where}: swells more than {RATIO_LIMIT} times when decompressed, which no real file "
+                "of episodes does; decompress it yourself if you trust it"
+            )
+        yield chunk
 
 
 def damaged(where: str, kind: str, error: BaseException) -> FormatError:
@@ -188,7 +194,7 @@ def members(file: Any, where: str, *, stream: bool = False) -> Iterator[tuple[ta
     """
     import tarfile
 
-    most = _limit(MEMBER_VARIABLE, MEMBER_LIMIT)
+    most = size_limit(MEMBER_LIMIT, MEMBER_VARIABLE)
     try:
         with tarfile.open(fileobj=file, mode="r|" if stream else "r:") as archive:
             for number, entry in enumerate(archive):
@@ -212,7 +218,10 @@ def check_file(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        raise FormatError(f"{path}: no such file{did_you_mean(path.name, _names_beside(path))}") from None
+        beside = []
+        with suppress(OSError, ValueError):
+            beside = os.listdir(path.parent)
+        raise FormatError(f"{path}: no such file{did_you_mean(path.name, beside)}") from None
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
     if stat.S_ISDIR(mode):
@@ -227,63 +236,9 @@ def unreadable(path: object, error: Exception) -> FormatError:
     return FormatError(f"{path}: cannot be read: {str(said or first_line(error)).lower()}")
 
 
-def _names_beside(path: Path) -> list[str]:
-    try:
-        return os.listdir(path.parent)
-    except (OSError, ValueError):
-        return []
-
-
-def _limit(variable: str, usual: int) -> int:
-    given = os.environ.get(variable)
-    if not given:
-        return usual
-    if not given.isdecimal() or len(given) > 18 or int(given) < 1:
-        raise OptionError(f"{variable} must be a whole number, 1 or more, not {shortened(given)}")
-    return int(given)
-
-
-def _unpacker_of(start: bytes) -> tuple[str, Callable[[], Any] | None]:
-    return next((found for magic, found in UNPACKERS.items() if start.startswith(magic)), ("", None))
-
-
-class _Gzip:
-    """A decompressor of gzip with the attributes that those of bz2 and lzma have."""
-
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=31)
-
-    def decompress(self, content: bytes, most: int) -> bytes:
-        return self._inner.decompress(self._inner.unconsumed_tail + content, most)
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._inner.unconsumed_tail
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-
-def _bz2() -> Any:
-    import bz2  # few files need it
-
-    return bz2.BZ2Decompressor()
-
-
-def _lzma() -> Any:
-    import lzma
-
-    return lzma.LZMADecompressor(memlimit=DICTIONARY_LIMIT)
-
-
 UNPACKERS: Mapping[bytes, tuple[str, Callable[[], Any]]] = {
-    GZIP_MAGIC: ("gzip", _Gzip),
-    b"BZh": ("bz2", _bz2),
-    b"\xfd7zXZ": ("xz", _lzma),
+    b"\x1f\x8b": ("gzip", lambda: zlib.decompressobj(wbits=31)),
+    b"BZh": ("bz2", lambda: import_module("bz2").BZ2Decompressor()),
+    b"\xfd7zXZ": ("xz", lambda: import_module("lzma").LZMADecompressor(memlimit=DICTIONARY_LIMIT)),
 }
 """The first bytes of a compressed file -> the name of its compression, and a decompressor of one stream."""

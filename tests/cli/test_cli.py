@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
 import subprocess
@@ -12,26 +11,19 @@ from types import SimpleNamespace
 
 import click
 import pytest
-from click.testing import CliRunner
 
+from tests.house import PRESENTATION, command as invoke
 from wayscore import MissingPackageError, OptionError, OutputError, PathError, WayscoreError, __version__, kernels
-from wayscore.cli.app import app
+from wayscore.cli.app import VERBS, app
 from wayscore.cli.baseline import _beside_the_paper
-from wayscore.cli.group import VERBS
 
-START = "from wayscore.cli.app import main; main()"
-PRESENTATION = ("COLUMNS", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE")
-"""What would make the output look otherwise on the machine of a test."""
+START = "from wayscore.cli import main; main()"
 HEAVY = ("numpy", "scipy", "pyarrow", "msgspec", "rich", "typer", "pydantic", "asyncio")
 LIST_MODULES = f"""
 import atexit, sys
 atexit.register(lambda: print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr))
 {START}
 """
-
-
-SEPARATE = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
-"""What keeps standard error apart before click 8.2."""
 
 
 def run(
@@ -46,11 +38,6 @@ def run(
         encoding="utf-8",
         check=False,
     )
-
-
-def invoke(*words: str, columns: int = 140):
-    environment = {**dict.fromkeys(PRESENTATION), "COLUMNS": str(columns)}
-    return CliRunner(**SEPARATE).invoke(app, list(words), prog_name="wayscore", env=environment)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], [], ["score", "--help"], ["study", "create", "--help"]])

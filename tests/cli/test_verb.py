@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.cli.test_cli import invoke
-from wayscore.cli import inputs, options, output
-from wayscore.episodes.problems import POLICIES
+from wayscore.cli import options, output
+from wayscore.evaluation.policies import POLICIES
 
 UNNEEDED = "rich pyarrow scipy pandas networkx numpy.ma wayscore.evaluation.comparison wayscore.cli.demo".split()
 GRAPH = [
@@ -53,7 +53,7 @@ def test_a_score_loads_nothing_that_it_does_not_need(data: Path) -> None:
 
 
 def test_collections_are_rare_only_in_the_command() -> None:
-    script = "import gc, wayscore.cli.group; print(gc.get_threshold()[0] < 10_000)"
+    script = "import gc, wayscore.cli.app; print(gc.get_threshold()[0] < 10_000)"
     result = subprocess.run([sys.executable, "-c", script], env=os.environ, capture_output=True, text=True, check=True)
     assert result.stdout == "True\n"
 
@@ -88,15 +88,15 @@ def evaluation(data: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The functions behind score and compare, replaced by some that note what they get."""
     comparison = SimpleNamespace(results=[], warnings=["careful"])
     found = SimpleNamespace(
-        evaluate=Calls(lambda run, *_, name, **__: FakeResult(name or inputs.stem(run), run)),
+        evaluate=Calls(lambda run, *_, name, **__: FakeResult(name or options.stem(run), run)),
         pool=Calls(lambda results, name: FakeResult(name, *(run for one in results for run in one.runs))),
         compare=Calls(lambda *_, **__: comparison),
         render=Calls(lambda results, form, **_: f"{form}: {' '.join(one.name for one in results)}\n"),
         render_comparison=Calls(lambda _, form, **__: f"compared as {form}\n"),
         write_page=Calls(lambda *_, **__: None),
     )
-    for name in ("evaluate", "pool", "compare"):
-        monkeypatch.setattr(f"wayscore.evaluation.{name}", getattr(found, name), raising=False)
+    for home, name in (("evaluator", "evaluate"), ("agents", "pool"), ("comparison", "compare")):
+        monkeypatch.setattr(f"wayscore.evaluation.{home}.{name}", getattr(found, name))
     for name in ("render", "render_comparison", "write_page"):
         monkeypatch.setattr(f"wayscore.report.{name}", getattr(found, name), raising=False)
     return found
@@ -182,7 +182,7 @@ def test_validate_hands_on_what_was_given(count: int, monkeypatch: pytest.Monkey
             return {"count": len(self)}
 
     calls = Calls(lambda *_, **__: Found(["wrong"] * count))
-    monkeypatch.setattr("wayscore.evaluation.validate", calls, raising=False)
+    monkeypatch.setattr("wayscore.evaluation.validation.validate", calls)
     result = invoke("validate", "run.json", "-r", "references.json", "--run-format", "r2r", "--reader", "language=en")
     assert (result.exit_code, result.stdout) == (int(count > 0), "wrong\n" * count)
     expected = {"most": 20, "run_format": "r2r", "reader": {"language": "en"}}
@@ -200,11 +200,11 @@ def test_reader_settings_have_a_value() -> None:
 
 def test_names_of_runs(data: Path) -> None:
     Path("lr=1.json").touch()
-    assert inputs.split_name("lr=1.json") == (None, "lr=1.json")
-    assert inputs.split_name("lr=*.json") == (None, "lr=*.json")
-    assert inputs.split_name("lr=2.json") == ("lr", "2.json")
-    assert inputs.split_name("my agent=s3://bucket/*.parquet") == ("my agent", "s3://bucket/*.parquet")
-    assert inputs.split_name("=x.json") == (None, "=x.json")
+    assert options.split_name("lr=1.json") == (None, "lr=1.json")
+    assert options.split_name("lr=*.json") == (None, "lr=*.json")
+    assert options.split_name("lr=2.json") == ("lr", "2.json")
+    assert options.split_name("my agent=s3://bucket/*.parquet") == ("my agent", "s3://bucket/*.parquet")
+    assert options.split_name("=x.json") == (None, "=x.json")
 
 
 def test_a_bar_is_shown_when_work_takes_long(

@@ -19,8 +19,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
-from wayscore.distances import as_distance, graph as graph_module, matterport
-from wayscore.distances.hops import Reversed
+from tests.house import connectivity
+from wayscore.distances import as_distance, graph as graph_module, graphs
+from wayscore.distances.base import Reversed
 
 
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))
@@ -208,22 +209,6 @@ def test_bad_functions() -> None:
         ws.dtw(reference="a", query=["a", {}], distance=ws.Function(lambda a, b: 0))
 
 
-def connectivity(names: str, edges: str, included: str | None = None) -> list[dict]:
-    """Viewpoints on a line, one metre apart."""
-    pairs = {frozenset(edge) for edge in edges.split()}
-    return [
-        {
-            "image_id": name,
-            "pose": [1, 0, 0, float(x), 0, 1, 0, 0.0, 0, 0, 1, 0.0, 0, 0, 0, 1],
-            "included": included is None or name in included,
-            "unobstructed": [frozenset((name, other)) in pairs for other in names],
-            "visible": [],
-            "height": 1.5,
-        }
-        for x, name in enumerate(names)
-    ]
-
-
 def test_matterport_in_every_wrapping(tmp_path: Path) -> None:
     content = json.dumps(connectivity("abcx", "ab bc cx", included="abc")).encode()
     folder = tmp_path / "connectivity"
@@ -396,7 +381,7 @@ def test_functions_travel_with_what_they_have_encoded() -> None:
 
 
 def test_archives_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matterport, "SCAN_LIMIT", 1000)
+    monkeypatch.setattr(graphs, "SCAN_LIMIT", 1000)
     for packer in (gzip, bz2, lzma):
         file = tmp_path / "S_connectivity.json"
         file.write_bytes(packer.compress(b" " * 10**6))

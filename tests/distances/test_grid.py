@@ -183,11 +183,15 @@ def test_eikonal_lies_between_the_line_and_octile_on_published_maps(path):
     free = read_map(path)
     cells = np.flatnonzero(free)
     for source in cells[[len(cells) // 5, len(cells) // 2]].tolist():
-        octile = field(Grid(free, cell=1), source)
-        eikonal = field(Grid(free, cell=1, metric="eikonal"), source)
-        assert (np.isinf(octile) == np.isinf(eikonal)).all()
-        assert (eikonal >= straight_line(free.shape, source) - 1e-9).all()
-        assert (eikonal <= octile + 1e-9).all()
+        assert_between_the_line_and_octile(free, source)
+
+
+def assert_between_the_line_and_octile(free: np.ndarray, source: int) -> None:
+    octile = field(Grid(free, cell=1), source)
+    eikonal = field(Grid(free, cell=1, metric="eikonal"), source)
+    assert (np.isinf(octile) == np.isinf(eikonal)).all()
+    assert (eikonal >= straight_line(free.shape, source) - 1e-9).all()
+    assert (eikonal <= octile + 1e-9).all()
 
 
 # Eikonal against geometry
@@ -215,12 +219,7 @@ def test_eikonal_turns_a_corner():
 @given(grids(side=24))
 @settings(deadline=None, max_examples=60)
 def test_eikonal_lies_between_the_line_and_octile(case):
-    free, source = case
-    octile = field(Grid(free, cell=1), source)
-    eikonal = field(Grid(free, cell=1, metric="eikonal"), source)
-    assert (np.isinf(octile) == np.isinf(eikonal)).all()
-    assert (eikonal >= straight_line(free.shape, source) - 1e-9).all()
-    assert (eikonal <= octile + 1e-9).all()
+    assert_between_the_line_and_octile(*case)
 
 
 # Properties of both

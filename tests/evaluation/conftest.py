@@ -23,11 +23,11 @@ def whole(town: Town, tmp_path_factory: pytest.TempPathFactory) -> ws.Result:
 
 @pytest.fixture(scope="session")
 def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Dask scheduler without workers; one that gives up what a killed worker had."""
+    """The address of a Dask scheduler without workers; one that gives up what killed two workers."""
     pytest.importorskip("distributed", reason="install wayscore[cluster] to run the tests of clusters")
     told = tmp_path_factory.mktemp("cluster") / "scheduler.json"
     words = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0", "--scheduler-file", str(told)]
-    strict = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    strict = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
     with started("distributed.cli.dask_scheduler", *words, **strict) as process:
         wait_for(lambda: told.exists() and told.stat().st_size, lambda: process.poll() is None)
         yield json.loads(told.read_text())["address"]

@@ -10,7 +10,7 @@ import pytest
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, command, references, run, write_house, write_run
-from wayscore.evaluation import pool
+from wayscore.evaluation.agents import pool
 
 HOPS = {"S": ws.Graph.from_edges([(n, n + 1) for n in range(5)])}
 COUNT = 60
@@ -129,11 +129,9 @@ def test_the_command(tmp_path: Path) -> None:
     words = write_house(tmp_path, [("S", "abcd", 2), ("T", "xy", 1)])
     a = write_run(tmp_path / "a.json", {"1_0": "abcd", "1_1": "abcdefgh", "2_0": "xyz"})
     b = write_run(tmp_path / "b.json", {"1_0": "ab", "1_1": "a", "2_0": "xyz"})
-    found = command("score", f"new={a}", f"new={b}", f"old={b}", *words, "--resamples", 99)
-    assert found.exit_code == 0, found.stderr
+    found = command("score", f"new={a}", f"new={b}", f"old={b}", *words, "--resamples", 99, status=0)
     assert "±" in found.stdout
-    compared = command("compare", f"old={b}", f"new={a}", f"new={b}", *words, "--resamples", 99)
-    assert compared.exit_code == 0, compared.stderr
+    command("compare", f"old={b}", f"new={a}", f"new={b}", *words, "--resamples", 99, status=0)
 
 
 def test_agents_are_compared_over_the_episodes_that_all_runs_define() -> None:

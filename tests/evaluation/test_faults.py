@@ -27,7 +27,7 @@ from tests.town import (
     write_lines,
     write_parquet,
 )
-from wayscore.formats import decoding, pieces, plan
+from wayscore.formats import chunks, decoding
 
 ROW = 7
 """The row that is changed."""
@@ -317,9 +317,8 @@ def test_damaged_files(
     town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, block: int | None
 ) -> None:
     if block is not None:  # the same in many pieces
-        for module in (plan, pieces):
-            monkeypatch.setattr(module, "BLOCK", block)
-        monkeypatch.setattr(plan, "ROWS", 50)
+        monkeypatch.setattr(chunks, "CHUNK_BYTES", block)
+        monkeypatch.setattr(chunks, "CHUNK_ROWS", 50)
     make, message = DAMAGED[case]
     (tmp_path / "in").mkdir()
     run = make(town, tmp_path / "in")
@@ -334,11 +333,11 @@ def test_damaged_files(
 
 def test_a_line_that_is_too_long(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = write_lines(tmp_path / "w.jsonl", town.walks)
-    for module in (plan, decoding):
+    for module in (chunks, decoding):
         monkeypatch.setattr(module, "LINE_LIMIT", 50)
     with pytest.raises(ws.FormatError, match=r"line 1 has more than 50 bytes; write one record"):
         evaluated(run, town)
-    monkeypatch.setattr(plan, "BLOCK", 60)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 60)
     with pytest.raises(ws.FormatError, match="a line has more than 50 bytes; write one record per line"):
         evaluated(run, town)
 

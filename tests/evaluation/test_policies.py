@@ -24,10 +24,8 @@ from tests.town import (
     write_lines,
     write_parquet,
 )
-from wayscore.episodes.problems import POLICIES
-from wayscore.episodes.targets import Targets, make_targets
-from wayscore.evaluation import inputs
-from wayscore.formats import plan
+from wayscore.evaluation.policies import POLICIES
+from wayscore.formats import chunks
 from wayscore.metrics import find_metrics
 
 WRITE = {
@@ -74,9 +72,7 @@ def scored(pairs: Any, distance: Any, convention: str = "paper", **options: Any)
 
 @pytest.mark.parametrize("space", ["graphs", "points"])
 @pytest.mark.parametrize("name", CONVENTIONS)
-def test_every_convention(town: Town, monkeypatch: pytest.MonkeyPatch, name: str, space: str) -> None:
-    # As workers have it: targets are one block of bytes that cannot be written.
-    monkeypatch.setattr(inputs, "make_targets", lambda *given: Targets.from_bytes(make_targets(*given).to_bytes()))
+def test_every_convention(town: Town, name: str, space: str) -> None:
     answers, references = (town.answers, town.references) if space == "graphs" else in_points(town)
     graphs = town.graphs if space == "graphs" else None
     options: dict[str, Any] = {"references": references, "graphs": graphs, "convention": name}
@@ -228,8 +224,8 @@ def test_graphs_too_large_for_tables(town: Town, monkeypatch: pytest.MonkeyPatch
 def test_duplicates(
     town: Town, whole: ws.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, policy: str
 ) -> None:
-    monkeypatch.setattr(plan, "ROWS", 50)  # in many pieces, which cannot know of each other
-    monkeypatch.setattr(plan, "BLOCK", 4000)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 50)  # in many pieces, which cannot know of each other
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 4000)
     run = WRITE[form](tmp_path, town.walks)
     given: dict[str, Any] = {**ALL, "duplicate": policy, "chunk": 30}
     if policy == "error":

@@ -14,7 +14,7 @@ import pytest
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, command, run
 from tests.town import Town, evaluated
-from wayscore.evaluation import pool
+from wayscore.evaluation.agents import pool
 
 # Saved results
 
@@ -108,7 +108,7 @@ def test_saved_results_wherever_a_run_is_taken(town: Town, tmp_path: Path) -> No
     assert (again.name, again.intervals()) == ("again", a.intervals())
     printed = command("score", tmp_path / "a.parquet", "--format", "json").stdout
     assert json.loads(printed) == a.to_dict()
-    assert command("compare", tmp_path / "a.parquet", tmp_path / "b.parquet").exit_code == 0
+    command("compare", tmp_path / "a.parquet", tmp_path / "b.parquet", status=0)
 
 
 def test_damaged_results(whole: ws.Result, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 import wayscore as ws
 from tests.town import SAMPLES, Town, evaluated, write_files, write_lines, write_parquet
-from wayscore import writing
 
 LIMITED = """
 import resource, sys
@@ -113,13 +112,3 @@ def test_nothing_is_written_elsewhere(town: Town, whole: ws.Result, tmp_path: Pa
             ws.OutputError, match=rf"^{target}.*: files are written on this machine only; write it here"
         ):
             write()
-
-
-def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "file"
-    with writing.replacing(str(path), folders=True) as stream:
-        stream.write(b"old")
-    with pytest.raises(KeyError), writing.replacing(str(path), folders=True) as stream:  # noqa: PT012
-        stream.write(b"new")
-        raise KeyError
-    assert [(entry.name, entry.read_bytes()) for entry in path.parent.iterdir()] == [("file", b"old")]

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import wayscore as ws
-from wayscore.cli.app import app
+from tests.house import command
 from wayscore.evaluation.warnings import Seen, other_split, unlike_paths
 from wayscore.paths import PathBatch
 
@@ -159,7 +158,6 @@ def test_real_panoramic_runs_are_clean(name: str, data: Path) -> None:
 def score(data: Path, name: str) -> dict[str, Any]:
     files = [data / f"predictions/r2r/{name}.json.gz", "-r", data / "r2r/R2R_val_unseen.json.gz"]
     words = ["score", *files, "-g", data / "connectivity.tar.gz", "--format", "json", "--resamples", "9"]
-    result = CliRunner().invoke(app, list(map(str, words)))
-    assert result.exit_code == 0, result.stderr
+    result = command(*words, status=0)
     found: dict[str, Any] = json.loads(result.stdout)
     return found

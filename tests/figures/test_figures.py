@@ -14,17 +14,16 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection, QuadMesh
 from matplotlib.figure import Figure
 
 import wayscore as ws
 from tests.conftest import CONVENTIONS
-from tests.distances.test_distances import connectivity
-from wayscore.cli.app import app
+from tests.house import command, connectivity
 from wayscore.episodes import Query, Reference, References, Run
-from wayscore.evaluation import evaluate
+from wayscore.evaluation.evaluator import evaluate
 from wayscore.figures import (
     COLUMN,
     PAGE,
@@ -492,7 +491,7 @@ def files(tmp_path: Path) -> Path:
 def call(files: Path, verb: str, *words: str, graphs: bool = True) -> Result:
     where = ["--references", str(files / "references.json")]
     where += ["--graphs", str(files / "connectivity")] if graphs else []
-    return CliRunner().invoke(app, [verb, str(files / "agent.json"), *words, *where])
+    return command(verb, str(files / "agent.json"), *words, *where)
 
 
 def mistake(result: Result, status: int = 2) -> str:
@@ -609,8 +608,7 @@ def test_help_needs_neither_numpy_nor_matplotlib() -> None:
 def test_figures_are_written_with_their_captions(tmp_path: Path) -> None:
     out = tmp_path / "drawn"
     words = ["figures", "--out", str(out), "--format", "pdf,svg", "-f", "png", "--dpi", "50", "--seed", "3"]
-    result = CliRunner().invoke(app, words)
-    assert result.exit_code == 0, result.stderr
+    result = command(*words, status=0)
     names = {f"{name}.{form}" for name in SIMULATED for form in BEGINNINGS}
     assert {path.name for path in out.iterdir()} == names
     for path in out.iterdir():
@@ -680,7 +678,7 @@ def test_what_a_run_misses_is_left_out_with_a_warning(files: Path) -> None:
     ],
 )
 def test_mistakes_of_figures(tmp_path: Path, words: list[str], message: str) -> None:
-    result = CliRunner().invoke(app, ["figures", "--out", str(tmp_path), *words])
+    result = command("figures", "--out", str(tmp_path), *words)
     assert message in mistake(result)
     assert not list(tmp_path.iterdir())
 
@@ -713,7 +711,6 @@ def test_real_walks(data: Path, convention: str, tmp_path: Path) -> None:
         one = warp_episode(known[name], queries[name], convention=convention)
         assert one.ndtw == pytest.approx(scored["nDTW"][row], rel=1e-12)
     words = ["align", str(run), one.episode, "-r", str(references), "--convention", convention]
-    result = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "walk.pdf")])
-    assert result.exit_code == 0, result.stderr
+    result = command(*words, "--out", str(tmp_path / "walk.pdf"), status=0)
     assert f"nDTW {one.ndtw:.4f}" in result.stdout
     assert (tmp_path / "walk.pdf").stat().st_size > 4000

@@ -12,7 +12,7 @@ import pytest
 
 from tests.formats.test_readers import LINES, RUNS, encode, write
 from wayscore.errors import FormatError
-from wayscore.formats import Fault, decoding, load_run, pieces, plan
+from wayscore.formats import Fault, chunks, decoding, load_run
 from wayscore.formats.files import Source
 
 
@@ -74,8 +74,7 @@ def test_lines_are_counted_with_the_empty_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int | None
 ) -> None:
     if block is not None:
-        for module in (plan, pieces):
-            monkeypatch.setattr(module, "BLOCK", block)
+        monkeypatch.setattr(chunks, "CHUNK_BYTES", block)
     paths = {"e": ["a"], "f": [], "g": [[1], "a"], "h": ["b"]}
     path = tmp_path / "run.jsonl"
     path.write_text("\n\n".join(json.dumps({"episode": name, "path": walk}) for name, walk in paths.items()))

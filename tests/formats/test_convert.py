@@ -21,7 +21,7 @@ from tests.formats.test_readers import LINES, REFERENCES, RUNS, VLNCE_DENSE, wri
 from tests.house import command
 from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.formats import base, convert as module, load_references, load_run, pieces, plan, sniff
+from wayscore.formats import base, chunks, convert as module, load_references, load_run, sniff
 from wayscore.formats.convert import Converted, convert
 from wayscore.formats.files import Source
 from wayscore.formats.graphs import distances_for
@@ -152,8 +152,7 @@ def test_layouts_of_a_table_make_the_same_rows(tmp_path: Path, monkeypatch: pyte
         written.writerows([row["episode"], json.dumps(row["path"]), row["stopped"]] for row in rows)
     for block in (None, 200):  # however it is cut
         if block is not None:
-            for where in (plan, pieces):
-                monkeypatch.setattr(where, "BLOCK", block)
+            monkeypatch.setattr(chunks, "CHUNK_BYTES", block)
         for file in (lines, array, packed, marked, table, text):
             made = convert(file, tmp_path / f"{file.name}.parquet")
             assert rows_of(made.file) == rows_of(tmp_path / "t.jsonl.parquet")
@@ -409,7 +408,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, written = (Path(name).stat().st_size for name in ("agent.v2.jsonl.gz", "agent.v2.parquet"))
     assert result.stdout == f"agent.v2.parquet: 50 rows of a run, {read} bytes in, {written / 1000:.1f} kB out\n"
     write(tmp_path, REFERENCES["ndh"], "ndh.json")
-    assert command("convert", "ndh.json", "--reader", "path_type=trusted").exit_code == 0
+    command("convert", "ndh.json", "--reader", "path_type=trusted", status=0)
     assert load_references("ndh.parquet").name == "ndh.parquet(path_type=trusted)"
     write(tmp_path, RUNS["ndh"], "run.json")
     assert "1 rows of a run" in command("convert", "run.json", "-r", "ndh.parquet", "--as", "run").stdout

@@ -323,8 +323,8 @@ def test_a_bomb_is_stopped_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(reading, "RATIO_FLOOR", 100_000)
     monkeypatch.setattr(reading, "CHUNK", 10_000)
     given_out = []
-    read = reading.BoundedFile._more
-    monkeypatch.setattr(reading.BoundedFile, "_more", lambda *a: given_out.append(chunk := read(*a)) or chunk)
+    read = reading._contents
+    monkeypatch.setattr(reading, "_contents", lambda *a: (given_out.append(chunk) or chunk for chunk in read(*a)))
     path = tmp_path / "bomb.json.gz"
     path.write_bytes(gzip.compress(b"[" + b" " * 30_000_000 + b"]"))
     assert "swells more than 200 times" in refused(load_run, path)

@@ -15,11 +15,10 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import wayscore as ws
 from tests.formats import recorder_cases
-from wayscore.cli.app import app
+from tests.house import command
 from wayscore.formats import FORMATS
 from wayscore.formats.recorder import MARK, VERSION, Line
 from wayscore_recorder import Recorder, logfile
@@ -206,12 +205,10 @@ def test_several_logs_are_one_run(tmp_path: Path) -> None:
 def test_the_command_needs_no_references(tmp_path: Path) -> None:
     record(tmp_path / "run.jsonl")
     arguments = ["score", str(tmp_path / "run.jsonl"), "--convention", "vlnce", "--metrics", "SR,nDTW"]
-    done = CliRunner().invoke(app, [*arguments, "--format", "json"], prog_name="wayscore")
-    assert done.exit_code == 0, done.output
+    done = command(*arguments, "--format", "json", status=0)
     assert json.loads(done.stdout)["metrics"]["SR"]["mean"] == pytest.approx(1 / 3)  # cut off, stopped, unreachable
     (tmp_path / "none.jsonl").write_text(json.dumps(ROW) + "\n")
-    done = CliRunner().invoke(app, ["score", str(tmp_path / "none.jsonl")], prog_name="wayscore")
-    assert done.exit_code == 2
+    done = command("score", str(tmp_path / "none.jsonl"), status=2)
     assert "line 1: has no reference of its own; give the references with --references FILE" in done.output
 
 

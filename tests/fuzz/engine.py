@@ -105,10 +105,10 @@ def main() -> None:
     else:
         search = with_atheris
         with atheris.instrument_imports(include=["wayscore"]):
-            import wayscore.cli.group
+            import wayscore.cli.app
             import wayscore.evaluation
             import wayscore.formats.convert
-            import wayscore.lab.study.design  # noqa: F401
+            import wayscore.lab.study.create  # noqa: F401
     from tests.fuzz.targets import TARGETS
 
     target = TARGETS[name]

@@ -199,7 +199,7 @@ def _saved_seeds() -> list[bytes]:
 
 
 def _study_seeds() -> list[bytes]:
-    from wayscore.lab.study.design import create
+    from wayscore.lab.study.create import create
     from wayscore.lab.study.files import study_bytes
 
     return [study_bytes(create(sets=2, raters=1, worlds=1))]

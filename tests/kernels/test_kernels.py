@@ -19,9 +19,9 @@ native = pytest.importorskip("wayscore.kernels._native", reason="the native kern
 CODES = np.array([0, 1], dtype=np.int32)
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(40, 200, 40))])
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(20, 200, 20))])
 def test_twins_agree(first: int) -> None:
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 20):
         for kernel, arguments, tolerance in twins.cases(seed):
             assert twins.disagreement(native, kernel, arguments, tolerance) == "", f"seed {seed}"
 
@@ -163,7 +163,6 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
             "fast_table",
             (np.zeros((2, 2)), np.full(3, -1, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64)),
         ),
-        ("pruned_points", (np.zeros((2, 2)), np.zeros((2, 1)), 9)),
         ("advance_block", (np.zeros((1, 2)), np.ones(1, np.int64), np.zeros((1, 2)), None, np.zeros(1))),
         ("advance_block", (np.zeros((1, 2)), np.full(1, 9), np.zeros((1, 3)), None, np.zeros(1))),
         ("advance_block", (np.zeros((1, 2)), np.full(1, 0), np.zeros((1, 3)), None, np.zeros(1))),
@@ -188,9 +187,6 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
         ("resample", (0, 0, np.zeros((0, 1)), np.zeros((1, 1)))),
         ("resample", (0, 0, np.zeros((2, 1)), np.zeros((1, 2)))),
         ("resample", (0, -1, np.zeros((2, 1)), np.zeros((1, 1)))),
-        ("flip", (np.zeros((2, 1), dtype=np.uint8), np.zeros((9, 1)), np.zeros((2, 1)))),
-        ("flip", (np.zeros((2, 1), dtype=np.uint8), np.zeros((8, 1)), np.zeros((3, 1)))),
-        ("flip", (np.zeros((2, 1), dtype=np.uint8), np.zeros((8, 1)), np.zeros((2, 2)))),
         ("encode", ({}, "not a list", np.zeros(1, dtype=np.int32))),
         ("encode", ({"a": 0}, [["a", "a"]], np.zeros(1, dtype=np.int32))),
         ("encode", ({"a": 0}, [[[]]], np.zeros(1, dtype=np.int32))),

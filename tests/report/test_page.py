@@ -9,6 +9,7 @@ import json
 import os
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,16 @@ from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, re
 from wayscore.convention import PAPER
 from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
-from wayscore.evaluation import Result, compare, evaluate, load_result, pool
+from wayscore.evaluation.agents import pool
+from wayscore.evaluation.comparison import compare
+from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.result import Result
+from wayscore.evaluation.saved import load_result
 from wayscore.foreign import shown
 from wayscore.report import page_of, write_page
+from wayscore.report.layout import p_value
 from wayscore.report.notes import warnings_of
-from wayscore.report.page import rows
+from wayscore.report.page import episodes
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import KEYS
 from wayscore.report.page.scenes import floors
@@ -36,6 +42,18 @@ def results_in(page: str) -> Any:
 
 def episodes_in(page: str) -> Any:
     return json.loads(gzip.decompress(base64.b64decode(_block(page, "episodes-data"))))
+
+
+def warnings_in(page: str) -> list[str]:
+    found = re.search(r'<aside id="warnings".*?</aside>', page, re.DOTALL)
+    return [] if found is None else [unescape(item) for item in re.findall("<li>(.*?)</li>", found[0])]
+
+
+def table_in(page: str, which: int = 0) -> list[list[str]]:
+    """The cells of a table, without the markup in them."""
+    body = re.findall(r"<table>.*?</table>", page, re.DOTALL)[which]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in body.split("</tr>")[:-1]]
+    return [[re.sub("<[^b/][^>]*>|</[^b][^>]*>", "", cell) for cell in row] for row in rows]
 
 
 def _block(page: str, name: str) -> str:
@@ -81,7 +99,7 @@ def test_the_page_needs_no_network() -> None:
 def test_words_from_files_stay_words() -> None:
     page = page_of([replace(scored("noisy")[0], name=HOSTILE, warnings=(HOSTILE,))])
     assert results_in(page)["runs"][0]["name"] == shown(HOSTILE)
-    assert results_in(page)["warnings"] == [shown(HOSTILE)]
+    assert warnings_in(page) == [shown(HOSTILE)]
     assert shown(HOSTILE) in episodes_in(page)["instruction"]
     assert page.count("</script>") == 3
     assert "<img" not in page
@@ -90,7 +108,7 @@ def test_words_from_files_stay_words() -> None:
 
 def test_names_that_are_not_unicode_do_no_harm(tmp_path: Path) -> None:
     scored("noisy")[0].write_page(tmp_path / "page.html", title="agent \ud800")
-    assert results_in((tmp_path / "page.html").read_text())["title"] == "agent \\ud800"
+    assert "<title>agent \\ud800</title>" in (tmp_path / "page.html").read_text()
 
 
 def test_episodes_that_are_resampled_together_are_known() -> None:
@@ -109,40 +127,43 @@ def test_one_input_makes_one_page() -> None:
 def test_results_are_printed_as_everywhere() -> None:
     results = scored("noisy", "shortest")
     found = results_in(page_of(results, split_by="length"))
-    for run, result in zip(found["runs"], results, strict=True):
+    page = page_of(results)
+    table = {row[0].split()[0]: row[1:] for row in table_in(page)}
+    for place, (run, result) in enumerate(zip(found["runs"], results, strict=True)):
         means = result.means()
-        assert run["signature"] == str(result.signature)
+        assert f'data-copy="{result.signature}"' in page
         assert run["undefined"] == result.undefined
-        assert run["means"]["nDTW"]["text"] == f"{100 * (means['nDTW'] or 0):.1f}"
+        assert re.sub("<.*?>", "", table["nDTW"][place]).startswith(f"{100 * (means['nDTW'] or 0):.1f}[")
         assert run["means"]["NE"]["mean"] == means["NE"]
-        assert run["means"]["NE"]["rest"] == "(1 unreachable)"
-    best = [run["means"]["SR"]["best"] for run in found["runs"]]
+        assert " (1 unreachable)" in table["NE"][place]
     rates = [result.means()["SR"] or 0 for result in results]
-    assert best == [rate == max(rates) for rate in rates]
+    assert [cell.startswith("<b>") for cell in table["SR"]] == [rate == max(rates) for rate in rates]
     headline = ["SR", "SPL", "nDTW", "SDTW"]
     others = [symbol for symbol in ws.METRICS if symbol not in headline]
     assert [metric["symbol"] for metric in found["metrics"]] == [*headline, *others]
     assert found["runs"][0]["why"] == dict.fromkeys(["PL", "NE", "AD", "MD", "DTW"], "unreachable")
-    assert found["warnings"] == ["intervals resample only 22 paths; with fewer than 30 they are too narrow"]
+    assert warnings_in(page) == ["intervals resample only 22 paths; with fewer than 30 they are too narrow"]
     assert found["comparison"] is None
     assert found["split_by"] == "length"
-    assert found["title"] == "noisy and shortest on houses"
+    assert "<title>noisy and shortest on houses</title>" in page
 
 
 def test_what_differs_between_runs_is_a_warning() -> None:
-    found = results_in(page_of([*scored("noisy"), *scored("shortest", threshold=1.0)]))
-    assert found["warnings"][0] == "noisy and shortest differ in threshold (3, 1)"
+    page = page_of([*scored("noisy"), *scored("shortest", threshold=1.0)])
+    assert warnings_in(page)[0] == "noisy and shortest differ in threshold (3, 1)"
 
 
 def test_warnings_speak_of_options_as_the_command_does() -> None:
     marked = replace(scored("noisy")[0], warnings=("use <<repeats=drop>> or <<path_step=0.25>>",))
-    assert results_in(page_of([marked]))["warnings"] == ["use `--repeats drop` or `--path-step 0.25`"]
+    said = "use <code>--repeats drop</code> or <code>--path-step 0.25</code>"
+    assert warnings_in(page_of([marked])) == [said]
 
 
 def test_every_key_of_a_signature_is_explained() -> None:
     assert {*SHORT} <= {*KEYS}
-    found = results_in(page_of(scored("noisy")))
-    assert {*found["keys"]} == {part.partition(":")[0] for part in found["runs"][0]["signature"].split("|")[1:]}
+    (result,) = scored("noisy")
+    shown_keys = re.findall(r"<dt>(.*?)</dt><dd[^>]*>(.*?)</dd><dd>(.+?)</dd>", page_of([result]))
+    assert [(key, value, KEYS[key]) for key, value in result.signature.fields.items()] == shown_keys
 
 
 def test_comparisons_have_their_tests() -> None:
@@ -150,17 +171,19 @@ def test_comparisons_have_their_tests() -> None:
     page = page_of(comparison.results, comparison)
     found = results_in(page)["comparison"]
     assert found["baseline"] == "noisy"
-    assert [other["run"] for other in found["others"]] == ["shortest", "early_stop"]
-    for other in found["others"]:
-        for test in other["tests"]:
-            contrast = comparison.of(other["run"])[test["metric"]]
-            assert test["p"] == contrast.p_holm
+    assert [*found["others"]] == ["shortest", "early_stop"]
+    for place, (run, tests) in enumerate(found["others"].items()):
+        table, better, worse = (table_in(page, 1 + 3 * place + n)[1:] for n in range(3))
+        for test, row in zip(tests, table, strict=True):
+            contrast = comparison.of(run)[test["metric"]]
             assert test["mean"] == contrast.difference.mean
-            assert test["left_out"] == 61 - contrast.episodes
-            assert test["outcomes"] == (None if contrast.outcomes is None else list(contrast.outcomes))
-        assert [row["episode"] for row in other["worse"]] == [e.episode for e in comparison.worse[other["run"]]]
-    assert results_in(page)["warnings"] == warnings_of(comparison.results, comparison.warnings)
-    assert "minus noisy" in page  # the table without a program
+            assert row[0].startswith(f"{test['metric']} ")
+            assert row[3].split()[0] == p_value(contrast.p_holm)
+            assert row[4] == ("\u2013" if contrast.outcomes is None else "/".join(map(str, contrast.outcomes)))
+            assert row[-1] == str(contrast.episodes)
+        for rows, examples in ((better, comparison.better[run]), (worse, comparison.worse[run])):
+            assert [row[0] for row in rows] == [one.episode for one in examples]
+    assert warnings_in(page) == warnings_of(comparison.results, comparison.warnings)
 
 
 def test_scores_come_back_as_they_were() -> None:
@@ -237,7 +260,8 @@ def test_runs_that_answer_some_episodes(policy: str) -> None:
         assert found["rows"] is None
         assert [query < 0 for query in found["query"]] == [False, True] * 5
         assert found["scores"]["nDTW"][1] == 0
-    assert "no answer" in results_in(page_of([*whole, half]))["runs"][1]["problems"][0]
+    problems = r"Problems found in some</summary><ul><li>[^<]*no answer"
+    assert re.search(problems, page_of([*whole, half]))
 
 
 @pytest.mark.parametrize(("kind", "query"), [("node", ["a", "zebra"]), ("start", ["b"]), ("move", ["a", "c"])])
@@ -259,9 +283,9 @@ def test_several_runs_of_one_agent_are_means_of_each_episode() -> None:
     expected = (one[0]["nDTW"] + two[0]["nDTW"]) / 2
     np.testing.assert_allclose(np.array(packed["scores"]["nDTW"]) / found["steps"]["nDTW"], expected, atol=1e-5)
     assert packed["query"] == episodes_of(one)["runs"][0]["query"]  # the walks of the first run
-    run = results_in(page_of([agent]))["runs"][0]
-    assert run["runs"] == 2
-    assert run["means"]["nDTW"]["rest"].startswith("± ")
+    page = page_of([agent])
+    assert "One agent on 122 episodes in 2 runs" in page
+    assert " ± " in dict(row[:2] for row in table_in(page))["nDTW % ↑"]
 
 
 def test_loaded_results_have_scores_and_no_paths(tmp_path: Path) -> None:
@@ -286,8 +310,9 @@ def test_scores_of_other_evaluators_have_a_page(tmp_path: Path) -> None:
     file.write_text("episode,success,ndtw\n1,1,0.5\n2,0,nan\n")
     page = page_of([load_result(file)])
     found, episodes = results_in(page), episodes_in(page)
-    assert (found["threshold"], found["references"], found["title"]) == (None, "", "theirs")
-    assert found["warnings"]
+    assert found["threshold"] is None
+    assert "<title>theirs</title>" in page
+    assert warnings_in(page)
     assert episodes["length"] is None
     assert [scene["name"] for scene in episodes["scenes"]] == [""]
 
@@ -306,12 +331,12 @@ def test_a_metric_of_ones_own_has_its_place() -> None:
     comparison = compare(results, metrics=[own])
     page = page_of(comparison.results, comparison)
     assert results_in(page)["metrics"][-1]["name"] == "Farthest"
-    assert [test["metric"] for test in results_in(page)["comparison"]["others"][0]["tests"]] == ["far"]
+    assert [test["metric"] for test in results_in(page)["comparison"]["others"]["shortest"]] == ["far"]
     assert episodes_in(page)["steps"] == {"far": 1_000}
 
 
 def test_of_many_episodes_the_first_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "LISTED", 10)
+    monkeypatch.setattr(episodes, "LISTED", 10)
     found = episodes_of(scored("noisy"))
     assert (len(found["id"]), found["total"]) == (10, 61)
     assert found["runs"][0]["rows"] is None

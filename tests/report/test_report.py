@@ -18,7 +18,11 @@ import pytest
 import wayscore as ws
 from tests.report.browser.houses import HOSTILE, compared, scored
 from wayscore.episodes import Reference, References
-from wayscore.evaluation import Comparison, Result, compare, evaluate, load_result, pool
+from wayscore.evaluation.agents import pool
+from wayscore.evaluation.comparison import Comparison, compare
+from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.result import Result
+from wayscore.evaluation.saved import load_result
 from wayscore.report import FORMS, check_form, render, render_comparison
 from wayscore.report.layout import short_names
 
@@ -490,7 +494,7 @@ def test_text_needs_no_large_library(tmp_path: Path) -> None:
     """A cold `wayscore score` prints its table without rich, pyarrow, SciPy or pandas."""
     program = (
         "import sys, wayscore as ws\n"
-        "from wayscore.evaluation import evaluate\n"
+        "from wayscore.evaluation.evaluator import evaluate\n"
         "from wayscore.report import render\n"
         "g = {'s': ws.Graph.from_edges([('a', 'b')], [2.0])}\n"
         "r = ws.References('r', 'table', {'1': ws.Reference('1', 's', ['a', 'b'], '1')})\n"

@@ -32,9 +32,8 @@ from wayscore.statistics import (
     spearman,
     win_tie_loss,
 )
-from wayscore.statistics.bootstrap import _quantiles, number_clusters, resampled_means, sums_of
+from wayscore.statistics.bootstrap import first_word, interval, number_clusters, resampled_means, sums_of
 from wayscore.statistics.correlations import row_correlations
-from wayscore.statistics.seeds import first_word
 from wayscore.statistics.tests import holm_rows, randomization_tests, sign_tests
 from wayscore.statistics.values import differences
 
@@ -632,7 +631,7 @@ def test_scipy_waits_until_it_is_needed() -> None:
 
 
 @given(columns, st.floats(0, 1))
-def test_quantiles_are_those_of_numpy(sample: list[float], share: float) -> None:
-    expected = np.quantile(sample, [share, 1 - share])
+def test_bounds_are_the_quantiles_of_numpy(sample: list[float], level: float) -> None:
+    expected = np.quantile(sample, [0.5, (1 - level) / 2, (1 + level) / 2])
     scale = max(map(abs, sample))
-    assert _quantiles(np.array(sample), (share, 1 - share)) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)
+    assert interval(expected[0], np.array(sample), level) == pytest.approx(expected, rel=1e-12, abs=1e-12 * scale)

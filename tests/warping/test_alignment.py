@@ -121,25 +121,6 @@ def test_a_long_warping_takes_linear_memory() -> None:
     check_warping(found.pairs, 6000, 6000)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_pruning_changes_no_bit(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for R, Q in (tracking(seed, 700), walks(seed, 150, 90), (tracking(seed, 50)[0],) * 2):
-        full = kernels.warp_points(R, Q, None, None)
-        monkeypatch.setattr(encoded, "PRUNE_CELLS", 0)
-        assert ws.dtw(reference=R, query=Q) == full
-        pruned = kernels.pruned_points(R, Q, len(R) * len(Q))
-        assert pruned in (full, None)
-        if kernels.name == "native":
-            assert pruned is not None
-
-
-def test_pruning_gives_up_where_it_does_not_pay() -> None:
-    R, Q = walks(0, 400)  # unrelated walks: nearly every cell could lie on the best warping
-    assert kernels.pruned_points(R, Q, 400 * 400 // 50) is None
-    R, Q = tracking(0, 400)
-    assert kernels.pruned_points(R, Q + 0.3, 400) is None  # promising, but more cells than allowed survive
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 31, 64, 200])
 @pytest.mark.parametrize("radius", [1, 2, 5])
 def test_fast_dtw_reproduces_the_fastdtw_package(n: int, radius: int) -> None:

@@ -386,7 +386,6 @@ def test_noisy_goes_from_perfect_to_random(world):
     assert means == sorted(means, reverse=True)
     assert means[0] == 1
     reference = sample(world, 1)[0]
-    assert len(noisy(world, reference, np.random.default_rng(0), mistakes=1.0)) == len(reference)
     with pytest.raises(OptionError, match=r"mistakes must be a number, from 0 to 1, got 1\.5"):
         noisy(world, reference, np.random.default_rng(0), mistakes=1.5)
 
@@ -396,22 +395,12 @@ def test_early_stop_and_overshoot(world):
     rng = np.random.default_rng(0)
     edges = len(reference) - 1
     assert early_stop(world, reference, rng) == reference[: 1 + round(edges / 2)]
-    assert early_stop(world, reference, rng, share=0) == reference[:1]
-    assert early_stop(world, reference, rng, share=1) == reference
     with pytest.raises(OptionError, match="share must be a number"):
         early_stop(world, reference, rng, share=-1)
     longer = overshoot(world, reference, rng, steps=3)
     assert longer[: len(reference)] == reference
     assert len(longer) == len(reference) + 3
-    assert overshoot(world, reference, rng, steps=0) == reference
     with pytest.raises(OptionError, match="steps must be a whole number"):
         overshoot(world, reference, rng, steps=-1)
     assert (scores(world, overshoot)["OSR"] == 1).all()
     assert (scores(world, early_stop)["MD"] == 0).all()
-
-
-def test_random_walk_takes_as_many_edges(world):
-    for reference in sample(world):
-        query = random_walk(world, reference, np.random.default_rng(3))
-        assert query[0] == reference[0]
-        assert len(query) == len(reference)

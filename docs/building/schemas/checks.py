@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from docs.building.schemas.runs import Count
 from wayscore.convention.choices import CHOICES
-from wayscore.episodes.problems import POLICIES
+from wayscore.evaluation.policies import POLICIES
 from wayscore.formats.files import Fault
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
-from wayscore.cli.inputs import load, with_path_step
+from wayscore.cli.app import argument, verb
+from wayscore.cli.options import load
 from wayscore.cli.output import say, show
-from wayscore.cli.verb import argument, verb
 
 if TYPE_CHECKING:
     from wayscore.figures import WarpedEpisode
@@ -46,6 +47,7 @@ def align(
     Each row has a pair, its distance and the accumulated cost. --out draws the matrix of accumulated costs and the
     warping through it beside a map of both paths.
     """
+    from wayscore.convention.presets import find_convention
     from wayscore.figures.episode import drawable, find_episode, unit_in, up_in, warp_episode
     from wayscore.formats import load_run
 
@@ -54,7 +56,7 @@ def align(
 
         check_format(out.suffix.removeprefix("."))
         need_matplotlib()
-    rules = with_path_step(convention, path_step)
+    rules = convention if path_step is None else replace(find_convention(convention), path_step=path_step)
     truth, distances = load(references, graphs, reader, rules)
     pair = find_episode(episode, load_run(run, run_format), truth)
     one = warp_episode(

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from wayscore.cli import options
-from wayscore.cli.inputs import named_runs
-from wayscore.cli.options import FILE, words
+from wayscore.cli.app import argument, option, verb, whole
+from wayscore.cli.options import FILE, named_runs, words
 from wayscore.cli.output import progress, show
-from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+experiments_option = partial(option, section="Experiments")
 
 
 @verb(
@@ -34,19 +37,17 @@ if TYPE_CHECKING:
 @options.references(required=False, note="; without them, worlds are generated.")
 @options.data
 @options.run_format
-@option(
+@experiments_option(
     "--experiments",
     multiple=True,
     callback=words(),
     metavar="NAMES",
-    section="Experiments",
     help="Experiments to carry out, such as near-miss,detour; all by default.",
 )
-@option("--worlds", type=whole(1, 10_000), section="Experiments", help="Generated worlds; 40 by default.")
-@option(
+@experiments_option("--worlds", type=whole(1, 10_000), help="Generated worlds; 40 by default.")
+@experiments_option(
     "--paths",
     type=whole(1, 1_000_000),
-    section="Experiments",
     help="Paths in each world (5 by default), or paths of the references, drawn at random (200).",
 )
 @options.convention

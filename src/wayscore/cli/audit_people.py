@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import say, show
-from wayscore.cli.verb import argument, option, verb
+
+statistics_option = partial(option, section="Statistics")
 
 
 @verb(
@@ -30,24 +33,19 @@ from wayscore.cli.verb import argument, option, verb
 @option("--rating", metavar="NAME", help="Which rating of the dataset; its first by default.")
 @options.metrics
 @options.threshold
-@option(
+@statistics_option(
     "--method",
     type=OneOf(["spearman", "kendall"]),
     default="spearman",
-    section="Statistics",
     help="Rank correlation of differences and p-values; both are printed.",
 )
-@option(
+@statistics_option(
     "--cluster",
     metavar="LABEL",
-    section="Statistics",
     help="Walks that are resampled together: instruction, path or person (HEAR), game or scan (NDH), set or rater.",
 )
-@option(
-    "--within",
-    metavar="LABEL",
-    section="Statistics",
-    help="Correlate only inside groups, such as path, and take the mean over groups.",
+@statistics_option(
+    "--within", metavar="LABEL", help="Correlate only inside groups, such as path, and take the mean over groups."
 )
 @options.resamples
 @options.seed
@@ -71,7 +69,7 @@ def audit_people(
     found = audit(files, graphs, metrics=metrics or METRICS, **settings)
     if figure is not None:
         from wayscore.figures.style import save
-        from wayscore.lab.audit.people.figure import figure_people
+        from wayscore.lab.audit.figures import figure_people
 
         save(figure_people([found]), figure)
     if form == "json":

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wayscore.cli import options
-from wayscore.cli.inputs import load
-from wayscore.cli.options import FILE, OneOf
+from wayscore.cli.app import SEED, argument, option, verb, whole
+from wayscore.cli.options import FILE, OneOf, load
 from wayscore.cli.output import say, show
-from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
-    from wayscore.evaluation import Result
+    from wayscore.evaluation.result import Result
 
 
 @verb("wayscore baseline random --references R2R_val_unseen.json --graphs connectivity/")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb
 from wayscore.cli.options import OneOf
 from wayscore.cli.output import say
-from wayscore.cli.verb import argument, option, verb
 
 
 @verb("wayscore build r4r R2R_val_unseen.json --graphs connectivity/ -o R4R_val_unseen.json")

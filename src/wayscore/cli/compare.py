@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
-from wayscore.cli.inputs import split_name
+from wayscore.cli.app import argument, option, verb, whole
+from wayscore.cli.options import split_name
 from wayscore.cli.output import FOR_PROGRAMS, progress, show, warn
-from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def compare(
     Differences have paired bootstrap intervals; p-values are those of a paired randomization test, corrected after
     Holm over all metrics and runs.
     """
-    from wayscore.evaluation import compare as compare_runs
+    from wayscore.evaluation.comparison import compare as compare_runs
     from wayscore.report import render_comparison
 
     names, files = zip(*map(split_name, runs), strict=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from wayscore.cli import options
-from wayscore.cli.inputs import load
+from wayscore.cli.app import argument, option, verb
+from wayscore.cli.options import load
 from wayscore.cli.output import say, show
-from wayscore.cli.verb import argument, option, verb
 
 
 @verb(

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb
 from wayscore.cli.options import OneOf
 from wayscore.cli.output import progress, say
-from wayscore.cli.verb import argument, option, verb
 from wayscore.errors import OptionError
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB")

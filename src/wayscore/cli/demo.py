@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wayscore.cli import options
+from wayscore.cli.app import SEED, option, verb, whole
 from wayscore.cli.output import show
-from wayscore.cli.verb import SEED, option, verb, whole
 
 if TYPE_CHECKING:
-    from wayscore.evaluation import Comparison, Result
+    from wayscore.evaluation.comparison import Comparison
     from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.result import Result
     from wayscore.report.document import Document, Part, Row, Table
     from wayscore.worlds.files import Course
 
@@ -75,8 +76,9 @@ def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
 
 def score_walkers(out: Path, course: Course) -> tuple[list[Result], Comparison, Comparison]:
     """Score the runs in a demo's folder, compare all with the perfect one, and the two rivals with each other."""
-    from wayscore.cli.inputs import load
-    from wayscore.evaluation import compare, evaluate
+    from wayscore.cli.options import load
+    from wayscore.evaluation.comparison import compare
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.worlds import WALKERS
 
     references, graphs = load(str(out / "references.json"), str(out / "connectivity"), {})

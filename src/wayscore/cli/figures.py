@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wayscore.cli import options
-from wayscore.cli.inputs import load
-from wayscore.cli.options import must_be, words
+from wayscore.cli.app import SEED, argument, must_be, option, verb, whole
+from wayscore.cli.options import load, words
 from wayscore.cli.output import say, warn
-from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def _of_run(
     up: Any,
     **settings: Any,
 ) -> dict[str, Figure]:
-    from wayscore.evaluation import evaluate
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.figures.runs import figure_run_gallery, figure_run_metrics
 
     settings |= {

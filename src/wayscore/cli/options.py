@@ -1,68 +1,34 @@
-"""Every option that several verbs share, once; names of values are those of the functions behind the verbs."""
+"""Every option that several verbs share, once, and what arguments name; values are named as in Python."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from wayscore.cli.verb import SEED, option, option_name, together, whole
+from wayscore.cli.app import SEED, must_be, option, together, whole, written
+from wayscore.convention.choices import CHOICES
+
+if TYPE_CHECKING:
+    from wayscore.episodes import References
 
 FORMATS = ("text", "json", "csv", "markdown", "latex")
 POLICIES = {
-    "missing": (("error", "skip", "zero"), "References without a prediction."),
-    "unknown": (("error", "skip"), "Predictions for episodes that the references do not have."),
-    "duplicate": (("error", "keep", "all"), "Episodes with several predictions: keep the first, or score all."),
+    "missing": (CHOICES["missing"], "References without a prediction."),
+    "unknown": (CHOICES["unknown"], "Predictions for episodes that the references do not have."),
+    "duplicate": (CHOICES["duplicate"], "Episodes with several predictions: keep the first, or score all."),
     "start": (("error", "keep", "skip", "zero"), "Queries that do not start where their reference does."),
-    "move": (("keep", "error", "skip", "zero"), "Queries with a step that is no edge of the graph."),
+    "move": (CHOICES["move"], "Queries with a step that is no edge of the graph."),
     "node": (("error", "skip", "zero"), "Queries that visit a node which their scene does not have."),
 }
-"""What can be done about each kind of problem, as in `wayscore.episodes.problems.POLICIES`, and its help."""
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    Choice = click.Choice[str]
-else:
-    Choice = click.Choice  # not generic before click 8.2
-
-
-class _File(click.Path):
-    """A file or folder; `pathlib` is loaded when one is given, since help and completion name none."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path."""
-        from pathlib import Path
-
-        return Path(os.fsdecode(super().convert(value, param, ctx)))
-
-
-FILE = _File()
-
-
-class OneOf(Choice):
-    """A choice whose error names the option, what it can be and what came."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the choice, in any case of its letters."""
-        if value in self.choices:
-            return str(value)
-        found = [choice for choice in self.choices if choice.lower() == str(value).lower()]
-        if not found:
-            raise click.UsageError(must_be(option_name(param), self.choices, value), ctx)
-        return found[0]
-
-
-def must_be(name: str, choices: Sequence[str], value: object) -> str:
-    """Return the error of a choice.
-
-    >>> must_be("--duplicate", ("error", "keep", "all"), "first")
-    "--duplicate must be error, keep or all, not 'first'"
-    """
-    *others, last = choices
-    return f"{name} must be {', '.join(others)}{' or ' if others else ''}{last}, not {value!r}"
+"""What can be done about each kind of problem, as in `wayscore.evaluation.policies.POLICIES`, and its help."""
+FILE = click.Path(path_type=Path)
+OneOf = partial(click.Choice, case_sensitive=False)
 
 
 def words(*known: str) -> Callable[[click.Context, click.Parameter, Sequence[str]], list[str] | None]:
@@ -72,7 +38,7 @@ def words(*known: str) -> Callable[[click.Context, click.Parameter, Sequence[str
         found = list(dict.fromkeys(word.strip() for one in given for word in one.split(",") if word.strip()))
         for word in found:
             if known and word not in known:
-                raise click.UsageError(must_be(option_name(param), known, word), context)
+                raise click.UsageError(must_be(written(param), known, word), context)
         return found or None
 
     return split
@@ -82,7 +48,7 @@ def _settings(context: click.Context, param: click.Parameter, given: Sequence[st
     for setting in given:
         if "=" not in setting:
             raise click.UsageError(
-                f"{option_name(param)} takes NAME=VALUE, such as path_type=player, not {setting!r}", context
+                f"{written(param)} takes NAME=VALUE, such as path_type=player, not {setting!r}", context
             )
     return {name: value for name, _, value in (setting.partition("=") for setting in given)}
 
@@ -175,7 +141,7 @@ path_step = option(
 )
 repeats = option(
     "--repeats",
-    type=OneOf(["keep", "drop"]),
+    type=OneOf(CHOICES["repeats"]),
     section="Scoring",
     help="Steps that repeat the node before them; the convention's by default.",
 )
@@ -294,3 +260,74 @@ evaluation = together(
     engines,
 )
 """All that `wayscore.evaluation.evaluator` and `compare` take besides the data; the values have its names."""
+
+# What arguments name
+
+
+def named_runs(arguments: Iterable[str]) -> list[tuple[str | None, str]]:
+    """Return the name, if one is given, and the file of each argument.
+
+    Files of one name in several folders get names that differ, so that they are not taken for runs of one agent.
+
+    >>> named_runs(["A=a.json", "A=b.json", "agent.json"])
+    [('A', 'a.json'), ('A', 'b.json'), (None, 'agent.json')]
+    >>> named_runs(["old/results.json", "new/results.json"])
+    [('old/results', 'old/results.json'), ('new/results', 'new/results.json')]
+    """
+    from wayscore.evaluation.result import names_apart
+
+    parted = [split_name(argument) for argument in arguments]
+    unnamed = [place for name, place in parted if name is None]
+    folders = (os.path.basename(os.path.dirname(os.path.abspath(place))) for place in unnamed)
+    apart = iter(names_apart([stem(place) for place in unnamed], folders))
+    runs: list[tuple[str | None, str]] = []
+    for name, place in parted:
+        wanted = next(apart) if name is None else name
+        runs.append((None if name is None and wanted == stem(place) else wanted, place))
+    return runs
+
+
+def split_name(argument: str) -> tuple[str | None, str]:
+    """Return the name and the file of NAME=FILE; a file whose own name has "=" in it is just that.
+
+    >>> split_name("A=a.json"), split_name("sweep/lr=0.1/results.json"), split_name("s3://runs/lr=1.json")
+    (('A', 'a.json'), (None, 'sweep/lr=0.1/results.json'), (None, 's3://runs/lr=1.json'))
+    """
+    name, equals, place = argument.partition("=")
+    if not equals or not name or not place or "/" in name or os.sep in name:
+        return None, argument
+    import glob
+
+    if os.path.exists(argument) or (glob.has_magic(argument) and glob.glob(argument)):
+        return None, argument
+    return name, place
+
+
+def stem(place: str) -> str:
+    """Return a file's name without folder and endings.
+
+    >>> stem("runs/agent.json.gz"), stem("runs/agent/")
+    ('agent', 'agent')
+    """
+    name = os.path.basename(place.rstrip("/")).removesuffix(".gz")
+    return os.path.splitext(name)[0]
+
+
+def file_name(name: str) -> str:
+    """Return a run's name as part of a file's, on any system.
+
+    >>> file_name("a/b: lr=0.1")
+    'a-b- lr=0.1'
+    """
+    return re.sub(r'[/\\:*?"<>|]', "-", name)
+
+
+def load(
+    references: str, graphs: str | None, reader: dict[str, str], convention: Any = "paper"
+) -> tuple[References, Any]:
+    """Return the references and the distances of their scenes, None for Euclidean."""
+    from wayscore.formats import load_references
+    from wayscore.formats.graphs import distances_for
+
+    found = load_references(references, **reader)
+    return found, distances_for(found, graphs, convention)

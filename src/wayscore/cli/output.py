@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Protocol, TextIO
+from typing import Protocol
 
 import click
 
@@ -20,7 +20,7 @@ PLAIN = str.maketrans(
 )
 """What is printed where a terminal has only ASCII; what else it cannot print becomes a question mark."""
 FOR_PROGRAMS = ("json", "csv")
-"""Forms that nobody reads, so that warnings are printed on standard error too; the others have them below the table."""
+"""Machine-readable formats: their warnings go to standard error; the others have them below the table."""
 PATIENCE = 0.5
 """Seconds of work before a progress bar is shown."""
 BAR = 30
@@ -52,10 +52,8 @@ def _print(text: str, *, err: bool = False, nl: bool = False, color: bool | None
         raise OutputError("standard output is closed; give it a place, such as a file with > FILE")
     try:
         click.echo(text, nl=nl, err=err, color=color)
-    except BrokenPipeError:  # a reader who has enough is no error
-        raise
     except OSError as error:
-        if err:
+        if err or isinstance(error, BrokenPipeError):  # a reader who has enough is no error
             raise
         from wayscore.writing import in_few_words
 
@@ -63,24 +61,17 @@ def _print(text: str, *, err: bool = False, nl: bool = False, color: bool | None
 
 
 def show(render: Callable[..., str], form: str = "text") -> None:
-    """Print what a function such as `Document.render` makes of a form, the terminal's width and its colours."""
-    color = has_color()
+    """Print what a function such as `Document.render` makes of a form, the terminal's width and its colours.
+
+    Colours are for terminals; NO_COLOR and FORCE_COLOR decide where they are set.
+    """
+    terminal = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    color = not os.environ.get("NO_COLOR") and (bool(os.environ.get("FORCE_COLOR")) or terminal)
     text = render(form, width=shutil.get_terminal_size(fallback=(WIDTH, 24)).columns, color=color)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if not encoding.lower().startswith("utf"):
         text = text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
     _print(text, color=color)
-
-
-def has_color() -> bool:
-    """Whether standard output takes colours; NO_COLOR and FORCE_COLOR decide where they are set."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or (_is_terminal(sys.stdout) and os.environ.get("TERM") != "dumb")
-
-
-def _is_terminal(stream: TextIO | None) -> bool:
-    return stream is not None and stream.isatty()
 
 
 def warn(warnings: Iterable[str]) -> None:
@@ -96,24 +87,24 @@ def progress(steps: int | None = None) -> Iterator[Progress]:
     Args:
         steps: how many calls there will be, for work that counts by calls.
     """
-    begun, calls, shown_ = monotonic(), -1, False
+    begun, calls, drawn = monotonic(), -1, False
 
     def advance(what: str, done: int | None = None, total: int | None = None) -> None:
-        nonlocal calls, shown_
+        nonlocal calls, drawn
         calls += 1
-        if not _is_terminal(sys.stderr) or monotonic() - begun < PATIENCE:
+        if sys.stderr is None or not sys.stderr.isatty() or monotonic() - begun < PATIENCE:
             return
-        shown_ = True
+        drawn = True
         done, total = calls if done is None else done, steps if total is None else total
         counted = f"{done:,}"
         if total:
             filled = min(BAR, BAR * done // total)
             counted = f"[{'#' * filled}{'-' * (BAR - filled)}] {done:,}/{total:,}"
         room = shutil.get_terminal_size().columns - 1
-        _print(f"\r\x1b[K{counted} {shown(what)}"[: room + len("\r\x1b[K")], err=True, color=True)
+        _print("\r\x1b[K" + f"{counted} {shown(what)}"[:room], err=True, color=True)
 
     try:
         yield advance
     finally:
-        if shown_:
+        if drawn:
             _print("\r\x1b[K", err=True, color=True)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb, whole
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import say, show
-from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
+from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
     from wayscore.lab.agents.table2 import Plan
 
 note = partial(say, err=True)
 """Prints the progress of trainings, also from other processes."""
+
+
+training = partial(option, section="Training")
 
 
 @verb(
@@ -36,25 +41,12 @@ note = partial(say, err=True)
 @options.graphs
 @options.views
 @options.worlds
-@option(
-    "--seeds", type=whole(1, 10_000), section="Training", help="Random seeds per agent; by default 5, for ablations 1."
+@training("--seeds", type=whole(1, 10_000), help="Random seeds per agent; by default 5, for ablations 1.")
+@training("--workers", type=whole(1, 1_024), default=2, help="Trainings that run at once, one core each.")
+@training(
+    "--only", metavar="NAME", help="Only this training of table2, such as r2r-goal-0, and those that it starts from."
 )
-@option(
-    "--workers", type=whole(1, 1_024), default=2, section="Training", help="Trainings that run at once, one core each."
-)
-@option(
-    "--only",
-    metavar="NAME",
-    section="Training",
-    help="Only this training of table2, such as r2r-goal-0, and those that it starts from.",
-)
-@option(
-    "--scale",
-    type=float,
-    default=1.0,
-    section="Training",
-    help="Factor for all numbers of updates; below 1 for a quick look.",
-)
+@training("--scale", type=float, default=1.0, help="Factor for all numbers of updates; below 1 for a quick look.")
 @options.form("text", "latex")
 @options.out("Folder for all files; by default the name of the experiment.")
 def reproduce(
@@ -78,90 +70,49 @@ def reproduce(
     uses the best ones. `ablations` trains agents by imitation, each without one ingredient, and evaluates them in
     held-out houses. To continue interrupted work, run the same command again.
     """
-    from wayscore.lab.agents.need import need_torch
+    from wayscore.lab.agents.checkpoints import need_torch
 
     if worlds == (r2r is not None):
         raise OptionError("give either --r2r FOLDER (and --graphs) or --worlds")
     if only is not None and what != "table2":
         raise OptionError(f"--only names a training of table2, and {what} has none; leave it out")
+    if what == "ablations" and r2r is None:
+        raise OptionError("ablations need R2R; give --r2r FOLDER and --graphs")
     need_torch()
-    connectivity = None if graphs is None else Path(graphs)
-    if what == "ablations":
-        if r2r is None:
-            raise OptionError("ablations need R2R; give --r2r FOLDER and --graphs")
-        _ablate(Path(what) if out is None else out, r2r, connectivity, views, seeds or 1, workers, scale)
-        return
-    from wayscore.lab.agents.search import chosen
-    from wayscore.lab.agents.table2 import Plan, prepare
+    from wayscore.lab.agents import table2, table2_results
 
-    out = Path("table2") if out is None else out
+    out = Path("ablations" if what == "ablations" else "table2") if out is None else out
     out.mkdir(parents=True, exist_ok=True)
-    plan = Plan(out, r2r, connectivity, views, 5 if seeds is None else seeds, scale, chosen(out))
-    prepare(plan)
+    count = seeds or (1 if what == "ablations" else 5)
+    connectivity = None if graphs is None else Path(graphs)
+    plan = table2.Plan(out, r2r, connectivity, views, count, scale, table2_results.chosen(out))
+    run = partial(table2.run_job, plan=plan, progress=note)
+    if what == "ablations":
+        ablate = partial(table2.run_ablation, plan=plan, progress=note)
+        table2.work_off(table2.ablation_jobs(plan), ablate, workers)
+        show(table2_results.ablation_table(plan).render)
+        return
+    table2.prepare(plan)
+    work = table2.jobs(plan)
     if what == "search":
-        _search(plan, workers)
-    else:
-        _table2(plan, workers, only, form)
-
-
-def _table2(plan: Plan, workers: int, only: str | None, form: str) -> None:
-    import json
-
-    from wayscore.lab.agents.search import searched
-    from wayscore.lab.agents.table2 import jobs, needed_for, run_job, work_off
-    from wayscore.lab.agents.table2_results import gather
-    from wayscore.lab.agents.table2_testing import run_trial, trials
-    from wayscore.lab.agents.table2_text import document
-    from wayscore.writing import write_whole
-
-    work = jobs(plan)
-    work_off(needed_for(only, work) if only else work, partial(run_job, plan=plan, progress=note), workers)
+        tried = table2.search_jobs(plan)
+        table2.work_off([job for job in work if job.name == tried[0].after], run, 1)
+        table2.work_off(tried, partial(table2.run_search_job, plan=plan, progress=note), workers)
+        show(table2_results.search_table(plan.out).render)
+        return
+    table2.work_off(table2.needed_for(only, work) if only else work, run, workers)
     if only is None:
-        work_off(trials(plan), partial(run_trial, plan=plan), workers)
-    table = gather(plan)
-    saved = {**table.to_dict(), "search": searched(plan.out)}
-    latex = document(table, details=False).render("latex")
-    write_whole(plan.out / "table2.tex", latex.encode())
-    write_whole(plan.out / "table2.json", json.dumps(saved, indent=1).encode())
+        table2.work_off(table2.trials(plan), partial(table2.run_trial, plan=plan), workers)
+    results = table2_results.gather(plan)
+    latex = table2_results.document(results, details=False).render("latex")
+    write_whole(out / "table2.tex", latex.encode())
+    saved = {**results, "search": table2_results.searched(out)}
+    write_whole(out / "table2.json", json.dumps(saved, indent=1).encode())
     _draw(plan)
     if form == "latex":
         say(latex, nl=False)
     else:
-        show(document(table).render)
-
-
-def _search(plan: Plan, workers: int) -> None:
-    from wayscore.lab.agents.search import run_search_job, search_jobs, table
-    from wayscore.lab.agents.table2 import jobs, run_job, work_off
-
-    start = [job for job in jobs(plan) if job.name == search_jobs(plan)[0].after]
-    work_off(start, partial(run_job, plan=plan, progress=note), 1)
-    work_off(search_jobs(plan), partial(run_search_job, plan=plan, progress=note), workers)
-    show(table(plan.out).render)
-
-
-def _ablate(
-    out: Path, r2r: Path, graphs: Path | None, views: Path | None, seeds: int, workers: int, scale: float
-) -> None:
-    from wayscore.evaluation.engines import processes
-    from wayscore.lab.agents.ablations import VARIANTS, ablate, table
-    from wayscore.lab.agents.table2 import Plan, data_file
-
-    train = data_file(Plan(out, r2r), "r2r", "train")
-    one = partial(
-        ablate,
-        out=out,
-        references=train,
-        graphs=graphs,
-        views=views,
-        updates=max(1, round(1_500 * scale)),
-        progress=note,
-    )
-    with processes(workers) as submit:
-        wanted = [(name, seed) for seed in range(seeds) for name in VARIANTS if views is not None or name != "no views"]
-        for done in [submit(partial(one, name, seed=seed)) for name, seed in wanted]:
-            done.result()
-    show(table(out, seeds).render)
+        show(table2_results.document(results).render)
 
 
 def _draw(plan: Plan) -> None:
@@ -171,8 +122,7 @@ def _draw(plan: Plan) -> None:
     except ImportError:
         return
     from wayscore.figures import save
-    from wayscore.lab.agents.checkpoints import CURVE
-    from wayscore.lab.agents.curves import figure_curves
+    from wayscore.lab.agents.checkpoints import CURVE, figure_curves
 
     for dataset in plan.datasets:
         agents = {

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from wayscore.cli import options
-from wayscore.cli.inputs import load
-from wayscore.cli.options import FILE
+from wayscore.cli.app import argument, option, verb, whole
+from wayscore.cli.options import FILE, load
 from wayscore.cli.output import say
-from wayscore.cli.verb import argument, option, verb, whole
 from wayscore.errors import OptionError
 
 
@@ -58,11 +57,11 @@ def rollout(
     from dataclasses import replace
 
     from wayscore.formats.trajectories import encode_run
-    from wayscore.lab.agents.need import need_torch
+    from wayscore.lab.agents.checkpoints import need_torch
 
     need_torch()
     from wayscore.lab.agents.agent import load_agent
-    from wayscore.lab.agents.houses import tasks_for
+    from wayscore.lab.agents.data import tasks_for
     from wayscore.writing import write_whole
 
     agent = load_agent(*agents)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
-from wayscore.cli.inputs import by_agent, file_name, load, named_runs, stem, with_name
-from wayscore.cli.options import FILE, OneOf
+from wayscore.cli.app import argument, option, verb
+from wayscore.cli.options import FILE, OneOf, file_name, load, named_runs, stem
 from wayscore.cli.output import FOR_PROGRAMS, progress, show, warn
-from wayscore.cli.verb import argument, option, verb
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,15 +63,19 @@ def score(
     No simulator is needed. Runs of any size are scored in little memory, on as many cores as you like.
     """
     from wayscore.errors import OutputError
-    from wayscore.evaluation import evaluate, load_result, pool
+    from wayscore.evaluation.agents import pool
+    from wayscore.evaluation.evaluator import evaluate
     from wayscore.evaluation.inputs import Prepared
-    from wayscore.evaluation.saved import is_result
+    from wayscore.evaluation.saved import is_result, load_result
     from wayscore.report import render
 
     prepared = None if references is None else Prepared(*load(references, graphs, reader, convention))
+    agents: dict[str, tuple[str | None, list[str]]] = {}
+    for name, file in named_runs(runs):  # those of one name are runs of one agent
+        agents.setdefault(file if name is None else f"{name}=", (name, []))[1].append(file)
     results = []
     with progress() as tell:
-        for name, files in by_agent(named_runs(runs)):
+        for name, files in agents.values():
             found = []
             for number, file in enumerate(files, start=1):
                 if references is None and is_result(file):
@@ -80,7 +84,8 @@ def score(
                 target = episodes
                 if episodes is not None and len(runs) > 1:
                     own = stem(file) if name is None else name if len(files) == 1 else f"{name}-{number}"
-                    target = with_name(episodes, own)
+                    start, ending = splitext(episodes.rstrip("/"))
+                    target = f"{start}-{file_name(own)}{ending}"
                 given = {**settings, "convention": convention, "episodes": target, "progress": tell}
                 found.append(evaluate(file, prepared, graphs, name=name, **given))
             results.append(found[0] if name is None or len(found) == 1 else pool(found, name))

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from wayscore.cli import options
+from wayscore.cli.app import Verbs, argument, option, verb, whole
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import say, show
 from wayscore.cli.study_serve import erase, export, relink, serve
 from wayscore.cli.study_simulated import kind_option, power, reproduce, sampler_option, seed_option, simulate
-from wayscore.cli.verb import Verbs, argument, option, verb, whole
 from wayscore.errors import OptionError
 
 if TYPE_CHECKING:
     from wayscore.lab.study.model import Study
+
+
+agents_option = partial(option, section="Paths of agents")
+statistics_option = partial(option, section="Statistics")
 
 
 @click.group(cls=Verbs, invoke_without_command=True)
@@ -64,22 +69,16 @@ def study(context: click.Context) -> None:
 @option("--question", help="Question to the raters; that of the paper by default.")
 @option("--worlds", type=whole(1, 10_000), default=10, section="Generated paths", help="Number of generated worlds.")
 @sampler_option
-@option(
+@agents_option(
     "--from-runs",
     type=FILE,
     multiple=True,
     metavar="RUN...",
-    section="Paths of agents",
     help="Runs of five agents or more, whose paths become the queries.",
 )
 @options.references(required=False)
 @options.graphs
-@option(
-    "--threshold",
-    type=float,
-    section="Paths of agents",
-    help="Success threshold d_th for --from-runs, metres; 3 by default.",
-)
+@agents_option("--threshold", type=float, help="Success threshold d_th for --from-runs, metres; 3 by default.")
 @option("--again", type=FILE, metavar="STUDY", help="Recreate this study from its saved design.")
 @options.out("File to write; a name that ends in .gz is gzipped.", default=Path("study.json"))
 def create(
@@ -100,7 +99,7 @@ def create(
     A reference is a ground-truth path; queries are trajectories of agents, or generated. The same options always give
     the same file, byte for byte. The file also stores its options.
     """
-    from wayscore.lab.study.design import QUESTION, create as create_study, read_study, rebuild, write_study
+    from wayscore.lab.study.create import QUESTION, create as create_study, read_study, rebuild, write_study
 
     settings["question"] = QUESTION if question is None else question
     if more and not from_runs:
@@ -110,7 +109,7 @@ def create(
     elif from_runs:
         if references is None or graphs is None:
             raise OptionError("--from-runs also needs --references FILE and --graphs FOLDER or TAR")
-        from wayscore.lab.study.from_runs import create_from_runs
+        from wayscore.lab.study.create import create_from_runs
 
         runs = [*from_runs, *more]
         made = create_from_runs(runs, references=Path(references), graphs=Path(graphs), threshold=threshold, **settings)
@@ -131,32 +130,26 @@ def create(
     help="A study and its answers; for two studies, STUDY ANSWERS STUDY ANSWERS.",
 )
 @option("--paper", is_flag=True, help="Print Table 1 of the paper, from the counts in the paper.")
-@option(
+@statistics_option(
     "--method",
     type=OneOf(["spearman", "kendall", "pearson"]),
     default="spearman",
-    section="Statistics",
     help="Correlation of a metric with a rater; kendall is tau-b, pearson uses the metric's values.",
 )
-@option(
-    "--undirected",
-    is_flag=True,
-    section="Statistics",
-    help="Use NE, ONE, AD, MD and PL as if higher were better, without a change of sign.",
+@statistics_option(
+    "--undirected", is_flag=True, help="Use NE, ONE, AD, MD and PL as if higher were better, without a change of sign."
 )
-@option(
+@statistics_option(
     "--pass-share",
     type=float,
     default=2 / 3,
-    section="Statistics",
     show_default="2/3",
     help="Raters who pass a smaller share of their checks are left out of a second table.",
 )
-@option(
+@statistics_option(
     "--seconds-per-picture",
     type=float,
     default=1.0,
-    section="Statistics",
     help="Answers that took less, times five pictures, are counted as too fast and left out of a third table.",
 )
 @options.resamples
@@ -182,7 +175,7 @@ def analyze(
     if not files or len(files) % 2:
         raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs; files given: {len(files)}")
     from wayscore.lab.study.analysis import analyze as analyze_answers
-    from wayscore.lab.study.design import read_study
+    from wayscore.lab.study.create import read_study
     from wayscore.lab.study.rankings import read_rankings
     from wayscore.lab.study.report import document, tables
 

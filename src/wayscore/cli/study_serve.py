@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb, whole
 from wayscore.cli.options import FILE
 from wayscore.cli.output import say
-from wayscore.cli.verb import argument, option, verb, whole
 
 if TYPE_CHECKING:
     from wayscore.lab.study.store import Store
@@ -51,7 +51,7 @@ def serve(file: Path, database: str, port: int, host: str, url: str, links: Path
     administrator's page shows the progress of the raters; its secret is printed at the start, or taken from the
     environment variable WAYSCORE_STUDY_SECRET.
     """
-    from wayscore.lab.study.serve import serve as serve_study
+    from wayscore.lab.study.server import serve as serve_study
 
     serve_study(file, database=database, host=host, port=port, url=url, links=links, consent=consent, say=say)
 
@@ -91,13 +91,13 @@ def relink(file: Path, database: str, rater: tuple[int, ...], everyone: bool, ur
     The server may keep running. Earlier links end when the new ones are in the file or printed, and not before.
     """
     from wayscore.errors import OptionError
-    from wayscore.lab.study.serve import check_url
+    from wayscore.lab.study.server import check_url
 
     if bool(rater) == everyone:
         raise OptionError("give --rater N, once for each rater who needs a new link, or --all")
     check_url(url, "")
     with _opened(file, database) as store:
-        from wayscore.lab.study.links import issue_links
+        from wayscore.lab.study.server import issue_links
 
         numbers = [one.rater for one in store.progress() if not one.erased] if everyone else sorted(set(rater))
         issue_links(store, numbers, url.rstrip("/"), links, say)
@@ -120,7 +120,7 @@ def erase(file: Path, database: str, rater: int | None, by: str, yes: bool) -> N
     from getpass import getuser
 
     with _opened(file, database) as store:
-        from wayscore.lab.study.erasure import erase as erase_rater, erasure_records
+        from wayscore.lab.study.store import erase as erase_rater, erasure_records
 
         if rater is None:
             say("\n".join(erasure_records(store)) or "Nothing was erased.")
@@ -136,7 +136,7 @@ def _opened(file: Path, database: str) -> Iterator[Store]:
     """The store of a study that has been served, closed at the end."""
     from wayscore.errors import OptionError
     from wayscore.lab.study.files import read_study
-    from wayscore.lab.study.serve import default_database, need_study
+    from wayscore.lab.study.server import default_database, need_study
 
     need_study()
     from wayscore.lab.study.store import Store, in_a_sentence

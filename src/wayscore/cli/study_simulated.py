@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
+from wayscore.cli.app import SEED, option, together, verb, whole
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import progress, say, show
 from wayscore.cli.study_serve import beside, study_file
-from wayscore.cli.verb import SEED, option, together, verb, whole
 
 if TYPE_CHECKING:
-    from wayscore.lab.study.simulated import Temper
+    from wayscore.lab.study.rater_models import Temper
 
-kind_option = option(
-    "--kind", type=OneOf(["UC", "SC"]), default="UC", help="Unconstrained (UC) or success-constrained (SC)."
-)
+raters_option = partial(option, section="Simulated raters")
+
+KIND_HELP = "Unconstrained (UC) or success-constrained (SC)."
+kind_option = option("--kind", type=OneOf(["UC", "SC"]), default="UC", metavar="[UC|SC]", help=KIND_HELP)
 seed_option = option("--seed", type=SEED, default=0, help="Random seed.")
 SAMPLER_HELP = (
     "How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "
@@ -27,24 +29,15 @@ papers_sampler_option = option(
     "--sampler", type=OneOf(["near", "start", "independent"]), default="independent", help=SAMPLER_HELP
 )
 temper_options = together(
-    option(
+    raters_option(
         "--taste",
         type=OneOf(["faithful", "covering", "arriving", "careful", "orderless"]),
         default="faithful",
-        section="Simulated raters",
         help="What they like: to follow the path, cover it, arrive soon, never stray, or stay on it in any order.",
     ),
-    option(
-        "--noise",
-        type=float,
-        default=0.5,
-        section="Simulated raters",
-        help="Noise of their judgement; with 0 they make no errors.",
-    ),
-    option("--spread", type=float, default=0.4, section="Simulated raters", help="How much their preferences differ."),
-    option(
-        "--lapse", type=float, default=0.02, section="Simulated raters", help="Share of sets that they rank at random."
-    ),
+    raters_option("--noise", type=float, default=0.5, help="Noise of their judgement; with 0 they make no errors."),
+    raters_option("--spread", type=float, default=0.4, help="How much their preferences differ."),
+    raters_option("--lapse", type=float, default=0.02, help="Share of sets that they rank at random."),
 )
 
 
@@ -52,19 +45,13 @@ temper_options = together(
 @study_file
 @seed_option
 @temper_options
-@option(
-    "--careless",
-    type=float,
-    default=0.0,
-    section="Simulated raters",
-    help="Share of raters who rank everything at random.",
-)
+@raters_option("--careless", type=float, default=0.0, help="Share of raters who rank everything at random.")
 @options.out("File to write; <study>-simulated.jsonl by default.")
 def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
-    from wayscore.lab.study.design import read_study
+    from wayscore.lab.study.create import read_study
     from wayscore.lab.study.rankings import write_rankings
-    from wayscore.lab.study.simulated import simulate as draw
+    from wayscore.lab.study.rater_models import simulate as draw
 
     rankings = draw(read_study(file), seed=seed, temper=_temper(**temper))
     out = out or beside(file, "-simulated.jsonl")
@@ -94,11 +81,11 @@ def power(
 ) -> None:
     """Estimate how many sets and raters a study needs, with simulated raters or from a pilot study."""
     from wayscore.lab.study import power as powers
-    from wayscore.lab.study.design import check_options
+    from wayscore.lab.study.create import check_options
 
     source, named, simulated = None, f"{powers.SIMULATED} (taste: {settings['taste']})", True
     if pilot is not None:
-        from wayscore.lab.study.design import read_study
+        from wayscore.lab.study.create import read_study
         from wayscore.lab.study.rankings import read_rankings
 
         study = read_study(pilot[0])
@@ -142,6 +129,6 @@ def reproduce(sampler: Any, seed: int, out: Path, **temper: Any) -> None:
 
 
 def _temper(taste: str, noise: float, spread: float, lapse: float, careless: float = 0.0) -> Temper:
-    from wayscore.lab.study.simulated import Temper
+    from wayscore.lab.study.rater_models import Temper
 
     return Temper(taste=taste, noise=noise, spread=spread, lapse=lapse, careless=careless)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.cli import options
+from wayscore.cli.app import SEED, argument, option, verb, whole
 from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import progress, say
-from wayscore.cli.verb import SEED, argument, option, verb, whole
 from wayscore.errors import MissingPackageError, OptionError
 
 MOST_UPDATES = 1_000_000_000
@@ -44,13 +44,7 @@ training = partial(option, section="Training")
     default=15,
     help="Largest number of moves per episode in training; evaluations allow 30.",
 )
-@option(
-    "--words",
-    type=whole(1, 10_000),
-    default=80,
-    section="Training",
-    help="Words of an instruction that the agent reads.",
-)
+@training("--words", type=whole(1, 10_000), default=80, help="Words of an instruction that the agent reads.")
 @training("--every", type=whole(1, MOST_UPDATES), default=250, help="Updates between evaluations and checkpoints.")
 @training("--seed", type=SEED, default=0, help="Random seed of the training.")
 @option("--resume", is_flag=True, help="Continue from the checkpoint in OUT.")
@@ -78,12 +72,11 @@ def train(
 
     The learning curve is written to OUT/curve.csv. OUT/checkpoint.pt contains everything that --resume needs.
     """
-    from wayscore.lab.agents.houses import lessons_from_files, lessons_from_worlds
-    from wayscore.lab.agents.need import need_torch
+    from wayscore.lab.agents.checkpoints import need_torch
+    from wayscore.lab.agents.data import data_from_files, data_from_worlds
 
     need_torch()
-    from wayscore.lab.agents.checkpoints import CHECKPOINT, load_checkpoint, reading_checkpoint
-    from wayscore.lab.agents.recipe import Recipe
+    from wayscore.lab.agents.checkpoints import CHECKPOINT, Recipe, load_checkpoint, reading_checkpoint
     from wayscore.lab.agents.training import Trainer
     from wayscore.rewards.tasks import WORLD_THRESHOLD
 
@@ -93,10 +86,10 @@ def train(
         raise OptionError(f"{out}: has a checkpoint already; continue with --resume, or choose another folder")
     begun = {} if start is None else load_checkpoint(start)
     known, weights = begun.get("vocabulary"), begun.get("word_weights")
-    lessons = (
-        lessons_from_worlds(seed=0)
+    data = (
+        data_from_worlds(seed=0)
         if references is None
-        else lessons_from_files(
+        else data_from_files(
             references, graphs, views=views, held_out=held_out, words=words, known=known, weights=weights
         )
     )
@@ -111,7 +104,7 @@ def train(
         seed=seed,
     )
     with nullcontext() if start is None else reading_checkpoint(start):
-        trainer = Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=begun.get("policy"))
+        trainer = Trainer(data.train, recipe, dev=data.dev, sight=data.sight, start=begun.get("policy"))
     if resume:
         with reading_checkpoint(out):
             trainer.resume(out)
@@ -149,6 +142,6 @@ def _draw(out: Path) -> None:
     except ImportError:
         return
     from wayscore.figures import save
-    from wayscore.lab.agents.curves import figure_curves
+    from wayscore.lab.agents.checkpoints import figure_curves
 
     say(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")

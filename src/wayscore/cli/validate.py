@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from wayscore.cli import options
+from wayscore.cli.app import argument, option, verb
 from wayscore.cli.output import say
-from wayscore.cli.verb import argument, option, verb
 
 SHOWN = 20
 """Problems of one kind that are listed, unless --all is given."""
@@ -36,7 +36,7 @@ def validate(
     given twice, and queries (your agent's trajectories) that start at a wrong node, take a step that is not an edge, or
     visit an unknown node. Test splits without ground truth can be checked too.
     """
-    from wayscore.evaluation import validate as find_problems
+    from wayscore.evaluation.validation import validate as find_problems
 
     most = None if every else SHOWN
     found = find_problems(run, references, graphs, most=most, run_format=run_format, reader=reader)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention.choices import Convention
-from wayscore.distances.base import Distance, Floats, as_distance
+from wayscore.distances.base import Distance, Floats, Reversed, as_distance
 from wayscore.distances.graph import Graph
-from wayscore.distances.hops import Reversed
 from wayscore.errors import OptionError, shortened
 from wayscore.paths import PathBatch, Paths, in_plane
 from wayscore.warping.alignment import Alignment, align, fast_dtw

@@ -39,7 +39,7 @@ class Convention:
         spl_floor: the least denominator of SPL, metres.
         undefined: scores of unreachable episodes are left out of their mean and counted ("drop"), or become "zero".
         instructions: how many instructions per path count, first ones first; 0 for all of them.
-        missing: what happens to references that a run does not answer (see `wayscore.episodes.POLICIES`).
+        missing: what happens to references that a run does not answer (see `wayscore.evaluation.policies.POLICIES`).
         unknown: what happens to answers to unknown episodes.
         duplicate: what happens to episodes that are answered more than once.
         move: what happens to queries with a step that is not an edge.

@@ -6,20 +6,15 @@ import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places
-from wayscore.distances.edges import checked_codes, checked_edge, checked_lengths
-from wayscore.distances.labels import encode_labels, unknown_node
+from wayscore.distances.base import Distance, Floats, Places, encode_labels, unknown_node
 from wayscore.errors import DistanceError, PathError, shortened
 from wayscore.paths import PathBatch, Paths, Role
-
-if TYPE_CHECKING:
-    from wayscore.distances.matterport import Connectivity
 
 TABLE_NODES = 4096
 """Up to this many nodes all pairs are stored (128 MiB); above, shortest paths are searched one by one."""
@@ -63,15 +58,37 @@ class Graph(Distance):
         self.unit = unit
         if not self.nodes:
             raise DistanceError(f"the {name} has no nodes; give it at least one edge or node")
-        sources, targets, weights = checked_codes(sources, targets, weights, len(self.nodes), name)
+        a: NDArray[Any] = np.asarray(sources)
+        b: NDArray[Any] = np.asarray(targets)
+        lengths: NDArray[Any] = np.asarray(weights)
+        if not (a.shape == b.shape == lengths.shape == (a.size,)):
+            raise DistanceError(
+                f"the edges of the {name} must be three lists of one length (sources, targets, weights), got shapes "
+                f"{a.shape}, {b.shape} and {lengths.shape}"
+            )
+        if a.size and (a.dtype.kind not in "iu" or b.dtype.kind not in "iu"):
+            raise DistanceError(f"the edges of the {name} must be numbers of nodes, got {a.dtype} and {b.dtype}")
+        count = len(self.nodes)
+        for ends in (a, b):
+            if ends.size and not (ends.min() >= 0 and ends.max() < count):
+                wrong = ends[(ends < 0) | (ends >= count)][0]
+                raise DistanceError(
+                    f"an edge of the {name} leads to node {wrong}, but its {count} nodes are 0 to {count - 1}"
+                )
+        try:
+            lengths = lengths.astype(np.float64, copy=False)
+        except (TypeError, ValueError):
+            raise DistanceError(f"the weights of the {name} must be numbers, one for each edge") from None
+        if lengths.size and not lengths.min() >= 0:  # which NaN is not either
+            raise DistanceError(
+                f"the {name} has an edge of length {lengths.min()}; lengths must be numbers, not negative"
+            )
         if not directed:
-            sources, targets = np.concatenate((sources, targets)), np.concatenate((targets, sources))
-            weights = np.concatenate((weights, weights))
-        order = np.lexsort((targets, sources))
-        self._targets = targets[order].astype(np.int32, copy=False)
-        self._weights = np.ascontiguousarray(weights[order])
-        counts = np.bincount(sources, minlength=len(self.nodes))
-        self._starts = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+            a, b, lengths = np.concatenate((a, b)), np.concatenate((b, a)), np.concatenate((lengths, lengths))
+        order = np.lexsort((b, a))
+        self._targets: NDArray[np.int32] = b[order].astype(np.int32, copy=False)
+        self._weights: Floats = np.ascontiguousarray(lengths[order])
+        self._starts = np.concatenate(([0], np.cumsum(np.bincount(a, minlength=count)))).astype(np.int64)
 
     @classmethod
     def from_edges(
@@ -96,13 +113,22 @@ class Graph(Distance):
         """
         if not isinstance(edges, Iterable):
             raise DistanceError(f"the edges of the {name} must be pairs of node labels, got {shortened(edges)}")
-        pairs = [checked_edge(edge, number, name) for number, edge in enumerate(edges)]
+        pairs: list[tuple[Hashable, Hashable]] = []
+        for number, edge in enumerate(edges):
+            try:
+                a, b = edge
+                hash((a, b))
+            except (TypeError, ValueError):
+                raise DistanceError(
+                    f"edge {number} of the {name} must be a pair of node labels, got {shortened(edge)}"
+                ) from None
+            pairs.append((a, b))
         index: dict[Hashable, int] = {}
         for label in nodes or ():
             index.setdefault(label, len(index))
         ends = [(index.setdefault(a, len(index)), index.setdefault(b, len(index))) for a, b in pairs]
         codes = np.array(ends, dtype=np.int32).reshape(-1, 2)
-        lengths = checked_lengths(weights, pairs, name)
+        lengths = _checked_lengths(weights, pairs, name)
         where = None
         if positions is not None:
             missing = next((label for label in index if label not in positions), None)
@@ -135,16 +161,9 @@ class Graph(Distance):
     @classmethod
     def from_matterport(cls, path: str | Path, scan: str | None = None) -> Graph:
         """Read the connectivity of one scan: from its JSON file, or of `scan` from a folder or tar of such files."""
-        from wayscore.distances.matterport import read_scan  # few graphs come from files, and msgspec takes time
+        from wayscore.distances.graphs import load_graph  # few graphs come from files, and msgspec takes time
 
-        return cls.from_connectivity(read_scan(path, scan))
-
-    @classmethod
-    def from_connectivity(cls, scan: Connectivity) -> Graph:
-        """Build the graph of one scan from its connectivity."""
-        return cls(
-            scan.nodes, scan.sources, scan.targets, scan.lengths, positions=scan.positions, name=f"scan {scan.scan}"
-        )
+        return load_graph(path, scan)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -321,3 +340,23 @@ class Graph(Distance):
             return self.index[node]
         except (KeyError, TypeError):
             raise unknown_node(node, "this node", self.index, self.name) from None
+
+
+def _checked_lengths(weights: Iterable[float] | None, pairs: list[tuple[Hashable, Hashable]], name: str) -> Floats:
+    """Return one length per edge, or 1 for all if none are given; lengths must be finite and not negative."""
+    if weights is None:
+        return np.ones(len(pairs))
+    try:
+        lengths = np.array(list(weights), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DistanceError(f"the weights of the {name} must be numbers, one for each edge") from None
+    if lengths.shape != (len(pairs),):
+        raise DistanceError(f"the {name} has {len(pairs)} edges but {lengths.size} weights; give one for each edge")
+    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
+    if wrong.size:
+        a, b = pairs[wrong[0]]
+        raise DistanceError(
+            f"edge {shortened(a)} - {shortened(b)} of the {name} has length {lengths[wrong[0]]}; lengths must be "
+            "finite and not negative"
+        )
+    return lengths

@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from functools import cached_property
+from collections.abc import Mapping
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places
+from wayscore.distances.base import ByScene, Distance, Floats, Places
 from wayscore.distances.navmesh_build import build
 from wayscore.distances.navmesh_file import SIZE_LIMIT, parse
-from wayscore.errors import OptionError, PathError, shortened
+from wayscore.errors import FormatError, OptionError, PathError, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
 from wayscore.reading import read_bytes
 
@@ -23,6 +25,7 @@ HABITAT = "0.3.4"
 """The version of habitat-sim whose rules are followed where nothing else is said: the latest whose source was read."""
 POINTS = 256
 """More points than any path has."""
+ENDINGS = (".navmesh", ".navmesh.gz")
 NO_PAIRS, ONE_PAIR = np.empty((0, 2), dtype=np.int32), np.array([[0, 1]], dtype=np.int32)
 """Numbers of starts and ends."""
 Singles = NDArray[np.float32]
@@ -240,6 +243,40 @@ class Goals:
 
     def _length(self, start: Singles, end: Singles) -> float:
         return float(self.mesh._search(np.concatenate((start[None], end)), ONE_PAIR)[2][0])
+
+
+def load_navmeshes(path: str | os.PathLike[str], *, habitat: str = HABITAT) -> ByScene[NavMesh]:
+    """Find the navigation meshes of a folder, as datasets lay them out: SCENE.navmesh, or SCENE/SCENE.navmesh.
+
+    Args:
+        path: the folder.
+        habitat: see `NavMesh`.
+
+    Returns:
+        A mapping from scene to `NavMesh`, each read when it is first used.
+    """
+    source = Path(path)
+    checked_version(habitat)
+    if not source.is_dir():
+        raise FormatError(f"{source}: is not a folder; expected one with files SCENE.navmesh or SCENE/SCENE.navmesh")
+    files: dict[str, Path] = {}
+    for file in (*sorted(source.iterdir()), *sorted(source.glob("*/*.navmesh*"))):
+        scene = next((file.name.removesuffix(ending) for ending in ENDINGS if file.name.endswith(ending)), "")
+        if scene and file.is_file() and (file.parent == source or file.parent.name == scene):
+            if scene in files:
+                raise FormatError(
+                    f"{source}: has two navigation meshes of scene {shortened(scene)}, {files[scene].name} and "
+                    f"{file.relative_to(source)}; keep one of them"
+                )
+            files[scene] = file
+    if not files:
+        raise FormatError(f"{source}: holds no file named SCENE.navmesh or SCENE/SCENE.navmesh")
+    load = partial(_load, files, habitat)
+    return ByScene(source, files, load, ("navigation mesh of scene", "navigation meshes"))
+
+
+def _load(files: Mapping[str, Path], habitat: str, scene: str) -> NavMesh:
+    return NavMesh.load(files[scene], habitat=habitat)
 
 
 def checked_version(habitat: str) -> tuple[int, ...]:

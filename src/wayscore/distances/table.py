@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.distances.base import Distance, Floats, Places
-from wayscore.distances.labels import encode_labels
+from wayscore.distances.base import Distance, Floats, Places, encode_labels
 from wayscore.errors import DistanceError, shortened
 from wayscore.paths import PathBatch, Paths, Role
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.episodes.groups import few_clusters
-from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError
+from wayscore.evaluation.groups import few_clusters
+from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.result import Result, signature_differences
-from wayscore.scoring.table import Floats, ScoreTable
+from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.statistics.bootstrap import MOST_CLUSTERS, Sums, interval, join_clusters, number_clusters, resampled_means
 
 LEVEL = 0.95

@@ -17,9 +17,9 @@ from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.result import Result, names_apart, signature_differences
 from wayscore.evaluation.shared import per_episode, share_episodes
+from wayscore.evaluation.table import Floats
 from wayscore.evaluation.warnings import unlike_paths
 from wayscore.metrics import Metric
-from wayscore.scoring.table import Floats
 from wayscore.statistics.tests import holm
 from wayscore.statistics.values import equal
 

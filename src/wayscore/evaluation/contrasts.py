@@ -16,9 +16,17 @@ import numpy as np
 from wayscore.evaluation.agents import LEVEL, resample_agents
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.shared import per_episode
-from wayscore.scoring.table import ScoreTable
-from wayscore.statistics.bootstrap import Interval, interval, mean_of, number_clusters, resampled_means, sums_of, tail
-from wayscore.statistics.seeds import first_word
+from wayscore.evaluation.table import ScoreTable
+from wayscore.statistics.bootstrap import (
+    Interval,
+    first_word,
+    interval,
+    mean_of,
+    number_clusters,
+    resampled_means,
+    sums_of,
+    tail,
+)
 from wayscore.statistics.tests import effect_size_of, randomization_tests, win_tie_loss
 from wayscore.statistics.values import Floats, differences
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from wayscore.distances.function import Function
-from wayscore.episodes.matching import Matcher
 from wayscore.errors import MissingPackageError, OptionError, WayscoreError, check_count
+from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.work import Task
-from wayscore.formats.pieces import Piece
+from wayscore.formats.chunks import Chunk
 
 T = TypeVar("T")
-Work: TypeAlias = Callable[[Piece, Any, Task], T]
+Work: TypeAlias = Callable[[Chunk, Any, Task], T]
 """What is done with a piece: `score_piece` or `scan_piece`."""
 ENGINES = ("local", "dask")
 AHEAD = 2
@@ -34,6 +34,10 @@ WAIT = 60.0
 """Seconds in which a cluster gets its first worker."""
 RETRIES = 3
 """How often a piece is tried again whose worker died."""
+DIED = (
+    "workers died {} times, most likely for want of memory; use fewer <<workers>> (a script of your own must call this "
+    "under `if __name__ == '__main__':`, since workers import it)"
+)
 
 
 class Engine:
@@ -55,52 +59,57 @@ class Engine:
         self.workers = workers
         self.scheduler = scheduler
 
-    def map(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+    def map(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         """Go through what the work returns for each piece, in their order."""
         if self.name == "dask":
-            return self._on_dask(work, pieces, matcher, task)
+            return self._on_dask(work, pieces, scorer, task)
         if min(self.workers, len(pieces)) <= 1:
-            return (work(piece, matcher, task) for piece in pieces)
-        if _is_python(pieces, matcher, task):
-            return self._in_processes(work, pieces, matcher, task)
-        return self._in_threads(work, pieces, matcher, task)
+            return (work(piece, scorer, task) for piece in pieces)
+        if _is_python(pieces, scorer, task):
+            return self._in_processes(work, pieces, scorer, task)
+        return self._in_threads(work, pieces, scorer, task)
 
-    def _in_threads(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+    def _in_threads(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         from concurrent.futures import ThreadPoolExecutor
-
-        idle = [Matcher(matcher.targets) for _ in range(self.workers)]  # each keeps what it looked up, unshared
-
-        def score(piece: Piece) -> T:
-            mine = idle.pop()
-            try:
-                return work(piece, mine, task)
-            finally:
-                idle.append(mine)
 
         pool = ThreadPoolExecutor(min(self.workers, len(pieces)))
         try:
-            yield from _in_order(pieces, lambda piece: pool.submit(score, piece), self.workers * AHEAD)
+            yield from _in_order(pieces, lambda piece: pool.submit(work, piece, scorer, task), self.workers * AHEAD)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _in_processes(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
-        import tempfile  # what small runs do without is not loaded
+    def _in_processes(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
+        import pickle  # what small runs do without is not loaded
+        import tempfile
         from concurrent.futures.process import BrokenProcessPool
 
-        _check_metrics(task)
+        for metric in task.settings.metrics:
+            try:
+                pickle.dumps(metric)
+            except (pickle.PicklingError, AttributeError, TypeError):
+                raise OptionError(
+                    f"metric {metric.symbol!r}: other processes cannot get its function; write it with `def` at the "
+                    "top of a module, or leave <<workers>> out"
+                ) from None
         with tempfile.TemporaryDirectory(prefix="wayscore-") as folder:
-            mapped = str(Path(folder) / "targets")
-            Path(mapped).write_bytes(matcher.targets.to_bytes())
+            file = Path(folder) / "scorer"
+            file.write_bytes(pickle.dumps(scorer, protocol=5))
+            done = 0
+            for _ in range(1 + RETRIES):  # pieces that are lost with their workers are tried again
+                try:
+                    with processes(min(self.workers, len(pieces) - done)) as submit:
+                        start = lambda piece: submit(work, piece, str(file), task)  # noqa: E731
+                        for result in _in_order(pieces[done:], start, self.workers * AHEAD):
+                            done += 1
+                            yield result
+                except BrokenProcessPool:
+                    continue
+                else:
+                    return
+        raise WayscoreError(DIED.format(1 + RETRIES))
 
-            def attempt(left: Sequence[Piece]) -> Iterator[T]:
-                with processes(min(self.workers, len(left))) as submit:
-                    yield from _in_order(left, lambda piece: submit(work, piece, mapped, task), self.workers * AHEAD)
-
-            yield from _until_done(pieces, attempt, (BrokenProcessPool,))
-
-    def _on_dask(self, work: Work[T], pieces: Sequence[Piece], matcher: Matcher, task: Task) -> Iterator[T]:
+    def _on_dask(self, work: Work[T], pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         import asyncio
-        from concurrent.futures import CancelledError
 
         try:
             distributed: Any = import_module("distributed")
@@ -116,22 +125,17 @@ class Engine:
             client = distributed.Client(self.scheduler or cluster, set_as_default=False)
         except OSError as error:
             raise OptionError(f"no Dask scheduler answers at {self.scheduler}: {error}") from None
-
-        def attempt(left: Sequence[Piece]) -> Iterator[T]:
-            try:
-                client.wait_for_workers(1, timeout=WAIT)
-            except (TimeoutError, asyncio.TimeoutError):  # two until Python 3.11
-                where = client.scheduler.address
-                raise OptionError(f"the Dask scheduler at {where} has no workers; start some") from None
-            shared = client.scatter(matcher.targets.to_bytes(), broadcast=True, hash=False)
-
-            def submit(piece: Piece) -> Any:
-                return client.submit(work, piece, shared, task, pure=False, retries=RETRIES)
-
-            yield from _in_order(left, submit, AHEAD * sum(client.ncores().values()))
-
-        try:  # the targets go with the last worker that had them
-            yield from _until_done(pieces, attempt, (distributed.KilledWorker, CancelledError))
+        try:
+            client.wait_for_workers(1, timeout=WAIT)
+            # A task, not scattered data: Dask makes it again where it is lost with its worker.
+            shared = client.submit(_itself, scorer, pure=False)
+            start = lambda piece: client.submit(work, piece, shared, task, pure=False, retries=RETRIES)  # noqa: E731
+            yield from _in_order(pieces, start, AHEAD * sum(client.ncores().values()))
+        except (TimeoutError, asyncio.TimeoutError):  # two until Python 3.11
+            where = client.scheduler.address
+            raise OptionError(f"the Dask scheduler at {where} has no workers; start some") from None
+        except distributed.KilledWorker:
+            raise WayscoreError(DIED.format("several")) from None
         finally:
             client.close()
             if cluster is not None:
@@ -169,55 +173,26 @@ def processes(count: int) -> Iterator[Callable[..., Any]]:
         pool.shutdown(wait=patient, cancel_futures=True)
 
 
-def _is_python(pieces: Sequence[Piece], matcher: Matcher, task: Task) -> bool:
+def _is_python(pieces: Sequence[Chunk], scorer: Scorer, task: Task) -> bool:
     """Whether much of the work is Python's own: decoding text, or functions of one episode or of two nodes."""
     return (
         any(piece.kind != "parquet" for piece in pieces)
         or any(metric.measure is not None for metric in task.settings.metrics)
-        or any(isinstance(space, Function) for space in matcher.targets.spaces)
+        or any(isinstance(space, Function) for space in scorer.spaces)
     )
 
 
-def _check_metrics(task: Task) -> None:
-    """Refuse metrics whose functions other processes cannot find."""
-    import pickle
-
-    for metric in task.settings.metrics:
-        try:
-            pickle.dumps(metric)
-        except (pickle.PicklingError, AttributeError, TypeError):
-            raise OptionError(
-                f"metric {metric.symbol!r}: other processes cannot get its function; write it with `def` at the top of "
-                "a module, or leave <<workers>> out"
-            ) from None
+def _itself(scorer: Scorer) -> Scorer:
+    return scorer
 
 
-def _in_order(pieces: Sequence[Piece], submit: Callable[[Piece], Any], ahead: int) -> Iterator[Any]:
+def _in_order(pieces: Sequence[Chunk], submit: Callable[[Chunk], Any], ahead: int) -> Iterator[Any]:
     """Keep so many pieces under way, and go through their results in order."""
     coming = iter(pieces)
     running = deque(map(submit, islice(coming, ahead)))
     while running:
         yield running.popleft().result()
         running.extend(map(submit, islice(coming, 1)))
-
-
-def _until_done(
-    pieces: Sequence[Piece], attempt: Callable[[Sequence[Piece]], Iterator[T]], lost: tuple[type[Exception], ...]
-) -> Iterator[T]:
-    """Go through results as an attempt does; pieces that are lost with their workers are tried again."""
-    done = 0
-    for _ in range(1 + RETRIES):
-        try:
-            for result in attempt(pieces[done:]):
-                done += 1
-                yield result
-        except lost:
-            continue
-        return
-    raise WayscoreError(
-        f"workers died {1 + RETRIES} times, most likely for want of memory; use fewer <<workers>> (a script of your "
-        "own must call this under `if __name__ == '__main__':`, since workers import it)"
-    )
 
 
 def _end_with_parent() -> None:

@@ -11,27 +11,25 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+import wayscore
 from wayscore.convention.choices import Convention
-from wayscore.episodes.geodesics import geodesic_warnings
-from wayscore.episodes.groups import choose_cluster, few_clusters
-from wayscore.episodes.pairing import finish
-from wayscore.episodes.references import References
-from wayscore.episodes.targets import Targets
+from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, check_count
-from wayscore.evaluation.agents import clustered
 from wayscore.evaluation.engines import Engine
-from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, find_references, find_run
+from wayscore.evaluation.groups import choose_cluster, few_clusters
+from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, Settings, find_references, find_run
+from wayscore.evaluation.policies import check_coverage
+from wayscore.evaluation.recorded import missing_warnings
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import check_target, is_saved_result, load_result
-from wayscore.evaluation.settings import Settings
-from wayscore.evaluation.warnings import other_split, other_thresholds, usual_convention
-from wayscore.evaluation.work import Part, Partial, Task, scan_piece, score_batch, score_piece, worst_values
+from wayscore.evaluation.scorer import Scorer
+from wayscore.evaluation.table import Names, ScoreTable
+from wayscore.evaluation.warnings import other_split, usual_convention
+from wayscore.evaluation.work import COUNTED, Scored, ScoredRows, Task, scan_piece, score_batch, score_piece
 from wayscore.formats import storage
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import axis_name
-from wayscore.scoring.recorded import missing_warnings
-from wayscore.scoring.table import Names, ScoreTable
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.values import Integers
 
@@ -139,10 +137,10 @@ def evaluate(
     )
     on = Engine(engine, 1 if workers is None else workers, scheduler)
     check_count("chunk", chunk, most=10**9)
-    if isinstance(run, Result):
-        return clustered(run, cluster)
-    if is_saved_result(run) or (references is None and is_score_file(run)):
-        return clustered(_loaded(run, name, metrics), cluster)
+    if isinstance(run, Result) or is_saved_result(run) or (references is None and is_score_file(run)):
+        from wayscore.evaluation.agents import clustered
+
+        return clustered(run if isinstance(run, Result) else _loaded(run, name, metrics), cluster)
     try:
         given = find_run(run, run_format, lambda what: tell(what, 0, 0))
     except FormatError:
@@ -157,28 +155,32 @@ def evaluate(
     listed = None if known is None else known.first_instructions(settings.convention.instructions)
     several = settings.policies["duplicate"] == "all"
     settings = structs.replace(settings, cluster=choose_cluster(cluster, listed, several))
-    distances, matcher = references.encoded(settings.convention, settings.cluster, navmesh, walkable)
+    distances, scorer = references.encoded(settings.convention, settings.cluster, navmesh, walkable)
     if workers is None and given.rows > MANY_ROWS:
         on = Engine(engine, os.cpu_count() or 1, scheduler)
     inputs = Inputs(given, known, distances, settings.convention)
     if episodes is not None:
-        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.pieces])
-    done = Partial.empty(matcher.targets)
+        check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [piece.file for piece in given.chunks])
+    done: Scored | None = None
     task = Task(settings, chunk)
     if isinstance(given, GivenRun):
-        score_batch(given.batch, matcher, task, done)
+        done = Scored()
+        score_batch(given.batch, scorer, task, done)
     else:
-        pieces = given.pieces
+        pieces = given.chunks
         if on.name == "dask":  # whose workers are at home elsewhere
             pieces = [structs.replace(piece, file=storage.absolute(piece.file)) for piece in pieces]
         whole = len(pieces) == 1 and pieces[0].kind == "whole"
         if settings.policies["duplicate"] == "keep" and known is not None and not whole:
-            first = np.minimum.reduce(list(on.map(scan_piece, pieces, matcher, task)))
+            first = np.minimum.reduce(list(on.map(scan_piece, pieces, scorer, task)))
             task = structs.replace(task, first=first)
-        for part in on.map(score_piece, pieces, matcher, task):
-            done.merge(part)
+        for part in on.map(score_piece, pieces, scorer, task):
+            if done is None:
+                done = part
+            else:
+                done.merge(part)
             tell("scoring", done.rows, max(given.rows, done.rows))
-    result = _result(name or given.name, inputs, matcher.targets, settings, done, convention is not None)
+    result = _result(name or given.name, inputs, scorer, settings, done or Scored(), convention is not None)
     if episodes is not None:
         result.write_episodes(os.fspath(episodes))
     return result
@@ -189,41 +191,58 @@ def _loaded(run: Any, name: str | None, metrics: Any) -> Result:
     return result if metrics is None else result.select([metric.symbol for metric in find_metrics(metrics)])
 
 
-def _result(name: str, inputs: Inputs, targets: Targets, settings: Settings, done: Partial, chosen: bool) -> Result:
-    known = targets.references
-    if known is not None and done.answers is not None:
-        zeroes = finish(done.problems, settings.policies, name, known, done.answers, done.rows)
+def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done: Scored, chosen: bool) -> Result:
+    known = scorer.references
+    counts = {kind: {name: n for (of, name), n in done.counts.items() if of == kind} for kind in COUNTED}
+    if known is not None:
+        answers = np.zeros(len(known.episodes), dtype=np.int64) + done.answers
+        zeroes = check_coverage(done.problems, settings.policies, name, known, answers, done.rows)
         if len(zeroes):
-            worst = np.repeat(worst_values(settings)[:, None], len(zeroes), axis=1)
-            done.parts.append(Part(done.rows + np.arange(len(zeroes)), zeroes, worst))
+            worst = np.repeat([[metric.worst] for metric in settings.metrics], len(zeroes), axis=1)
+            done.parts.append(ScoredRows(done.rows + np.arange(len(zeroes)), zeroes, worst))
     elif done.problems:
         done.problems.refuse(settings.policies, name, "the rows", done.rows, done.rows)
-    table, clusters = _table(done, targets, settings)
+    table, clusters = _table(done, scorer, settings)
     if not len(table):
         raise OptionError(f"{name}: no episode is left to score; all were left out as the policies say")
     count = int(np.count_nonzero(np.bincount(clusters)))
+    spaces = [scorer.spaces[scene] for scene in sorted(done.scenes)]
+    units = {space.unit for space in spaces}
     described = {
-        **settings.described(),
-        **targets.described(sorted(done.scenes)),
+        "convention": settings.signed(),
+        "threshold": settings.threshold,
+        "repeats": settings.convention.repeats,
+        "version": wayscore.__version__,
+        "distance": sorted({space.fingerprint for space in spaces}),
+        **({"unit": units.pop()} if len(units) == 1 and units != {"m"} else {}),
         "policies": dict(settings.policies),
         "references": None
         if known is None
-        else {"name": known.name, "fingerprint": known.fingerprint, "episodes": len(known)},
+        else {"name": known.name, "fingerprint": known.fingerprint, "episodes": len(known.episodes)},
         "format": inputs.run.format,
-        **{kind: counts for kind, counts in done.counts.items() if counts},
+        **{kind: found for kind, found in counts.items() if found},
         **({"up": axis_name(None if known is None else known.up_axis)} if settings.convention.plane == "all" else {}),
         **({"largest snap": done.snap} if done.snap else {}),
         "seen": {"repeated": done.seen.repeated, "density": done.seen.density},
     }
     bootstrap = {"resamples": settings.resamples, "seed": settings.seed, "cluster": settings.cluster, "clusters": count}
-    warnings = (
-        *few_clusters(settings.cluster, count),
-        *missing_warnings(done.counts.get("unrecorded", {}), len(table), settings.metrics),
-        *done.seen.warnings(settings.convention, settings.symbols),
-        *geodesic_warnings(targets.geodesics, inputs.references, done.counts.get("goal", {})),
-        *other_thresholds(done.counts.get("thresholds", {}), settings.threshold),
-        *_by_name(inputs, settings, chosen),
-    )
+    warnings = few_clusters(settings.cluster, count)
+    if counts["unrecorded"]:
+        warnings += missing_warnings(counts["unrecorded"], len(table), settings.metrics)
+    warnings += done.seen.warnings(settings.convention, settings.symbols)
+    if scorer.geodesics is not None:
+        from wayscore.evaluation.goals import geodesic_warnings
+
+        warnings += geodesic_warnings(scorer.geodesics, inputs.references, counts["goal"])
+    warnings += [
+        f"{n:,} episodes were recorded with the threshold {other}, and are scored with {settings.threshold:g}; use "
+        f"<<threshold={other}>>"
+        for other, n in counts["thresholds"].items()
+    ]
+    if inputs.references is not None:
+        if not chosen:
+            warnings += usual_convention(inputs.references.format, settings.convention)
+        warnings += other_split(inputs.run.name, inputs.references.name)
     return Result(
         name,
         settings.metrics,
@@ -231,25 +250,25 @@ def _result(name: str, inputs: Inputs, targets: Targets, settings: Settings, don
         len(table),
         done.problems,
         bootstrap,
-        warnings,
+        tuple(warnings),
         table,
         clusters,
         inputs=inputs,
     )
 
 
-def _table(done: Partial, targets: Targets, settings: Settings) -> tuple[ScoreTable, Integers]:
+def _table(done: Scored, scorer: Scorer, settings: Settings) -> tuple[ScoreTable, Integers]:
     """Put scores in the order of the references; return them with the cluster of every row.
 
     The order does not depend on how the run was read, so that sums over it do not either.
     """
-    known, parts = targets.references, done.parts
+    known, parts = scorer.references, done.parts
     rows = np.concatenate([part.rows for part in parts]) if parts else np.empty(0, dtype=np.int64)
     pairs = None
     if known is not None and all(part.pairs is not None for part in parts):
         pairs = np.concatenate([part.pairs for part in parts if part.pairs is not None]) if parts else rows
     every = settings.policies["duplicate"] == "all"
-    once = not every or done.answers is None or done.answers.max(initial=0) <= 1
+    once = not every or np.max(done.answers, initial=0) <= 1
     if known is not None and pairs is not None and once:
         order = np.lexsort((rows, known.order[pairs]))
     else:  # several answers to an episode stay beside the run's rows
@@ -274,8 +293,8 @@ def _table(done: Partial, targets: Targets, settings: Settings) -> tuple[ScoreTa
     if known is not None and pairs is not None:
         pairs = pairs[order]
         facts = {"episode": Names(known.episodes, pairs)}
-        if targets.scenes != ("",):
-            facts["scene"] = Names(targets.scenes, known.scenes[pairs])
+        if scorer.scenes != [""]:
+            facts["scene"] = Names(scorer.scenes, known.scenes[pairs])
         different = {path: number for number, path in enumerate(dict.fromkeys(known.path_ids))}
         codes = np.array([different[path] for path in known.path_ids], dtype=np.int64)
         facts["path_id"] = Names(list(different), codes[pairs])
@@ -284,13 +303,3 @@ def _table(done: Partial, targets: Targets, settings: Settings) -> tuple[ScoreTa
     if known is None or pairs is None or (every and settings.cluster == "none"):
         return table, join_clusters(rows)
     return table, known.clusters[pairs]
-
-
-def _by_name(inputs: Inputs, settings: Settings, chosen: bool) -> list[str]:
-    """Return the warnings that names and formats give: a usual convention, and another split."""
-    if inputs.references is None:
-        return []
-    return [
-        *usual_convention(inputs.references.format, settings.convention, chosen),
-        *other_split(inputs.run.name, inputs.references.name),
-    ]

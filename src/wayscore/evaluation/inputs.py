@@ -1,29 +1,103 @@
-"""What people give to an evaluation: runs, references and graphs in every form, read once."""
+"""What people give to an evaluation: settings, checked once; runs, references and graphs in every form, read once."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from wayscore.convention.choices import Convention
+from wayscore.convention.choices import CHOICES, Convention
+from wayscore.convention.presets import CONVENTIONS, find_convention, signed
 from wayscore.distances.base import Distance
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.geodesics import find_geodesics
-from wayscore.episodes.matching import Matcher
-from wayscore.episodes.references import Query, References, Run
-from wayscore.episodes.targets import make_targets
-from wayscore.errors import OptionError
+from wayscore.episodes import EpisodeBatch, Query, References, Run
+from wayscore.errors import OptionError, check_choice, check_count
+from wayscore.evaluation.groups import CLUSTERS
+from wayscore.evaluation.policies import choose_policies
+from wayscore.evaluation.scorer import Scorer
 from wayscore.formats import load_references
 from wayscore.formats.arrow import as_arrow, from_arrow
+from wayscore.formats.chunks import RunPlan, plan_run
 from wayscore.formats.files import Source
 from wayscore.formats.graphs import distances_for
-from wayscore.formats.plan import RunPlan, plan_run
+from wayscore.metrics import Metric, find_metrics
+from wayscore.metrics.registry import with_columns
+from wayscore.statistics.bootstrap import MOST_RESAMPLES
+from wayscore.warping.alignment import check_threshold
 
 Distances = Distance | Mapping[str, Distance] | None
+
+
+class Settings(Struct, frozen=True):
+    """How the answers of a run are scored.
+
+    Attributes:
+        convention: the choices that change a number.
+        threshold: d_th, in the units of the distance.
+        metrics: what is measured, as values.
+        policies: what is done about each kind of problem.
+        cluster: what the bootstrap draws: "auto", "none", "path" or "scan".
+        resamples: how often it draws.
+        seed: of its random generator.
+    """
+
+    convention: Convention
+    threshold: float
+    metrics: tuple[Metric, ...]
+    policies: Mapping[str, str]
+    cluster: str
+    resamples: int
+    seed: int
+
+    @classmethod
+    def make(
+        cls,
+        *,
+        convention: str | Path | Convention | None = None,
+        threshold: float | None = None,
+        metrics: Iterable[str | Metric] | str | None = None,
+        policies: Mapping[str, str | None] | None = None,
+        repeats: str | None = None,
+        path_step: float | None = None,
+        cluster: str = "auto",
+        resamples: int = 10_000,
+        seed: int = 0,
+    ) -> Settings:
+        """Check what a caller gives; what is not given is the convention's."""
+        chosen = find_convention(convention)
+        if repeats is not None:
+            check_choice("repeats", repeats, CHOICES["repeats"])
+            chosen = replace(chosen, repeats=repeats)  # type: ignore[arg-type]
+        if path_step is not None:
+            chosen = replace(chosen, path_step=path_step * 1.0)  # 1 and 1.0 sign alike
+        d_th = chosen.threshold if threshold is None else threshold
+        check_threshold(d_th)
+        check_choice("cluster", cluster, CLUSTERS)
+        check_count("seed", seed, least=0)
+        check_count("resamples", resamples, most=MOST_RESAMPLES)
+        return cls(
+            chosen,
+            float(d_th),
+            find_metrics(metrics, chosen),
+            choose_policies(policies or {}, chosen),
+            cluster,
+            resamples,
+            seed,
+        )
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """What the columns are called."""
+        return tuple(metric.symbol for metric in self.metrics)
+
+    def signed(self) -> str:
+        """Return what signatures call the convention; they name repeats beside it."""
+        known = CONVENTIONS.get(self.convention.name)
+        plain = self.convention if known is None else replace(self.convention, repeats=known.repeats)
+        return signed(with_columns(plain, self.metrics))
 
 
 class GivenRun(Struct, frozen=True, eq=False):
@@ -76,18 +150,22 @@ class Prepared:
     def __init__(self, references: References | None, graphs: Any) -> None:
         self.references = references
         self.graphs = graphs
-        self._encoded: list[tuple[tuple[Any, ...], tuple[Distances, Matcher]]] = []
+        self._encoded: list[tuple[tuple[Any, ...], tuple[Distances, Scorer]]] = []
 
     def encoded(
         self, convention: Convention, cluster: str, navmesh: Any = None, walkable: bool = False
-    ) -> tuple[Distances, Matcher]:
+    ) -> tuple[Distances, Scorer]:
         """Return the distances of the scenes, and what finds the references of answers."""
         wanted = convention, cluster, navmesh, walkable
         found = next((made for known, made in self._encoded if known == wanted), None)
         if found is None:
             distances = find_distances(self.graphs, self.references, convention)
-            geodesics = find_geodesics(navmesh, walkable, self.references)
-            found = distances, Matcher(make_targets(self.references, distances, convention, cluster, geodesics))
+            geodesics = None
+            if navmesh is not None or walkable:
+                from wayscore.evaluation.goals import find_geodesics
+
+                geodesics = find_geodesics(navmesh, walkable, self.references)
+            found = distances, Scorer(self.references, distances, convention, cluster, geodesics)
             self._encoded.append((wanted, found))
         return found
 

@@ -13,14 +13,12 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.convention.signature import Signature
-from wayscore.episodes.geodesics import signed_sources
-from wayscore.episodes.groups import group_by, path_labels
-from wayscore.episodes.problems import Problems
 from wayscore.errors import Sentence, need
+from wayscore.evaluation.groups import group_by, path_labels
+from wayscore.evaluation.policies import Problems
+from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.metrics import Metric
-from wayscore.scoring.table import Floats, ScoreTable
-from wayscore.statistics.bootstrap import Interval, Sums, interval, resampled_means, sums_of
-from wayscore.statistics.seeds import first_word
+from wayscore.statistics.bootstrap import Interval, Sums, first_word, interval, resampled_means, sums_of
 from wayscore.statistics.values import Integers
 
 if TYPE_CHECKING:
@@ -158,11 +156,16 @@ class Result:
             fields["undefined"] = str(max(self.undefined.values()))
         if zeroed := settings.get("zeroed"):
             fields["undefined"] = f"zero-{max(zeroed.values())}"
-        if goal := self._goal_sources():
-            fields["goal"] = goal
+        # Where distances to the goal come from, unless the distance given is the only one in question.
+        measured, missing = settings.get("goal", {}), dict(settings.get("unrecorded", {}))
+        recorded = settings.get("recorded", {}).get("goal_distances", 0) - sum(measured.values())
+        straight = bool(missing.get("goal_distances")) and settings.get("distance") == ["euclidean"]
+        if measured or recorded or straight:
+            from wayscore.evaluation.goals import signed_sources
+
+            fields["goal"] = signed_sources(measured, recorded, straight)
         if "up" in settings:
             fields["up"] = settings["up"]
-        missing = dict(settings.get("unrecorded", {}))
         if stops := missing.pop("stopped", 0):
             fields["stop"] = f"unknown-{stops}"
         if missing:
@@ -172,13 +175,6 @@ class Result:
         if self.runs > 1:
             fields["runs"] = str(self.runs)
         return Signature(fields)
-
-    def _goal_sources(self) -> str:
-        """Return where distances to the goal come from; "" where the distance given is the only one in question."""
-        measured = self.settings.get("goal", {})
-        recorded = self.settings.get("recorded", {}).get("goal_distances", 0) - sum(measured.values())
-        missing = self.settings.get("unrecorded", {}).get("goal_distances", 0)
-        return signed_sources(measured, recorded, bool(missing) and self.settings.get("distance") == ["euclidean"])
 
     def spread(self) -> dict[str, float | None]:
         """Return the standard deviation of each metric's mean over the runs of one agent; None for a single run."""
@@ -194,13 +190,11 @@ class Result:
     def groups(self, split_by: str) -> list[Group]:
         """Return the means of groups of episodes: by "scan", "length" of the reference, or "path"."""
         table = self.table
-        rows = [str(number) for number in range(len(table))]
-        scenes, paths = list(table.fact("scene")), list(table.fact("path_id"))
         lengths = [int(count or 0) for count in table.fact("reference_nodes")]
-        found = group_by(split_by, rows, scenes, paths, lengths)
-        labels = np.array([found.labels[row] for row in rows], dtype=object)
+        found, names = group_by(split_by, list(table.fact("scene")), list(table.fact("path_id")), lengths)
+        labels = np.array(found, dtype=object)
         groups = []
-        for name in found.names:
+        for name in names:
             some = np.flatnonzero(labels == name)
             means, undefined = {}, {}
             for symbol in self.symbols:
@@ -227,7 +221,7 @@ class Result:
         spread = self.spread() if self.runs > 1 else {}
         metrics = {
             symbol: {**found._asdict(), **({"spread": spread[symbol]} if spread else {})}
-            for symbol, found in self.intervals().items()
+            for symbol, found in self._intervals.items()
         }
         return {
             "run": self.name,

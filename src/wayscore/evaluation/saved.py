@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from wayscore import writing
-from wayscore.episodes.groups import CLUSTERS, check_choice
-from wayscore.episodes.problems import Problem, Problems
-from wayscore.errors import FormatError, OptionError, OutputError, check_count, first_line, marked
+from wayscore.errors import FormatError, OptionError, OutputError, check_choice, check_count, first_line, marked
+from wayscore.evaluation.groups import CLUSTERS
+from wayscore.evaluation.policies import Problem, Problems
 from wayscore.evaluation.result import Result
+from wayscore.evaluation.table import FACTS, ScoreTable
 from wayscore.foreign import shown
 from wayscore.formats import storage
-from wayscore.formats.plan import name_of
+from wayscore.formats.chunks import name_of
 from wayscore.formats.scores import ScoreFile, is_score_file, read_scores
 from wayscore.metrics import METRICS, Metric, find_metrics
-from wayscore.scoring.table import FACTS, ScoreTable
 from wayscore.statistics.bootstrap import MOST_RESAMPLES, Interval, join_clusters
 
 RESULT = b"wayscore.result"

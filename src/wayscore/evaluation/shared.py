@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.evaluation.result import Result
+from wayscore.evaluation.table import ScoreTable
 from wayscore.metrics import Metric, find_metrics
-from wayscore.scoring.table import ScoreTable
 from wayscore.statistics.bootstrap import number_clusters
 
 Key = tuple[str, int]

@@ -1,4 +1,4 @@
-"""validate: everything that is wrong with a run, at once. Records that cannot be read, and what does not fit."""
+"""A run beside its references: `validate` lists everything that is wrong with it, `join` finds its pairs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,30 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import structs
+from msgspec import Struct, structs
 
+from wayscore.convention.choices import Convention
 from wayscore.convention.presets import find_convention
-from wayscore.episodes.matching import Matcher
-from wayscore.episodes.pairing import first_answers, names_only, sort_out
-from wayscore.episodes.problems import POLICIES, Problem, Problems, summary
-from wayscore.episodes.references import References
-from wayscore.episodes.targets import make_targets
+from wayscore.distances.base import Distance
+from wayscore.distances.function import Function
+from wayscore.episodes import EpisodeBatch, Query, Reference, References, Run
 from wayscore.errors import Sentence, in_command
 from wayscore.evaluation.inputs import GivenRun, find_distances, find_references, find_run
+from wayscore.evaluation.policies import (
+    POLICIES,
+    Problem,
+    Problems,
+    apply_policies,
+    check_coverage,
+    choose_policies,
+    first_answers,
+    summary,
+)
+from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.warnings import WARPED, Seen, other_split
 from wayscore.foreign import shown
 from wayscore.formats import Fault
@@ -134,17 +145,17 @@ def validate(
     given = find_run(run, run_format)
     faults: list[Fault] = []
     # A test split can be checked though it cannot be scored.
-    matcher = Matcher(make_targets(replace(known, withheld=False), distances, convention))
-    targets = matcher.targets.references
+    scorer = Scorer(replace(known, withheld=False), distances, convention)
+    targets = scorer.references
     assert targets is not None
     problems = Problems(most)
-    counts = np.zeros(len(targets), dtype=np.int64)
+    counts = np.zeros(len(targets.episodes), dtype=np.int64)
     answers, seen = 0, Seen()
     policies = {kind: allowed[0] for kind, allowed in POLICIES.items()}
     for batch in [given.batch] if isinstance(given, GivenRun) else given.batches(faults):
-        matched = matcher.match(batch)
-        first_answers([(batch, matched)], len(targets), counts)
-        sort_out(matched, batch, matcher, policies, problems, None)
+        matched = scorer.match(batch)
+        first_answers(batch, matched, counts)
+        apply_policies(matched, batch, scorer, policies, problems, None)
         seen.look(matched.queries, targets.paths if targets.dense is None else targets.dense, matched.pairs)
         answers += len(batch)
     faults.sort(key=_number)  # readers find wrong types first, and then what they mean
@@ -156,7 +167,7 @@ def validate(
     kinds = [kind for kind in POLICIES if problems.counts.get(kind)]
     listed: dict[str, Any] = {"damaged": [structs.asdict(fault) for fault in faults[:most]]} if faults else {}
     listed |= {kind: [{"episode": one.episode, "what": one.what} for one in problems.first[kind]] for kind in kinds}
-    summaries = {kind: summary(kind, problems.counts[kind], known.name, len(targets)) for kind in kinds}
+    summaries = {kind: summary(kind, problems.counts[kind], known.name, len(targets.episodes)) for kind in kinds}
     if faults:
         summaries["damaged"] = f"{len(faults):,} record{'' if len(faults) == 1 else 's'} cannot be read"
     totals = ({"damaged": len(faults)} if faults else {}) | {kind: problems.counts[kind] for kind in kinds}
@@ -169,7 +180,7 @@ def validate(
         )
     warnings = [*seen.warnings(convention, WARPED), *other_split(given.name, known.name)]
     said = tuple(map(Sentence, warnings))
-    return Findings(given.name, known.name, answers, len(targets), totals, summaries, listed, said)
+    return Findings(given.name, known.name, answers, len(targets.episodes), totals, summaries, listed, said)
 
 
 _ONE = {
@@ -204,3 +215,82 @@ def _number(fault: Fault) -> int:
 
 
 __all__ = ["Findings", "validate"]
+
+
+class Joined(Struct, frozen=True):
+    """A run beside its references, in the references' order.
+
+    Attributes:
+        pairs: reference and query of each episode that is scored.
+        worst: references that get the worst scores instead, as the policies say.
+        problems: how many episodes have each kind of problem, and the first of them.
+
+    `ws.score(**joined.paths(), distance=graphs)` scores the pairs.
+    """
+
+    pairs: tuple[tuple[Reference, Query], ...]
+    worst: tuple[Reference, ...]
+    problems: Problems
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{count:,} {kind}" for kind, count in self.problems.counts.items()) or "no problems"
+        return f"<Joined: {len(self):,} pairs of reference and query; {found}>"
+
+    def paths(self) -> dict[str, list[Any]]:
+        """Return references, queries, scenes and episode names, as `ws.score` takes them."""
+        return {
+            "references": [reference.path for reference, _ in self.pairs],
+            "queries": [query.path for _, query in self.pairs],
+            "scenes": [reference.scene for reference, _ in self.pairs],
+            "episodes": [reference.episode for reference, _ in self.pairs],
+        }
+
+
+def join(
+    run: Run | Mapping[str, Any],
+    references: References,
+    *,
+    graphs: Distance | Mapping[str, Distance] | None = None,
+    convention: str | Path | Convention = "paper",
+    **policies: str | None,
+) -> Joined:
+    """Find the query of every reference, and treat what does not fit as the policies say.
+
+    Args:
+        run: the paths of the agent.
+        references: the ground-truth paths.
+        graphs: scene -> graph; with them unknown nodes and moves that are not edges are found.
+        convention: how many instructions of a path count, and what is done where no policy is given.
+        **policies: by kind of problem (see `wayscore.evaluation.policies.POLICIES`), for example `missing="zero"`.
+    """
+    run = run if isinstance(run, Run) else Run.from_paths(run)
+    chosen = find_convention(convention)
+    rules = choose_policies(policies, chosen)
+    scorer = Scorer(references, graphs or names_only(references), chosen)
+    known = scorer.references
+    assert known is not None
+    batch = EpisodeBatch.from_queries(run.answers)
+    problems = Problems()
+    matched = scorer.match(batch)
+    counts = np.zeros(len(known.episodes), dtype=np.int64)
+    first = first_answers(batch, matched, counts)
+    kept, worst, matched = apply_policies(matched, batch, scorer, rules, problems, first)
+    numbers = check_coverage(problems, rules, run.name, known, counts, len(batch))
+    assert matched.pairs is not None
+    listed = list(references.first_instructions(chosen.instructions).episodes.values())
+    found = sorted((int(known.order[matched.pairs[place]]), int(matched.order[place])) for place in kept.tolist())
+    zeroed = {int(known.order[matched.pairs[place]]) for place in worst.tolist()} | set(known.order[numbers].tolist())
+    return Joined(
+        tuple((listed[place], run.answers[row]) for place, row in found),
+        tuple(listed[place] for place in sorted(zeroed)),
+        problems,
+    )
+
+
+def names_only(references: References) -> Distance | None:
+    """Return a distance that only tells nodes apart, where paths are labels and there are no graphs."""
+    first = next(iter(references.episodes.values()), None)
+    return Function(lambda a, b: float(a != b), name="names") if first and isinstance(first.path, list) else None

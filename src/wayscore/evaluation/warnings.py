@@ -70,7 +70,10 @@ class Seen(Struct):
 
     def look(self, queries: PathBatch, references: PathBatch | None = None, pairs: Offsets | None = None) -> Offsets:
         """Look at queries, and at the points that they are warped to; return which queries repeat a node."""
-        stays = np.flatnonzero(_stays(queries))
+        same = queries.places[1:] == queries.places[:-1]
+        same = same.all(axis=1) if same.ndim == 2 else same
+        same[queries.offsets[1:-1] - 1] = False  # from one path to the next
+        stays = np.flatnonzero(same)
         self.moves += len(queries.places) - len(queries)
         self.repeats += len(stays)
         if queries.places.ndim == 2 and references is not None:
@@ -131,28 +134,15 @@ class Seen(Struct):
         return same and "AD" not in symbols and "SED" not in symbols
 
 
-def usual_convention(form: str, convention: Convention, chosen: bool) -> list[str]:
-    """Name the convention that users of a format report, where none was chosen."""
+def usual_convention(form: str, convention: Convention) -> list[str]:
+    """Name the convention that users of a format report."""
     usual = USUAL.get(form)
-    if chosen or usual is None:
+    if usual is None:
         return []
     needs = ", which needs the file of objects (<<reader=objects=FILE>>)" if usual == "reverie" else ""
     return [
         f"results on this kind of references are usually reported by the convention {usual}{needs}; these are by "
         f"{convention.name}, the default: use <<convention={usual}>>, or <<convention={convention.name}>> to keep them"
-    ]
-
-
-def other_thresholds(counts: Mapping[str, int], threshold: float) -> list[str]:
-    """Say that episodes were recorded with another threshold.
-
-    >>> other_thresholds({"20": 5}, 3.0)
-    ['5 episodes were recorded with the threshold 20, and are scored with 3; use <<threshold=20>>']
-    """
-    return [
-        f"{count:,} episodes were recorded with the threshold {other}, and are scored with {threshold:g}; use "
-        f"<<threshold={other}>>"
-        for other, count in counts.items()
     ]
 
 
@@ -186,15 +176,6 @@ def unlike_paths(seen: Mapping[str, Mapping[str, Any]]) -> list[str]:
                 "on how densely paths are sampled; resample both with <<path_step=0.25>>"
             )
     return found
-
-
-def _stays(batch: PathBatch) -> NDArray[np.bool_]:
-    """Return which places, but for the last, are followed by themselves within a path."""
-    places = batch.places
-    same = places[1:] == places[:-1]
-    same = same.all(axis=1) if same.ndim == 2 else same
-    same[batch.offsets[1:-1] - 1] = False
-    return np.asarray(same)
 
 
 def _lengths(batch: PathBatch) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -1,14 +1,12 @@
-"""One piece of work: read some answers, score them, and return what can be merged.
-
-The same function runs in this process, in processes beside it and on a cluster.
-"""
+"""One piece of work: read some answers, match them, score them. It runs here, in processes beside, or on a cluster."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,19 +14,18 @@ from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
 from wayscore.distances.base import Floats
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.matching import Matched, Matcher
-from wayscore.episodes.pairing import first_answers, sort_out
-from wayscore.episodes.problems import Problems
-from wayscore.episodes.targets import EncodedReferences, Targets
+from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
-from wayscore.evaluation.settings import Settings
+from wayscore.evaluation.inputs import Settings
+from wayscore.evaluation.measure import parts_by_scene
+from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
+from wayscore.evaluation.recorded import Recorded, wanted_records
+from wayscore.evaluation.score import score_paths
+from wayscore.evaluation.scorer import Matched, Scorer
+from wayscore.evaluation.table import Names
 from wayscore.evaluation.warnings import Seen
-from wayscore.formats.pieces import Piece, read_piece
-from wayscore.paths import Offsets, PathBatch
-from wayscore.scoring.encoding import parts_by_number
-from wayscore.scoring.recorded import Recorded, wanted_records
-from wayscore.scoring.score import score_paths
+from wayscore.formats.chunks import Chunk, read_chunk
+from wayscore.paths import Offsets
 
 COUNTED = ("zeroed", "recorded", "unrecorded", "goal", "thresholds")
 """What is counted: by metric, undefined scores that the convention made 0; by name, how many queries have something
@@ -50,7 +47,7 @@ class Task(Struct, frozen=True):
     first: Offsets | None = None
 
 
-class Part(NamedTuple):
+class ScoredRows(NamedTuple):
     """The scores of some answers.
 
     Attributes:
@@ -68,13 +65,13 @@ class Part(NamedTuple):
     scenes: list[str] | None = None
 
 
-class Partial(Struct):
+class Scored(Struct):
     """What some answers come to; two of them merge into one.
 
     Attributes:
         problems: what is wrong with the answers.
-        answers: how often each reference is answered; None where rows carry theirs.
-        counts: of scores and of what was recorded: see `COUNTED`.
+        answers: how often each reference is answered; nobody knows where rows carry theirs.
+        counts: by kind (see `COUNTED`) and name.
         seen: what was seen of the paths, for warnings.
         rows: how many answers were read.
         scenes: the numbers of those in which answers were scored.
@@ -83,154 +80,142 @@ class Partial(Struct):
     """
 
     problems: Problems = field(default_factory=Problems)
-    answers: NDArray[np.int64] | None = None
-    counts: dict[str, dict[str, int]] = {}
+    answers: Any = 0
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     seen: Seen = field(default_factory=Seen)
     rows: int = 0
     scenes: set[int] = set()
     snap: float = 0.0
-    parts: list[Part] = []
+    parts: list[ScoredRows] = []
 
-    @classmethod
-    def empty(cls, targets: Targets) -> Partial:
-        """Return that of no answers."""
-        known = targets.references
-        return cls(answers=None if known is None else np.zeros(len(known), dtype=np.int64))
-
-    def merge(self, other: Partial) -> None:
+    def merge(self, other: Scored) -> None:
         """Add another's, which must not be used any more."""
         self.rows += other.rows
         self.scenes |= other.scenes
         self.snap = max(self.snap, other.snap)
         self.parts += other.parts
         self.problems.merge(other.problems)
-        self.count(other.counts)
+        self.counts.update(other.counts)
         self.seen.merge(other.seen)
-        if other.answers is not None:
-            self.answers = other.answers if self.answers is None else self.answers + other.answers
-
-    def count(self, found: Mapping[str, Any]) -> None:
-        """Add what a table of scores, or another part, counted."""
-        for kind in COUNTED:
-            mine = self.counts.setdefault(kind, {})
-            for name, count in found.get(kind, {}).items():
-                mine[name] = mine.get(name, 0) + count
+        self.answers = self.answers + other.answers
 
 
-def score_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Partial:
-    """Score a piece.
-
-    Args:
-        piece: which answers.
-        matcher: what finds their references; or the file that its targets are mapped from, or their block of bytes.
-        task: how.
-    """
-    matcher = opened(matcher)
-    done = Partial.empty(matcher.targets)
-    for batch in read_piece(piece, task.rows, leave=_unneeded(task.settings, matcher.targets)):
-        score_batch(batch, matcher, task, done)
+def score_piece(piece: Chunk, scorer: Scorer | str, task: Task) -> Scored:
+    """Score a piece of a run against references, which other processes read from a file."""
+    scorer = _read(scorer) if isinstance(scorer, str) else scorer
+    wanted = wanted_records(task.settings.metrics, task.settings.convention)
+    leave = [] if wanted is None else [name for name in ("stopped", "headings") if name not in wanted]
+    if scorer.references is not None:
+        leave.append("scene")
+    done = Scored()
+    for batch in read_chunk(piece, task.rows, leave=leave):
+        score_batch(batch, scorer, task, done)
     return done
 
 
-def _unneeded(settings: Settings, targets: Targets) -> list[str]:
-    """Return the columns of a run that nothing is taken from, where rows name their references."""
-    wanted = wanted_records(settings.metrics, settings.convention)
-    recorded = [] if wanted is None else [name for name in ("stopped", "headings") if name not in wanted]
-    return recorded if targets.references is None else [*recorded, "scene"]
+def scan_piece(piece: Chunk, scorer: Scorer | str, task: Task) -> Offsets:
+    """Return the row of the first answer to each reference within a piece."""
+    scorer = _read(scorer) if isinstance(scorer, str) else scorer
+    assert scorer.references is not None
+    counts = np.zeros(len(scorer.references.episodes), dtype=np.int64)
+    first = np.full(len(counts), NEVER)
+    for batch in read_chunk(piece, task.rows):
+        first = np.minimum(first, first_answers(batch, scorer.match(batch), counts))
+    return first
 
 
-def score_batch(batch: EpisodeBatch, matcher: Matcher, task: Task, done: Partial) -> None:
+@lru_cache(maxsize=2)
+def _read(path: str) -> Scorer:
+    import pickle
+
+    scorer = pickle.loads(Path(path).read_bytes())  # which the process that started this one wrote
+    assert isinstance(scorer, Scorer)
+    return scorer
+
+
+def score_batch(batch: EpisodeBatch, scorer: Scorer, task: Task, done: Scored) -> None:
     """Score answers and add them to what is done."""
-    targets, settings = matcher.targets, task.settings
-    known = targets.references
-    matched = matcher.match(batch)
-    first = task.first
+    settings, known, first = task.settings, scorer.references, task.first
+    matched = scorer.match(batch)
     if known is not None and matched.pairs is not None:
-        assert done.answers is not None
+        counts = np.zeros(len(known.episodes), dtype=np.int64)
+        here = first_answers(batch, matched, counts)
         if first is None and settings.policies["duplicate"] != "all":
-            first = first_answers([(batch, matched)], len(known), done.answers)
-        else:
-            done.answers += np.bincount(matched.pairs, minlength=len(known))
-    kept, worst, matched = sort_out(matched, batch, matcher, settings.policies, done.problems, first)
+            first = here
+        done.answers = done.answers + counts
+    kept, worst, matched = apply_policies(matched, batch, scorer, settings.policies, done.problems, first)
     columns = np.empty((len(settings.metrics), 0))
     if len(kept):
-        some = matched.take(kept)
+        some = matched if len(kept) == len(matched.order) else matched.take(kept)
         done.scenes.update(np.flatnonzero(np.bincount(some.scenes)).tolist())
-        scores, used = _scored(some, targets, batch, settings)
-        _look(some, targets, batch, settings, scores, done.seen)
+        scores, used = _scored(some, scorer, batch, settings)
+        _look(some, scorer, batch, settings, scores, done.seen)
         columns = np.array(list(scores.values()))
         done.snap = max(done.snap, used.get("largest snap", 0.0))
-        done.count(used)
-        done.count({"thresholds": _other_thresholds(some, batch, settings.threshold)})
-    which: Any = kept if len(kept) < len(matched.order) else slice(None)
-    if len(worst):
-        which = np.concatenate((kept, worst))
-        columns = np.hstack((columns, np.repeat(worst_values(settings)[:, None], len(worst), axis=1)))
-    rows, pairs = batch.first + matched.order[which], None if matched.pairs is None else matched.pairs[which]
+        thresholds = batch.recorded.get("threshold")
+        if thresholds is not None:
+            others = (thresholds[row] for row in some.order.tolist())
+            used["thresholds"] = Counter(f"{one:g}" for one in others if one not in (None, settings.threshold))
+        done.counts.update({(kind, name): n for kind in COUNTED for name, n in used.get(kind, {}).items()})
+    which = np.concatenate((kept, worst))
+    columns = np.hstack((columns, np.repeat([[metric.worst] for metric in settings.metrics], len(worst), axis=1)))
+    own = matched.order[which]
+    back = np.argsort(own, kind="stable")  # in the order of the run: to sort all rows at last costs more
+    own, columns, pairs = own[back], columns[:, back], None if matched.pairs is None else matched.pairs[which[back]]
+    names = [batch.episode(row) for row in own.tolist()] if pairs is None else None
+    scenes = [str(batch.scenes[row]) for row in own.tolist()] if pairs is None and batch.scenes is not None else None
     done.rows += len(batch)
-    back = _back(rows - batch.first, len(batch))  # in the order of the run: to sort all rows at last costs more
-    rows, columns, pairs = rows[back], columns[:, back], None if pairs is None else pairs[back]
-    own = (rows - batch.first).tolist() if pairs is None else []
-    names = [batch.episode(row) for row in own] if pairs is None else None
-    scenes = [str(batch.scenes[row]) for row in own] if pairs is None and batch.scenes is not None else None
-    done.parts.append(Part(rows, pairs, columns, names, scenes))
-
-
-def _back(rows: Offsets, count: int) -> Offsets:
-    """Return where the rows of a batch are, in their order."""
-    places = np.full(count, -1)
-    places[rows] = np.arange(len(rows))
-    return places if len(rows) == count else places[places >= 0]
-
-
-def scan_piece(piece: Piece, matcher: Matcher | str | bytes, task: Task) -> Offsets:
-    """Return the row of the first answer to each reference within a piece."""
-    matcher = opened(matcher)
-    known = matcher.targets.references
-    assert known is not None
-    counts = np.zeros(len(known), dtype=np.int64)
-    return first_answers(((b, matcher.match(b)) for b in read_piece(piece, task.rows)), len(known), counts)
+    done.parts.append(ScoredRows(batch.first + own, pairs, columns, names, scenes))
 
 
 def _scored(
-    matched: Matched, targets: Targets, batch: EpisodeBatch, settings: Settings
+    matched: Matched, scorer: Scorer, batch: EpisodeBatch, settings: Settings
 ) -> tuple[dict[str, Floats], dict[str, Any]]:
     """Return the scores of matched answers by symbol, and what else is to be said of them."""
-    known = targets.references if matched.pairs is not None else None
-    convention = settings.convention
+    known, pairs, convention = scorer.references, matched.pairs, settings.convention
     wanted = wanted_records(settings.metrics, convention)
-    recorded = {
-        name: [values[number] for number in matched.pairs.tolist()]
-        for name, values in ({} if known is None else known.facts).items()
-        if matched.pairs is not None and (wanted is None or name in wanted)
-    }
-    for name, values in batch.recorded.items():
+    recorded: dict[str, list[Any]] = {}
+    references, warped, names = matched.references, matched.references, None
+    if known is not None and pairs is not None:
+        references, warped, names = known.paths, known.dense, Names(known.episodes, pairs)
+        numbers = pairs.tolist()
+        for name, values in known.facts.items():
+            if wanted is None or name in wanted:
+                recorded[name] = [values[number] for number in numbers]
+    rows = matched.order.tolist()
+    for name, recordings in batch.recorded.items():
         if wanted is None or name in wanted:
-            recorded[name] = [values[row] for row in matched.order.tolist()]
+            recorded[name] = [recordings[row] for row in rows]
     sources: Counter[str] = Counter()
-    if targets.geodesics is not None:
-        recorded["goal_distances"] = _goal_distances(matched, targets, batch, recorded, sources)
+    if scorer.geodesics is not None:
+        recorded["goal_distances"] = _goal_distances(matched, scorer, batch, recorded, sources)
     dense = convention.reference == "dense" and any("warping" in metric.needs for metric in settings.metrics)
+    if dense and warped is None:
+        raise FormatError(
+            f"{'' if known is None else known.name}: not every reference has a dense walk, which this convention warps "
+            "to; put the dataset's _gt file beside the references"
+        )
+    assert references is not None
     scores, used, _ = score_paths(
-        matched.references if known is None else known.paths,  # type: ignore[arg-type]
+        references,
         matched.queries,
-        _dense(known, matched) if dense else None,
-        lambda paths: parts_by_number(paths, matched.pairs, targets.spaces, matched.scenes),
-        Recorded(_Names(batch, matched.order), matched.scenes, targets.scenes, recorded),
+        warped if dense else None,
+        lambda paths: parts_by_scene(paths, pairs, scorer.spaces, matched.scenes),
+        Recorded(names or [batch.episode(row) for row in rows], matched.scenes, scorer.scenes, recorded),
         settings.metrics,
         convention,
         settings.threshold,
-        None if known is None else known.up_axis,
+        None if known is None or pairs is None else known.up_axis,
         threads=1,
     )
-    return scores, {**used, "goal": dict(sources)}
+    return scores, {**used, "goal": sources}
 
 
 def _goal_distances(
-    matched: Matched, targets: Targets, batch: EpisodeBatch, recorded: Mapping[str, Any], sources: Counter[str]
+    matched: Matched, scorer: Scorer, batch: EpisodeBatch, recorded: Mapping[str, Any], sources: Counter[str]
 ) -> list[Any]:
     """Return the recorded distances to the goal, and measured ones where none are recorded; count those by source."""
-    known, geodesics = targets.references if matched.pairs is not None else None, targets.geodesics
+    known, geodesics = scorer.references, scorer.geodesics
     assert geodesics is not None
     if matched.queries.places.ndim == 1:
         raise OptionError(
@@ -257,17 +242,11 @@ def _goal_distances(
 
 
 def _look(
-    matched: Matched,
-    targets: Targets,
-    batch: EpisodeBatch,
-    settings: Settings,
-    scores: Mapping[str, Floats],
-    seen: Seen,
+    matched: Matched, scorer: Scorer, batch: EpisodeBatch, settings: Settings, scores: Mapping[str, Floats], seen: Seen
 ) -> None:
     """Note what misleads in paths: repeated nodes, with nDTW both ways, and how densely points are sampled."""
-    known = targets.references if matched.pairs is not None else None
-    references = matched.references
-    if known is not None:
+    known, references = scorer.references, matched.references
+    if known is not None and matched.pairs is not None:
         dense = settings.convention.reference == "dense" and known.dense is not None
         references = known.dense if dense else known.paths
     repeating = seen.look(matched.queries, references, matched.pairs)
@@ -277,62 +256,5 @@ def _look(
     dropped = np.empty(0)
     if len(repeating):
         once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
-        dropped = _scored(matched.take(repeating), targets, batch, once)[0]["nDTW"]
+        dropped = _scored(matched.take(repeating), scorer, batch, once)[0]["nDTW"]
     seen.add_scores(scores["nDTW"], repeating, dropped)
-
-
-def _dense(known: EncodedReferences | None, matched: Matched) -> PathBatch:
-    """Return what a convention with dense walks warps to; rows that carry references have no other path."""
-    if known is None:
-        assert matched.references is not None
-        return matched.references
-    if known.dense is None:
-        raise FormatError(
-            f"{known.name}: not every reference has a dense walk, which this convention warps to; put the dataset's "
-            "_gt file beside the references"
-        )
-    return known.dense
-
-
-def _other_thresholds(matched: Matched, batch: EpisodeBatch, threshold: float) -> dict[str, int]:
-    """Return how many queries were recorded with each threshold but the one that they are scored with."""
-    known = batch.recorded.get("threshold")
-    if known is None:
-        return {}
-    return Counter(f"{known[row]:g}" for row in matched.order.tolist() if known[row] not in (None, threshold))
-
-
-class _Names(Sequence[str]):
-    """What errors call scored answers, made when asked for: Arrow takes a microsecond for each."""
-
-    def __init__(self, batch: EpisodeBatch, order: Offsets) -> None:
-        self._batch = batch
-        self._order = order
-
-    def __len__(self) -> int:
-        return len(self._order)
-
-    def __getitem__(self, number: Any) -> Any:
-        return self._batch.episode(int(self._order[number]))
-
-
-def worst_values(settings: Settings) -> NDArray[np.float64]:
-    """Return the worst value of each metric."""
-    return np.array([metric.worst for metric in settings.metrics])
-
-
-@lru_cache(maxsize=2)
-def _unpacked(block: bytes) -> Matcher:
-    return Matcher(Targets.from_bytes(block))
-
-
-@lru_cache(maxsize=2)
-def _mapped(path: str) -> Matcher:
-    return Matcher(Targets.mapped(path))
-
-
-def opened(matcher: Matcher | str | bytes) -> Matcher:
-    """Return a matcher from whatever form it came to this process in; opened once, so labels are looked up once."""
-    if isinstance(matcher, str):
-        return _mapped(matcher)
-    return _unpacked(matcher) if isinstance(matcher, bytes) else matcher

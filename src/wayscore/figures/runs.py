@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from wayscore.distances.graph import Graph
-    from wayscore.evaluation import Result
+    from wayscore.evaluation.result import Result
     from wayscore.warping.alignment import Alignment
     from wayscore.worlds import World
 

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
+from wayscore.evaluation.score import score
 from wayscore.figures.gallery import Panel, figure_panels
 from wayscore.figures.paths import along, coordinates, draw_pair, draw_scale, legend_handles, window_of
 from wayscore.figures.runs import draw_beside
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, QUERY, REFERENCE, new_figure, style
-from wayscore.scoring import score
 from wayscore.warping.alignment import align, ndtw
 from wayscore.worlds import WALKERS, World
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from wayscore.episodes.references import References, Run
+from wayscore.episodes import References, Run
 from wayscore.formats.base import Format
+from wayscore.formats.chunks import plan_run
 from wayscore.formats.files import MEMBER_MARK, Fault, read
-from wayscore.formats.plan import plan_run
 from wayscore.formats.sniff import FORMATS, choose, read_with
 
 __all__ = ["FORMATS", "Fault", "Format", "load_references", "load_run"]

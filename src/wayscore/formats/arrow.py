@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes.batch import BatchPaths, CodedPaths, EpisodeBatch
+from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats.columns import Columns
 from wayscore.formats.decoding import not_finite
@@ -205,7 +205,7 @@ def _paths(column: Any, field: str, source: Source) -> BatchPaths:
     named = places if coded else places.dictionary_encode()
     if coded and len(named.dictionary.unique()) < len(named.dictionary):  # a label has one code
         named = places.cast(label).dictionary_encode()
-    return CodedPaths(named.indices.cast(pa.int32()).to_numpy(), offsets, {"": named.dictionary.to_pylist()})
+    return CodedPaths(named.indices.cast(pa.int32()).to_numpy(), offsets, named.dictionary.to_pylist())
 
 
 def _whole(column: Any) -> Any:

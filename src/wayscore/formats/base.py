@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Query, Reference, References
+from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import FormatError
 from wayscore.formats.files import EMPTY_PATH, Fault, Source
 

@@ -19,8 +19,7 @@ from typing import TypeVar
 
 import msgspec
 
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Reference, References
+from wayscore.episodes import EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.decoding import decode_mapping, decode_records, place

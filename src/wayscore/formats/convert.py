@@ -17,13 +17,13 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore import writing
-from wayscore.episodes.references import References
+from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.arrow import FORMAT, OPTIONS, UP_AXIS
 from wayscore.formats.base import Kind
+from wayscore.formats.chunks import head_of, plan_run
 from wayscore.formats.files import MEMBER_MARK, Source, read
-from wayscore.formats.plan import head_of, plan_run
 from wayscore.formats.sniff import FORMATS, choose, look
 
 ROWS = 100_000

@@ -12,7 +12,7 @@ import numpy as np
 from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import HOPS, Graph
 from wayscore.distances.graphs import load_graphs
-from wayscore.episodes.references import References
+from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.files import Source, read
 

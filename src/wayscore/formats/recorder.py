@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Reference, References
+from wayscore.episodes import EpisodeBatch, Reference, References
 from wayscore.errors import FormatError
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_references
 from wayscore.formats.columns import Places

@@ -14,8 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import References
+from wayscore.episodes import EpisodeBatch, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.base import Format, Kind
 from wayscore.formats.files import Source

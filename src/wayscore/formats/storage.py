@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, Any
 
 from wayscore import reading, writing
 from wayscore.errors import FormatError, MissingPackageError, WayscoreError, first_line
@@ -89,23 +89,24 @@ def _is_table(path: str) -> bool:
     return name.endswith(TABLES) and not name.startswith(HIDDEN)
 
 
-def open_file(address: str) -> IO[bytes]:
-    """Open a file to be read from anywhere in it."""
+@contextmanager
+def open_file(address: str) -> Iterator[IO[bytes]]:
+    """Open a file to be read from anywhere in it; what the system refuses then is an error that names it."""
     with _readable(address):
-        if not is_remote(address):
-            return open(address, "rb")
-        system, path = system_of(address)
-        return cast("IO[bytes]", system.open(path, "rb"))
+        system, path = system_of(address) if is_remote(address) else (None, address)
+        with open(path, "rb") if system is None else system.open(path, "rb") as stream:
+            yield stream
 
 
 def open_native(address: str) -> Any:
     """Open a file as Arrow's readers like it best."""
     import pyarrow as pa
 
-    if is_remote(address):
-        return pa.PythonFile(open_file(address), mode="r")
     with _readable(address):
-        return pa.OSFile(address)
+        if not is_remote(address):
+            return pa.OSFile(address)
+        system, path = system_of(address)
+        return pa.PythonFile(system.open(path, "rb"), mode="r")
 
 
 @contextmanager

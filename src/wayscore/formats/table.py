@@ -19,8 +19,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Query, Reference, References
+from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import FormatError, OptionError, shortened
 from wayscore.formats.arrow import (
     COLUMNS,

@@ -15,8 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Query
+from wayscore.episodes import EpisodeBatch, Query
 from wayscore.errors import FormatError
 from wayscore.formats.base import make_batch
 from wayscore.formats.decoding import decode_each, place

@@ -15,8 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes.batch import EpisodeBatch
-from wayscore.episodes.references import Query, Reference, References
+from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.arrow import as_distances
 from wayscore.formats.base import REFERENCES, RUN, Kind, make_batch, make_references

@@ -8,8 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from wayscore.episodes.groups import check_choice
-from wayscore.errors import OptionError, did_you_mean
+from wayscore.errors import OptionError, check_choice, did_you_mean
 from wayscore.foreign import shown
 from wayscore.metrics.registry import paper_symbol
 from wayscore.report import notes
@@ -131,10 +130,12 @@ def render_comparison(comparison: Comparison, form: str, *, width: int | None = 
     marked = {run: comparison.of(run) for run in comparison.others} if form != "text" else {}
     parts: list[Part] = [scope(comparison), _means(results, names, metrics, marked)]
     for run in comparison.others if form != "latex" else ():
-        parts += [_tests(comparison, run, short), *(_differing(comparison, run, short) if form != "html" else ())]
-    columns = "Tests are over the episodes in which both runs have a value." if form == "latex" else EXPLAINED
-    if form != "latex" and _has_left_out(comparison):
-        columns += f" {LEFT_OUT}"
+        parts += [
+            tests_table(comparison, run, short),
+            *(differing_tables(comparison, run, short) if form != "html" else ()),
+        ]
+    latex = "Tests are over the episodes in which both runs have a value."
+    columns = latex if form == "latex" else explained(comparison)
     said = [f"{notes.caption(results)}.", method(comparison), columns]
     parts += [Line(text, "dim") for text in said]
     return Document([*parts, *_signed(results, names, warnings)]).render(form, width, color)
@@ -234,7 +235,7 @@ def _means(
 ) -> Table:
     rows: list[Row] = []
     for result, name, means in zip(results, names, means_of(results, metrics), strict=True):
-        marks = (mark(tests.get(result.name, {}).get(metric.symbol)) for metric in metrics)
+        marks = (_mark(tests.get(result.name, {}).get(metric.symbol)) for metric in metrics)
         rows.append([name, *(cell._replace(mark=stars) for cell, stars in zip(means, marks, strict=True))])
     headline = sum(metric.symbol in HEADLINE for metric in metrics)
     return Table(["run", *map(head, metrics)], rows, together=headline)
@@ -268,20 +269,19 @@ def method(comparison: Comparison) -> str:
     )
 
 
+def explained(comparison: Comparison) -> str:
+    """Say what the columns of tests are."""
+    return f"{EXPLAINED} {LEFT_OUT}" if _has_left_out(comparison) else EXPLAINED
+
+
 def _has_left_out(comparison: Comparison) -> bool:
     return any(contrast.episodes < comparison.episodes for contrast in comparison.contrasts)
 
 
-def mark(contrast: Contrast | None) -> str:
+def _mark(contrast: Contrast | None) -> str:
     """Return the stars of a test."""
     p = None if contrast is None else contrast.p_holm
     return "" if p is None else next((stars for level, stars in MARKS if p < level), "")
-
-
-def effect(contrast: Contrast) -> str:
-    """Return the effect size of a test, a dash where there is none."""
-    size = contrast.effect_size
-    return UNDEFINED if size is None else f"{round(size, 2) + 0.0:+.2f}"
 
 
 def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, Contrast]]:
@@ -290,11 +290,11 @@ def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, Con
     return ((metric, known[metric.symbol]) for metric in metrics_of(comparison.results) if metric.symbol in known)
 
 
-def _tests(comparison: Comparison, run: str, names: dict[str, str]) -> Table:
+def tests_table(comparison: Comparison, run: str, names: dict[str, str]) -> Table:
     """Return a run's differences from the baseline and their tests; the significant ones are bold."""
     rows: list[Row] = []
     for metric, contrast in contrasts_of(comparison, run):
-        found, stars = contrast.difference, mark(contrast)
+        found, size, stars = contrast.difference, contrast.effect_size, _mark(contrast)
         rows.append(
             [
                 head(metric),
@@ -302,7 +302,7 @@ def _tests(comparison: Comparison, run: str, names: dict[str, str]) -> Table:
                 interval(metric, found, signed=True) or UNDEFINED,
                 Cell(p_value(contrast.p_holm), f" {stars}" if stars else ""),
                 "/".join(map(str, contrast.outcomes)) if contrast.outcomes else UNDEFINED,
-                effect(contrast),
+                UNDEFINED if size is None else f"{round(size, 2) + 0.0:+.2f}",
                 UNDEFINED if contrast.superiority is None else f"{contrast.superiority:.3f}",
                 f"{contrast.episodes:,}",
             ]
@@ -312,7 +312,7 @@ def _tests(comparison: Comparison, run: str, names: dict[str, str]) -> Table:
     return Table(HEADS[:count], [row[:count] for row in rows], title)
 
 
-def _differing(comparison: Comparison, run: str, names: dict[str, str]) -> Iterator[Table]:
+def differing_tables(comparison: Comparison, run: str, names: dict[str, str]) -> Iterator[Table]:
     """Yield the episodes in which a run is furthest above or below the baseline."""
     metric = next(metric for metric in metrics_of(comparison.results) if metric.symbol == comparison.metric)
     sides = ("gains most", "loses most") if metric.direction else ("is most above", "is most below")

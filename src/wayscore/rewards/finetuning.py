@@ -30,8 +30,8 @@ from wayscore.errors import (
     first_line,
     shortened,
 )
+from wayscore.evaluation.score import score
 from wayscore.metrics import Metric, find_metrics
-from wayscore.scoring.score import score
 from wayscore.warping.alignment import check_threshold
 
 ANSWERS = ("nodes", "points", "actions")

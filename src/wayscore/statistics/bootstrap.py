@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.errors import OptionError, check_count
-from wayscore.statistics.values import ROUNDING, Columns, Floats, Integers, Values, as_columns, differences
+from wayscore.statistics.values import (
+    ROUNDING,
+    Columns,
+    Floats,
+    Integers,
+    Values,
+    as_columns,
+    differences,
+    number_labels,
+)
 
 Rng: TypeAlias = "np.random.Generator"  # in quotes: `numpy.random` is loaded only by who uses it
 Labels: TypeAlias = Iterable[Hashable] | NDArray[Any] | None
@@ -152,48 +161,32 @@ def check_resampling(rng: object, resamples: object, level: object = 0.95) -> No
 def join_clusters(numbers: Integers) -> Integers:
     """Return clusters that are numbered from 0 as clusters below MOST_CLUSTERS.
 
-    The first keep their numbers; later ones join them by a hash of their number (SplitMix64's mixing), the same
-    however many follow: a stream joins its clusters without knowing its end.
+    The first keep their numbers; later ones join them by a hash of their number (SplitMix64's mixing).
 
     >>> join_clusters(np.array([0, 1, 9_999, 10_000, 10_001])).tolist()
     [0, 1, 9999, 8794, 333]
     """
-    word = numbers.astype(np.uint64)
-    word *= np.uint64(0x9E3779B97F4A7C15)
+    word = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB):
-        word ^= word >> np.uint64(shift)
-        word *= np.uint64(factor)
-    word ^= word >> np.uint64(31)
-    word %= np.uint64(MOST_CLUSTERS)
-    joined = word.view(np.int64)
-    first = numbers < MOST_CLUSTERS
-    if first.any():
-        joined[first] = numbers[first]
-    return joined
+        word = (word ^ word >> np.uint64(shift)) * np.uint64(factor)
+    word = (word ^ word >> np.uint64(31)) % np.uint64(MOST_CLUSTERS)
+    return np.where(numbers < MOST_CLUSTERS, numbers, word.astype(np.int64))
 
 
 def number_clusters(labels: Labels, episodes: int) -> Integers:
     """Return the cluster of each episode, joined; without labels every episode is a cluster of its own."""
-    return join_clusters(np.arange(episodes) if labels is None else _codes(labels, episodes))
-
-
-def _codes(clusters: Iterable[Hashable], count: int) -> Integers:
-    """Number the labels in the order in which they first appear."""
-    numbers: dict[Hashable, int] = {}
+    if labels is None:
+        return join_clusters(np.arange(episodes))
     try:
-        codes = [numbers.setdefault(label, len(numbers)) for label in clusters]
+        labels = list(labels)
+        numbers = number_labels(labels)
     except TypeError:
         raise OptionError("clusters is a label for each episode: strings or numbers, one-dimensional") from None
-    if len(codes) != count:
-        raise OptionError(f"clusters has {len(codes)} labels for {count} episodes; give one for each")
-    if any(label != label for label in numbers):
+    if len(labels) != episodes:
+        raise OptionError(f"clusters has {len(labels)} labels for {episodes} episodes; give one for each")
+    if any(label != label for label in labels):
         raise OptionError("clusters has NaN among its labels; name or drop those episodes")
-    return np.array(codes, dtype=np.int64)
-
-
-def sum_by_cluster(columns: Iterable[NDArray[Any]], clusters: Integers) -> Floats:
-    """Sum columns over each cluster, (clusters, columns)."""
-    return np.stack([np.bincount(clusters, weights=column) for column in columns], axis=1)
+    return join_clusters(numbers)
 
 
 def sums_of(columns: Sequence[Floats], clusters: Integers) -> Sums:
@@ -201,16 +194,11 @@ def sums_of(columns: Sequence[Floats], clusters: Integers) -> Sums:
     held = np.bincount(clusters) > 0  # np.unique would load masked arrays
     codes, count = (np.cumsum(held) - 1)[clusters], int(np.count_nonzero(held))
     sums, counts, origin = np.empty((count, len(columns))), np.empty((count, len(columns))), np.zeros(len(columns))
-    known: dict[bytes, Floats] = {}  # most metrics are defined in the same episodes
     for number, column in enumerate(columns):
         defined = np.isfinite(column)
         origin[number] = np.min(column, where=defined, initial=np.inf) if defined.any() else 0.0
-        above = np.where(defined, column - origin[number], 0.0)
-        sums[:, number] = np.bincount(codes, above, minlength=count)
-        kind = np.packbits(defined).tobytes()
-        if kind not in known:
-            known[kind] = np.bincount(codes, defined, minlength=count).astype(np.float64)
-        counts[:, number] = known[kind]
+        sums[:, number] = np.bincount(codes, np.where(defined, column - origin[number], 0.0), minlength=count)
+        counts[:, number] = np.bincount(codes, defined, minlength=count)
     return Sums(sums, counts, origin)
 
 
@@ -219,72 +207,92 @@ def _means_of_resamples(columns: Sequence[Floats], clusters: Labels, rng: Rng, r
     return resampled_means([table], int(rng.integers(2**63)), resamples)[0]
 
 
+def first_word(seed: int) -> int:
+    """Return the number below 2^63 that a seed, a whole number of any size, stands for.
+
+    It is what `numpy.random.default_rng(seed).integers(2**63)` returns, but `numpy.random` takes longer to load than
+    all resampling: NumPy's SeedSequence spreads the seed over a pool of four words, from which the state of a PCG64
+    generator is made (O'Neill).
+
+    >>> first_word(7) == int(np.random.default_rng(7).integers(2**63))
+    True
+    """
+    low, constant, factor = 2**32 - 1, 0x43B0D7E5, 0x931E8875
+
+    def mix(value: int) -> int:
+        nonlocal constant
+        value ^= constant
+        constant = constant * factor & low
+        value = value * constant & low
+        return value ^ value >> 16
+
+    halves = [seed >> 32 * place & low for place in range(max(4, -(-seed.bit_length() // 32)))]
+    pool = [mix(half) for half in halves[:4]]
+    for source in range(len(halves)):  # first the pool's own words, then what the seed has beyond them
+        for place in range(4):
+            if place != source:
+                value = 0xCA01F9DD * pool[place] - 0x4973F715 * mix(pool[source] if source < 4 else halves[source])
+                pool[place] = (value & low) ^ (value & low) >> 16
+    constant, factor = 0x8B51F9DD, 0x58F38DED
+    words = [mix(word) for word in pool + pool]
+    a, b, c, d = (lower | upper << 32 for lower, upper in zip(words[::2], words[1::2], strict=True))
+    step = (c << 64 | d) << 1 | 1
+    state = (a << 64 | b) + step  # one step from 0 on, and the seed
+    for _ in range(2):
+        state = (state * 0x2360ED051FC65DA44385DF649FCCF645 + step) % 2**128
+    folded, turn = (state >> 64 ^ state) % 2**64, state >> 122
+    return (folded >> turn | folded << 64 - turn) % 2**64 >> 1
+
+
 def resampled_means(tables: Sequence[Sums], word: int, resamples: int) -> list[Floats]:
     """Return for each table the means of its metrics in each resample (rows: metrics).
 
     They are infinite where a resample has no defined value. Tables of equally many clusters see the same resamples,
     which are drawn only once. The random `word`, below 2^63, decides which.
-    """
-    found = [np.full((table.sums.shape[1], resamples), np.inf) for table in tables]
-    for clusters in {len(table.sums) for table in tables} - {0}:
-        alike = [number for number, table in enumerate(tables) if len(table.sums) == clusters]
-        kinds = {column.tobytes(): column for number in alike for column in tables[number].counts.T}
-        sums = [tables[number].sums for number in alike]
-        totals = iter(_resampled_totals(np.column_stack((*kinds.values(), *sums)), word, resamples))
-        drawn = {kind: next(totals) for kind in kinds}
-        for number in alike:
-            for column, row in zip(tables[number].counts.T, found[number], strict=True):
-                count = drawn[column.tobytes()]
-                np.divide(next(totals), count, out=row, where=count > 0)
-            found[number] += tables[number].origin[:, None]
-    return found
-
-
-def _resampled_totals(sums: Floats, word: int, resamples: int) -> Floats:
-    """Return the total of each column in each resample (rows: columns).
 
     Sums are rounded to whole multiples of a power of two that make every total less than 2^53: additions are exact
     then, and totals the same bits whatever multiplies and in whichever order. It costs a mean about 1e-12 of the
     largest cluster, and nothing where values are whole numbers of halves, quarters, ...
     """
-    clusters, columns = sums.shape
-    exponents = np.frexp(sums.max(axis=0))[1] + clusters.bit_length() - 52
-    whole = np.rint(np.ldexp(sums, -exponents))
-    totals = np.empty((resamples, columns))
-    half = resamples // 2 if resamples * clusters > SINGLE_THREAD and kernels.name == "native" else 0
-    drawn = []
-
-    def work(first: int, stop: int) -> None:
-        kernels.resample(word, first, whole, totals[first:stop])
-        drawn.append(stop - first)
-
-    helper = threading.Thread(target=work, args=(0, half))
-    helper.start()
-    work(half, resamples)
-    helper.join()
-    if sum(drawn) != resamples:
-        raise MemoryError("there is no memory for the resamples of a second thread")
-    found: Floats = np.ldexp(totals.T, exponents[:, None], order="C")
+    found = [np.full((table.sums.shape[1], resamples), np.inf) for table in tables]
+    for clusters in {len(table.sums) for table in tables} - {0}:
+        alike = [number for number, table in enumerate(tables) if len(table.sums) == clusters]
+        kinds = {column.tobytes(): column for number in alike for column in tables[number].counts.T}
+        sums = np.column_stack((*kinds.values(), *(tables[number].sums for number in alike)))
+        exponents = np.frexp(sums.max(axis=0))[1] + clusters.bit_length() - 52
+        whole = np.rint(np.ldexp(sums, -exponents))
+        drawn = np.full((resamples, len(exponents)), np.nan)
+        half = resamples // 2 if resamples * clusters > SINGLE_THREAD and kernels.name == "native" else 0
+        helper = threading.Thread(target=kernels.resample, args=(word, 0, whole, drawn[:half]))
+        helper.start()
+        kernels.resample(word, half, whole, drawn[half:])
+        helper.join()
+        if np.isnan(drawn[0, 0]):
+            raise MemoryError("there is no memory for the resamples of a second thread")
+        totals = iter(np.ldexp(drawn.T, exponents[:, None], order="C"))
+        counts = {kind: next(totals) for kind in kinds}
+        for number in alike:
+            for column, row in zip(tables[number].counts.T, found[number], strict=True):
+                count = counts[column.tobytes()]
+                np.divide(next(totals), count, out=row, where=count > 0)
+            found[number] += tables[number].origin[:, None]
     return found
 
 
 def interval(mean: float | None, means: Floats, level: float) -> Interval:
-    """Return a mean with the quantiles of its resamples; infinite ones, without any defined value, are left out."""
+    """Return a mean with the quantiles of its resamples; infinite ones, without any defined value, are left out.
+
+    The quantiles are those of np.quantile, whose first call takes longer than all resampling: it loads masked arrays.
+    """
     if mean is None:
         return Interval(None, None, None)
-    low, high = _quantiles(means[np.isfinite(means)], ((1 - level) / 2, (1 + level) / 2)) or (mean, mean)
-    return Interval(mean, min(mean, low), max(mean, high))  # not outside by a rounding error
-
-
-def _quantiles(values: Floats, shares: Sequence[float]) -> list[float]:
-    """Return what np.quantile does, whose first call takes longer than all resampling: it loads masked arrays."""
-    if not len(values):
-        return []
-    positions = [share * (len(values) - 1) for share in shares]
-    around = [rounded(position) for position in positions for rounded in (math.floor, math.ceil)]
-    near = np.partition(values, around)[around].tolist()
-    pairs = zip(positions, near[::2], near[1::2], strict=True)
-    return [float(a + (b - a) * (position - math.floor(position))) for position, a, b in pairs]
+    bounds, means = [mean, mean], means[np.isfinite(means)]
+    if len(means):
+        positions = [(1 - level) / 2 * (len(means) - 1), (1 + level) / 2 * (len(means) - 1)]
+        around = [rounded(position) for position in positions for rounded in (math.floor, math.ceil)]
+        a, b, c, d = np.partition(means, around)[around].tolist()
+        bounds = [a + (b - a) * (positions[0] % 1), c + (d - c) * (positions[1] % 1)]
+    return Interval(mean, min(mean, bounds[0]), max(mean, bounds[1]))  # not outside by a rounding error
 
 
 def mean_of(values: Floats) -> float | None:

@@ -8,13 +8,14 @@ from typing import Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 
-from wayscore import kernels
 from wayscore.errors import OptionError, check_count
-from wayscore.statistics.bootstrap import Labels, Rng, check_resampling, number_clusters, sum_by_cluster
+from wayscore.statistics.bootstrap import Labels, Rng, check_resampling, number_clusters
 from wayscore.statistics.values import ROUNDING, Floats, Integers, Values, as_column, as_pair, differences, equal
 
 Direction: TypeAlias = Literal["up", "down"]
 Key = TypeVar("Key", bound=Hashable)
+BITS_AT_ONCE = 2**18
+"""Random signs that are numbers at a time: few enough that memory stays small and BLAS on one thread."""
 
 
 def randomization_test(
@@ -45,7 +46,8 @@ def randomization_tests(
     every total less than 2^52: additions are exact then, whatever adds and in whichever order.
     """
     defined = [np.isfinite(column) for column in columns]
-    sums = sum_by_cluster([np.where(d, c, 0.0) for c, d in zip(columns, defined, strict=True)], clusters).T
+    pairs = zip(columns, defined, strict=True)
+    sums = np.stack([np.bincount(clusters, np.where(own, column, 0.0)) for column, own in pairs])
     exponents = np.frexp(np.abs(sums).sum(axis=1))[1] - 51
     whole = np.rint(np.ldexp(sums, -exponents[:, None]))
     kept = [column[own != 0] for column, own in zip(whole, sums, strict=True)]  # the others' signs change nothing
@@ -58,7 +60,11 @@ def randomization_tests(
         for place, number in enumerate(alike):
             values[: len(kept[number]), place] = kept[number]
         positive = np.empty((resamples, len(alike)))
-        kernels.flip(noise[: resamples * width].reshape(resamples, width), values, positive)
+        rows = max(1, BITS_AT_ONCE // max(1, len(values)))
+        signs = noise[: resamples * width].reshape(resamples, width)
+        for start in range(0, resamples, rows):  # the totals of the values whose bit is set
+            bits = np.unpackbits(signs[start : start + rows], axis=1)
+            np.matmul(bits.astype(np.float64), values, out=positive[start : start + rows])
         total = values.sum(axis=0)
         least = np.abs(total) - ROUNDING * np.abs(values).sum(axis=0)
         extreme = np.count_nonzero(np.abs(2 * positive - total) >= least, axis=0)

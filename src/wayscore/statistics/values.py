@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -49,6 +49,12 @@ def as_pair(a: Values, b: Values) -> tuple[Floats, Floats]:
     """Return two columns of equal length."""
     first, second = as_columns({"the first values": a, "the second values": b}).values()
     return first, second
+
+
+def number_labels(labels: Iterable[Hashable]) -> Integers:
+    """Number labels in the order in which they first appear."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 
 def differences(a: Values, b: Values) -> Floats:

@@ -17,7 +17,6 @@ from wayscore.distances.base import Distance, Floats, Places, as_distance
 from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
 from wayscore.errors import OptionError, PathError, shortened
 from wayscore.kernels import pair_ndtw, pair_value, pair_warping
-from wayscore.paths import LARGEST
 from wayscore.warping.encoded import dtw_value, fast_warping, fresh_borders, optimal_warping
 
 
@@ -110,14 +109,6 @@ def dtw(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dista
         reference: R, the ground-truth path: labels for a `Graph` or `Table`, else an (n, k) array of coordinates.
         query: Q, the agent's trajectory.
         distance: d between two nodes or points; None means Euclidean.
-
-    Long pairs of points that track each other are pruned. Let U be the cost of some warping (FastDTW's) and
-    a_i the distance from r_i to the nearest point of Q, b_j from q_j to that of R. A warping through cell (i, j)
-    still visits every later row and column, so it costs at least C[i, j] + max(sum_{k>i} a_k, sum_{k>j} b_k).
-    Where that exceeds U, no optimal warping passes and the cell is dropped. Cells of an optimal warping are
-    never dropped and are computed from each other by the same additions, so the value is that of the full
-    recurrence to the bit (U is widened by the largest rounding error that the sums can have). When more than
-    one cell in 50 survives, the full recurrence takes over.
 
     >>> dtw(reference=[[0, 0], [1, 0], [2, 0]], query=[[0, 0], [1, 1], [2, 0]])
     1.0
@@ -269,7 +260,7 @@ def is_plain_points(path: Any, distance: Distance) -> bool:
         and path.ndim == 2
         and path.size > 0
         and path.flags.c_contiguous
-        and kernels.all_within(path, LARGEST)
+        and kernels.all_within(path, kernels.LARGEST)
     )
 
 

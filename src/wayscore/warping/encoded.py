@@ -11,24 +11,17 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places
 from wayscore.errors import PathError
-from wayscore.paths import LARGEST
 
 BLOCK_CELLS = 1 << 21
 """The most distances that are computed at once where they are not in a table (16 MiB)."""
 TRACE_CELLS = 1 << 24
 """The most cells whose warping is found in one tile where kernels take the distances (4 MiB)."""
-PRUNE_CELLS = 9_000_000
-"""Pairs of points with at least this many cells (3,000 x 3,000) are first tried with pruning."""
-PRUNE_SHARE = 50
-"""Pruning stops when it has kept one cell in this many: then the full recurrence is faster."""
 
 
 def dtw_value(R: Places, Q: Places, distance: Distance) -> float:
     """Return DTW of two encoded paths."""
     if distance.is_straight:
-        cells = len(R) * len(Q)
-        pruned = kernels.pruned_points(R, Q, cells // PRUNE_SHARE) if cells >= PRUNE_CELLS else None
-        value = kernels.warp_points(R, Q, None, None) if pruned is None else pruned
+        value = kernels.warp_points(R, Q, None, None)
         check_overflow(value, Q, distance)
         return value
     if distance.table is not None:
@@ -78,8 +71,8 @@ def fast_warping(
 def check_overflow(value: float, Q: Places, distance: Distance) -> None:
     """Raise an error for points whose squares overflow, found by the result: checking every point would be slower."""
     if value == math.inf and distance.is_straight:
-        role = "the query" if np.abs(Q).max() > LARGEST else "the reference"
-        raise PathError(f"{role} has coordinates above {LARGEST:g}, whose squares overflow")
+        role = "the query" if np.abs(Q).max() > kernels.LARGEST else "the reference"
+        raise PathError(f"{role} has coordinates above {kernels.LARGEST:g}, whose squares overflow")
 
 
 def fresh_borders(n: int, m: int) -> tuple[Floats, Floats]:

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, as_distance
+from wayscore.distances.base import Distance, Floats, as_distance, unknown_node
 from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
-from wayscore.distances.labels import unknown_node
 from wayscore.errors import PathError, shortened
-from wayscore.paths import LARGEST
 from wayscore.warping.alignment import check_threshold
 
 
@@ -104,7 +102,7 @@ class RunningDTW:
                 value = None
             if value is None:
                 raise PathError(
-                    f"{where} must be {self._state.dimension} finite coordinates below {LARGEST:g}, got "
+                    f"{where} must be {self._state.dimension} finite coordinates below {kernels.LARGEST:g}, got "
                     f"{shortened(node)}"
                 )
             return value

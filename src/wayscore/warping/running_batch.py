@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, as_distance
+from wayscore.distances.base import Distance, Floats, as_distance, unknown_node
 from wayscore.distances.euclidean import EUCLIDEAN, Euclidean
-from wayscore.distances.labels import unknown_node
 from wayscore.errors import OptionError, PathError, UnknownNodeError
 from wayscore.warping.alignment import check_threshold
 from wayscore.warping.running import is_known

@@ -8,12 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import wayscore as ws
-from tests.distances.test_distances import connectivity
-from tests.house import write_references
-from wayscore.cli.app import app
+from tests.house import command, connectivity, write_references
 from wayscore.episodes import Reference, References
 from wayscore.lab.agents.baselines import TABLE_2, random_walks, score_random
 from wayscore.lab.agents.r4r import build, read_annotations
@@ -73,15 +70,14 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "S_connectivity.json").write_text(json.dumps(connectivity("abcd", "ab bc cd")))
     write_references(tmp_path / "asked.json", [("S", "abcd", 2), ("S", "bc", 1)])
     words = ["baseline", "random", "-r", str(tmp_path / "asked.json"), "-g", str(tmp_path), "--episodes", "300"]
-    told = json.loads(CliRunner().invoke(app, [*words, "-f", "json"]).stdout)
+    told = json.loads(command(*words, "-f", "json").stdout)
     assert told["episodes"] == 300
     assert told["metrics"]["PL"]["low"] < told["metrics"]["PL"]["mean"] < told["metrics"]["PL"]["high"]
     assert "|convention:paper|" in told["signature"]
-    text = CliRunner().invoke(app, [*words, "--run", str(tmp_path / "run.json")])
+    text = command(*words, "--run", str(tmp_path / "run.json"))
     assert "Beside the paper's Table 2" in text.stdout
     run = ws.load_run(tmp_path / "run.json")
     assert set(run.queries) == {"1_0", "1_1", "2_0"}
     assert run.queries["2_0"].path[0] == "b"
-    wrong = CliRunner().invoke(app, ["baseline", "clever", *words[2:]])
-    assert wrong.exit_code == 2
+    wrong = command("baseline", "clever", *words[2:], status=2)
     assert "AGENT must be random, not 'clever'" in wrong.stderr

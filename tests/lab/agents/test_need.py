@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import wayscore as ws
-from wayscore.lab.agents.need import need_torch
+from wayscore.lab.agents.checkpoints import need_torch
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run these tests")
 
 from tests.lab.agents.test_training import SMALL, made  # noqa: E402
-from wayscore.lab.agents.agent import Agent  # noqa: E402
-from wayscore.lab.agents.planning import likeliest  # noqa: E402
+from wayscore.lab.agents.agent import Agent, likeliest  # noqa: E402
 from wayscore.lab.agents.policy import Look, Policy, State  # noqa: E402
 from wayscore.lab.agents.rollout import observe, started  # noqa: E402
-from wayscore.rewards.batch import AgentBatch as Walkers  # noqa: E402
+from wayscore.rewards.batch import AgentBatch  # noqa: E402
 from wayscore.rewards.tasks import Tasks, from_worlds  # noqa: E402
 
 SHORT = replace(SMALL, max_test_steps=4)
@@ -30,7 +29,7 @@ def tasks() -> Tasks:
 @pytest.mark.soak
 def test_the_plan_is_that_of_a_literal_beam_search(tasks: Tasks, count: int, beam: int) -> None:
     policies = [made(len(tasks.vocabulary), seed) for seed in range(count)]
-    for row in range(10):
+    for row in range(5):
         one = tasks.some([row])
         planned = Agent(tuple(policies), SHORT, tasks.vocabulary, 120, None).paths(one, beam=beam)
         assert planned == [literal(policies, one, beam)]
@@ -56,7 +55,7 @@ def literal(policies: list[Policy], task: Tasks, beam: int) -> list[str]:
     return list(max(ended)[1])
 
 
-def after(policies: list[Policy], task: Tasks, actions: tuple[int, ...]) -> tuple[Walkers, Any]:
+def after(policies: list[Policy], task: Tasks, actions: tuple[int, ...]) -> tuple[AgentBatch, Any]:
     """Return the walker after some actions, and the votes on its next one."""
     walkers = next(started(task, SHORT))
     tokens = torch.from_numpy(task.tokens)
@@ -87,11 +86,11 @@ def test_planned_walks_of_many_are_those_of_each(tasks: Tasks) -> None:
 
 
 def test_copied_walkers_have_walked_the_same(tasks: Tasks) -> None:
-    walkers = Walkers(tasks, 4, threshold=1.4, max_episode_steps=6)
+    walkers = AgentBatch(tasks, 4, threshold=1.4, max_episode_steps=6)
     walkers.begin(np.array([0, 0, 5, 5]))
     for action in (1, 2):
         walkers.act(np.array([action, 1, 1, action]))
-    alike = Walkers(tasks, 2, threshold=1.4, max_episode_steps=6)
+    alike = AgentBatch(tasks, 2, threshold=1.4, max_episode_steps=6)
     alike.begin(np.array([0, 5]))
     for action in (1, 2):
         alike.act(np.array([action, action]))

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import wayscore as ws
 from tests.conftest import read_json
-from tests.distances.test_distances import connectivity
-from wayscore.cli.app import app
+from tests.house import command, connectivity
 from wayscore.lab.agents.r4r import Annotation, _order_of_release, build, read_annotations
 
 LINE = ws.Graph.from_edges(
@@ -99,17 +97,14 @@ def test_the_command(ending: str, tmp_path: Path) -> None:
     (tmp_path / "r2r.json").write_text(json.dumps(asked))
     out = tmp_path / f"r4r.{ending}"
     words = ["build", "r4r", str(tmp_path / "r2r.json"), "-g", str(tmp_path), "-o", str(out)]
-    result = CliRunner().invoke(app, words)
-    assert result.exit_code == 0, result.stderr
+    result = command(*words, status=0)
     assert "paths" in result.stdout
     references = ws.load_references(out)
     assert references.format == "r4r"
     content = gzip.decompress(out.read_bytes()) if ending.endswith("gz") else out.read_bytes()
     assert json.loads(content)[1]["path"] == ["a", "b", "c"]
     for wrong, match in (("r5r", "must be r4r, not 'r5r'"),):
-        refused = CliRunner().invoke(app, ["build", wrong, *words[2:]])
-        assert refused.exit_code == 2
+        refused = command("build", wrong, *words[2:], status=2)
         assert match in refused.stderr
-    nowhere = CliRunner().invoke(app, [*words[:-1], str(tmp_path / "no" / "r4r.json")])
-    assert nowhere.exit_code == 1
+    nowhere = command(*words[:-1], str(tmp_path / "no" / "r4r.json"), status=1)
     assert "cannot be written" in nowhere.stderr

@@ -16,19 +16,18 @@ import pytest
 import wayscore as ws
 from wayscore.episodes import Reference
 from wayscore.lab.agents.baselines import random_walks
-from wayscore.lab.agents.houses import tasks_for
-from wayscore.lab.agents.sight import read_views
+from wayscore.lab.agents.data import read_views, tasks_for
 from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
+from tests.house import command as invoke  # noqa: E402
 from wayscore.lab.agents.agent import Agent, load_agent  # noqa: E402
-from wayscore.lab.agents.checkpoints import load_checkpoint, write_checkpoint  # noqa: E402
+from wayscore.lab.agents.checkpoints import Recipe, load_checkpoint, write_checkpoint  # noqa: E402
 from wayscore.lab.agents.policy import Look, Policy, Shape  # noqa: E402
-from wayscore.lab.agents.recipe import Recipe  # noqa: E402
 from wayscore.lab.agents.rollout import MIRRORED, evaluate, mirrored_words, observe, roll, started  # noqa: E402
 from wayscore.lab.agents.training import Running, Trainer  # noqa: E402
-from wayscore.rewards.batch import FEATURES, AgentBatch as Walkers  # noqa: E402
+from wayscore.rewards.batch import FEATURES, AgentBatch  # noqa: E402
 from wayscore.rewards.rewards import RewardFunction, find_reward  # noqa: E402
 
 SMALL = Recipe(
@@ -227,7 +226,7 @@ def decided(policy: Any, tokens: Any, features: Any, mask: Any) -> Any:
 def test_all_steps_judged_at_once_are_single_steps(tasks: Tasks) -> None:
     torch.manual_seed(0)
     policy = Policy(Shape(words=len(tasks.vocabulary), embedding=8, hidden=16)).eval()
-    walkers = Walkers(tasks, 20, threshold=1.4, max_episode_steps=6)
+    walkers = AgentBatch(tasks, 20, threshold=1.4, max_episode_steps=6)
     walkers.begin(np.arange(20))
     reading, state = policy.read(torch.from_numpy(tasks.tokens[:20]))
     steps = list(roll(policy, walkers, reading, state, "sample", SMALL))
@@ -284,14 +283,6 @@ def test_running_numbers() -> None:
     assert Running().size == 1.0
 
 
-def invoke(*words: str) -> Any:
-    from click.testing import CliRunner
-
-    from wayscore.cli.app import app
-
-    return CliRunner().invoke(app, list(words))
-
-
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Generated worlds written as files of R2R."""
@@ -308,33 +299,29 @@ QUICK = ["--imitation", "4", "--reinforcement", "2", "--every", "3"]
 def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> None:
     files = ["-r", str(course / "references.json"), "-g", str(course / "connectivity")]
     agent = tmp_path / "agent"
-    trained = invoke("train", str(agent), *files, "--held-out", "1", *QUICK, "--max-episode-steps", "14")
-    assert trained.exit_code == 0, trained.stderr
+    trained = invoke("train", str(agent), *files, "--held-out", "1", *QUICK, "--max-episode-steps", "14", status=0)
     assert trained.stdout.count("nDTW") == 2
     assert (agent / "curve.svg").stat().st_size > 1000
-    again = invoke("train", str(agent), *files, "--held-out", "1", *QUICK)
-    assert again.exit_code == 2
+    again = invoke("train", str(agent), *files, "--held-out", "1", *QUICK, status=2)
     assert "has a checkpoint already" in again.stderr
     other = invoke("train", str(agent), *files, "--held-out", "1", "--resume", "--seed", "3")
     assert "trained with other settings" in other.stderr
-    walked = invoke("rollout", str(agent), *files, "-o", str(tmp_path / "run.json"))
-    assert walked.exit_code == 0, walked.stderr
-    scored = invoke("score", str(tmp_path / "run.json"), *files, "-f", "json", "--resamples", "10")
-    assert scored.exit_code == 0, scored.stderr
+    invoke("rollout", str(agent), *files, "-o", str(tmp_path / "run.json"), status=0)
+    invoke("score", str(tmp_path / "run.json"), *files, "-f", "json", "--resamples", "10", status=0)
     refused = invoke("rollout", str(agent), *files, "-o", str(tmp_path / "run.json"), "--views", "views.tar")
     assert "was trained without views" in refused.stderr
     alone = (tmp_path / "run.json").read_bytes()
     invoke("rollout", str(agent), str(agent), *files, "-o", str(tmp_path / "run.json"))  # which agree
     assert (tmp_path / "run.json").read_bytes() == alone
     for words in (["--beam", "3"], ["--mirror"]):
-        other = invoke("rollout", str(agent), *files, *words, "-o", str(tmp_path / "run.json"))
-        assert other.exit_code == 0, other.stderr
+        other = invoke("rollout", str(agent), *files, *words, "-o", str(tmp_path / "run.json"), status=0)
         assert (tmp_path / "run.json").read_bytes() != alone
     state = load_checkpoint(agent)
     state["vocabulary"][0] = "xyzzy"
     write_checkpoint(tmp_path / "other.pt", state)
-    refused = invoke("rollout", str(agent), str(tmp_path / "other.pt"), *files, "-o", str(tmp_path / "x.json"))
-    assert refused.exit_code == 2
+    refused = invoke(
+        "rollout", str(agent), str(tmp_path / "other.pt"), *files, "-o", str(tmp_path / "x.json"), status=2
+    )
     assert "other.pt: reads other words than" in refused.stderr
     write_checkpoint(tmp_path / "other.pt", {**state, "words": -1})
     refused = invoke("rollout", str(tmp_path / "other.pt"), *files, "-o", str(tmp_path / "x.json"))
@@ -342,14 +329,12 @@ def test_from_files_to_scores_by_the_command(course: Path, tmp_path: Path) -> No
 
 
 def test_training_in_worlds_by_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wayscore.lab.agents.houses import lessons_from_worlds
+    from wayscore.lab.agents.data import data_from_worlds
 
-    monkeypatch.setattr(lessons_from_worlds, "__defaults__", (40,))
-    trained = invoke("train", str(tmp_path), "--worlds", *QUICK)
-    assert trained.exit_code == 0, trained.stderr
+    monkeypatch.setattr(data_from_worlds, "__defaults__", (40,))
+    invoke("train", str(tmp_path), "--worlds", *QUICK, status=0)
     for words in (["train", str(tmp_path / "x")], ["train", str(tmp_path / "x"), "--worlds", "-r", "file"]):
-        refused = invoke(*words)
-        assert refused.exit_code == 2
+        refused = invoke(*words, status=2)
         assert "give either --references FILE" in refused.stderr
 
 

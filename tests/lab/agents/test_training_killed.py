@@ -239,10 +239,7 @@ def available(pipe: int) -> bytes:
 
 def walks(course: Path, agent: Path) -> bytes:
     """Return the result file of an agent's walks."""
-    from click.testing import CliRunner
+    from tests.house import command as here
 
-    from wayscore.cli.app import app
-
-    done = CliRunner().invoke(app, ["rollout", str(agent), *files(course), "-o", str(agent / "run.json")])
-    assert done.exit_code == 0, done.stderr
+    here("rollout", agent, *files(course), "-o", agent / "run.json", status=0)
     return (agent / "run.json").read_bytes()

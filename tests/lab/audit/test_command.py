@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from wayscore.cli.app import app
-from wayscore.worlds.files import Course, course_files
+from tests.house import command
+from wayscore.worlds.files import Course, course_files, write_files
 
 
 def call(*words: str) -> Result:
-    return CliRunner().invoke(app, ["audit", *words], prog_name="wayscore")
+    return command("audit", *words)
 
 
 QUICK = ("--worlds", "3", "--paths", "2", "--resamples", "50")
@@ -23,9 +23,7 @@ QUICK = ("--worlds", "3", "--paths", "2", "--resamples", "50")
 
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, content in course_files(Course(episodes=60, scans=2), ["noisy", "detour", "early_stop"]).items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
+    write_files(tmp_path, course_files(Course(episodes=60, scans=2), ["noisy", "detour", "early_stop"]))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

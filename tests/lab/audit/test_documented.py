@@ -46,6 +46,7 @@ def test_what_is_said_of_experiments(metric: str, experiment: str, word: str) ->
     assert battery().of(metric, experiment).verdict.word == word
 
 
+@pytest.mark.soak
 def test_what_is_said_of_near_misses_and_density() -> None:
     assert battery().of("SED", "near-miss").values[1].mean == 0.0  # a thousandth of the threshold
     both, only = (battery().of("nDTW", name).largest for name in ("both-densities", "query-density"))

@@ -12,10 +12,9 @@ from click.testing import CliRunner
 import wayscore as ws
 from wayscore.cli.audit_people import audit_people as verb
 from wayscore.errors import FormatError, OptionError
-from wayscore.formats.hear import WORDS
-from wayscore.formats.rated import RatedWalk, RatedWalks, read_rated
+from wayscore.lab.audit.figures import figure_people
 from wayscore.lab.audit.people import audit_people
-from wayscore.lab.audit.people.figure import figure_people
+from wayscore.lab.audit.people.rated import WORDS, RatedWalk, RatedWalks, read_rated
 from wayscore.statistics import kendall, spearman
 
 LINE = {"S": ws.Graph.from_edges([(a, b) for a, b in zip("abcdefg", "bcdefgh", strict=True)], [2.0] * 7)}
@@ -205,9 +204,9 @@ def test_wrong_calls_are_explained(tmp_path):
 
 def test_answers_to_a_study_agree_with_its_analysis(tmp_path):
     from wayscore.lab.study.analysis import analyze
-    from wayscore.lab.study.design import create, write_study
+    from wayscore.lab.study.create import create, write_study
     from wayscore.lab.study.rankings import write_rankings
-    from wayscore.lab.study.simulated import simulate
+    from wayscore.lab.study.rater_models import simulate
 
     study = create("UC", sets=8, raters=4, each=2, checks=1, repeats=1, seed=2, worlds=1)
     rankings = simulate(study, seed=2)

@@ -9,9 +9,7 @@ import pytest
 
 import wayscore as ws
 from docs.building.audits import systems
-from wayscore.lab.audit.systems.rankings import agreement, stability
-from wayscore.lab.audit.systems.redundancy import correlations
-from wayscore.lab.audit.systems.scoreboard import Scoreboard, ranks
+from wayscore.lab.audit.systems.scoreboard import Scoreboard, agreement, correlations, ranks, stability
 
 
 @pytest.mark.parametrize("repeats", ["drop", "keep"])

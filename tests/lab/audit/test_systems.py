@@ -12,11 +12,17 @@ from scipy import stats
 
 import wayscore as ws
 from wayscore.lab.audit.systems import Systems
-from wayscore.lab.audit.systems.power import episodes_needed, power
-from wayscore.lab.audit.systems.rankings import agreement, stability
-from wayscore.lab.audit.systems.redundancy import correlations, groups
-from wayscore.lab.audit.systems.scoreboard import Scoreboard, ranks
-from wayscore.worlds.files import Course, course_files
+from wayscore.lab.audit.systems.scoreboard import (
+    Scoreboard,
+    agreement,
+    correlations,
+    episodes_needed,
+    groups,
+    power,
+    ranks,
+    stability,
+)
+from wayscore.worlds.files import Course, course_files, write_files
 
 WALKERS = ("perfect", "noisy", "detour", "overshoot", "early_stop", "shortest", "random_walk")
 
@@ -24,9 +30,7 @@ WALKERS = ("perfect", "noisy", "detour", "overshoot", "early_stop", "shortest", 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("course")
-    for name, content in course_files(Course(episodes=160, scans=3), WALKERS).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
+    write_files(folder, course_files(Course(episodes=160, scans=3), WALKERS))
     return folder
 
 

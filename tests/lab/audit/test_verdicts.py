@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
-from wayscore.lab.audit.battery.experiments import EXPERIMENTS
-from wayscore.lab.audit.battery.verdicts import WORDS, Verdict, judge, scale_of
+from wayscore.lab.audit.battery.responses import EXPERIMENTS, WORDS, Verdict, judge, scale_of
 from wayscore.statistics import Interval
 
 

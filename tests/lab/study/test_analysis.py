@@ -12,18 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
 import wayscore as ws
+from tests.house import command
 from wayscore import statistics
-from wayscore.cli.app import app
 from wayscore.errors import OptionError
 from wayscore.lab.study import report, table1
-from wayscore.lab.study.agreement import agree, care_of, kendall_w, krippendorff_alpha
-from wayscore.lab.study.analysis import analyze
+from wayscore.lab.study.analysis import agree, analyze, care_of, kendall_w, krippendorff_alpha
 from wayscore.lab.study.correlations import MAIN, METHODS, RIVALS, Correlations, correlate, goodness
-from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.figures import figure_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.page import page
@@ -122,7 +120,7 @@ def test_the_papers_counts_give_its_p_values() -> None:
 
 
 def test_the_papers_table_is_printed_from_its_counts() -> None:
-    shown = CliRunner().invoke(app, ["study", "analyze", "--paper"], env={"COLUMNS": "120"}).stdout
+    shown = command("study", "analyze", "--paper", columns=120).stdout
     names, _, counts, tests, _, *below = (line.split() for line in shown.split("\n")[:9])
     assert names == "UC: nDTW vs PL NE ONE CLS AD MD".split()
     assert counts == "+/- 242/17 254/9 255/9 162/46 254/12 253/12".split()
@@ -131,10 +129,10 @@ def test_the_papers_table_is_printed_from_its_counts() -> None:
     expected = "4.1e-52 2.0e-63 1.0e-63 2.4e-16 3.6e-60 6.9e-60 9.6e-47 8.8e-49 6.7e-46 1.1e-37"
     assert [*tests[2:], *below[3][2:]] == expected.split()
     assert "253/12" in shown
-    latex = CliRunner().invoke(app, ["study", "analyze", "--paper", "--format", "latex"]).stdout
+    latex = command("study", "analyze", "--paper", "--format", "latex").stdout
     assert r"UC: nDTW vs & PL & NE & ONE & CLS & AD & MD \\" in latex
     assert all(p in latex for p in expected.split())
-    found = json.loads(CliRunner().invoke(app, ["study", "analyze", "--paper", "--format", "json"]).stdout)
+    found = json.loads(command("study", "analyze", "--paper", "--format", "json").stdout)
     assert found["NE"]["p"] == statistics.sign_test(254, 9)
 
 
@@ -374,7 +372,7 @@ def test_the_figure_shows_every_metric(study: Study) -> None:
 
 
 def run(*words: Any) -> Any:
-    return CliRunner().invoke(app, ["study", *map(str, words)], env={"COLUMNS": "100"})
+    return command("study", *words, columns=100)
 
 
 def test_analyze_as_a_command(study: Study, tmp_path: Path) -> None:

@@ -17,14 +17,23 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.lab.study.assigning import assign, deal
-from wayscore.lab.study.checks import Around, far_path, make_check
-from wayscore.lab.study.design import PAPER, create, paper_study, read_study, rebuild, study_bytes, write_study
-from wayscore.lab.study.from_runs import create_from_runs
+from wayscore.lab.study.create import (
+    PAPER,
+    assign,
+    create,
+    create_from_runs,
+    deal,
+    paper_study,
+    read_study,
+    rebuild,
+    study_bytes,
+    write_study,
+)
 from wayscore.lab.study.model import QUERIES, QUESTION, ComparisonSet, Study
 from wayscore.lab.study.rankings import Ranking, fault_of, read_rankings, write_rankings
+from wayscore.lab.study.sets import Around, far_path, make_check
 from wayscore.worlds import World
-from wayscore.worlds.files import Course, course_files
+from wayscore.worlds.files import Course, course_files, write_files
 
 AGENTS = ("noisy", "detour", "overshoot", "early_stop", "shortest", "random_walk")
 
@@ -38,9 +47,7 @@ def study() -> Study:
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """References, graphs and runs of scripted walkers, as the field's files have them."""
     folder = tmp_path_factory.mktemp("course")
-    for name, content in course_files(Course(episodes=40, scans=2), AGENTS).items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_bytes(content)
+    write_files(folder, course_files(Course(episodes=40, scans=2), AGENTS))
     return folder
 
 
@@ -169,7 +176,8 @@ def test_checks_ask_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise AssertionError("a check asked a metric")
 
-    for name in ("wayscore.warping.alignment.ndtw", "wayscore.scoring.score", "wayscore.lab.study.correlations.score"):
+    score = "wayscore.evaluation.score.score"
+    for name in ("wayscore.warping.alignment.ndtw", score, "wayscore.lab.study.correlations.score"):
         monkeypatch.setattr(name, broken)
     assert create(sets=1, raters=1, checks=2, worlds=1).of_kind("check") == before
 

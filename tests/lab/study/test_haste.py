@@ -10,15 +10,14 @@ import pytest
 
 from tests.lab.study.test_analysis import ranked_by
 from wayscore.errors import OptionError
-from wayscore.lab.study.analysis import analyze
+from wayscore.lab.study.analysis import Haste, analyze, haste_of
 from wayscore.lab.study.correlations import correlate
-from wayscore.lab.study.design import create
-from wayscore.lab.study.haste import Haste, haste_of
+from wayscore.lab.study.create import create
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.page import page
 from wayscore.lab.study.rankings import Ranking
+from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.report import document, findings
-from wayscore.lab.study.simulated import simulate
 from wayscore.lab.study.table1 import contests
 
 

@@ -10,23 +10,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from wayscore.cli.app import app
+from tests.house import command
 from wayscore.errors import OptionError
-from wayscore.lab.study.agreement import care_of
-from wayscore.lab.study.analysis import analyze
+from wayscore.lab.study.analysis import analyze, care_of
 from wayscore.lab.study.correlations import RIVALS, goodness
-from wayscore.lab.study.design import create, read_study, write_study
+from wayscore.lab.study.create import create, read_study, write_study
 from wayscore.lab.study.figures import figure_study
 from wayscore.lab.study.model import ComparisonSet, SceneMap, Study
 from wayscore.lab.study.page import page
 from wayscore.lab.study.power import pilot_source, power, simulated_source
 from wayscore.lab.study.protocol import reproduce
 from wayscore.lab.study.rankings import fault_of, rankings_bytes, read_rankings
+from wayscore.lab.study.rater_models import (
+    IN_WORDS,
+    TASTES,
+    Temper,
+    dislikes,
+    draw_weights,
+    perceive,
+    rank_assignment,
+    simulate,
+)
 from wayscore.lab.study.report import document
-from wayscore.lab.study.simulated import Temper, dislikes, draw_weights, perceive, rank_assignment, simulate
-from wayscore.lab.study.tastes import IN_WORDS, TASTES
 from wayscore.lab.study.winners import find_winners, table as winners_table
 
 EXACT = Temper(noise=0.0, spread=0.0, lapse=0.0)
@@ -38,7 +44,7 @@ def study() -> Study:
 
 
 def run(*words: Any) -> Any:
-    return CliRunner().invoke(app, ["study", *map(str, words)], env={"COLUMNS": "100"})
+    return command("study", *words, columns=100)
 
 
 # Their taste
@@ -283,8 +289,9 @@ def test_plans_that_make_no_sense_are_refused(options: dict[str, Any], words: st
         power("UC", **options)
 
 
-def test_power_as_a_command(study: Study, tmp_path: Path) -> None:
-    words = ("power", "--kind", "SC", "--sets", 20, "--sets", 60, "--simulations", 60)
+def test_power_as_a_command(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wayscore.lab.study.power.POOL", 40)
+    words = ("power", "--kind", "SC", "--sets", 20, "--sets", 60, "--simulations", 10)
     shown = run(*words).stdout
     assert "SIMULATED" in shown
     rows = {line.split("  ")[0]: line for line in shown.split("\n")}

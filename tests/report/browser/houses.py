@@ -11,7 +11,9 @@ import numpy as np
 
 import wayscore as ws
 from wayscore.episodes import Query, Reference, References, Run
-from wayscore.evaluation import Comparison, Result, compare, evaluate
+from wayscore.evaluation.comparison import Comparison, compare
+from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.result import Result
 from wayscore.report import write_page
 from wayscore.worlds import WALKERS, World
 

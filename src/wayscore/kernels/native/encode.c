@@ -11,10 +11,9 @@ static int is_same(PyObject *label, PyObject *before) {
  * `index` maps labels to codes, or is a list of such mappings, one a path; `paths` is a list of sequences whose lengths
  * add up to len(codes). */
 KERNEL(kernel_encode) {
-    (void)self;
-    Array array = {.held = 0};
+    Array array;
     PyObject *result = NULL;
-    if (!need_arguments("encode", nargs, 3) || !take_array(args[2], &array, 'i', 1, 1, 0)) goto end;
+    if (!take_arguments("encode", args, nargs, "o o i1w", &array)) return NULL;
     PyObject *indexes = PyList_Check(args[0]) ? args[0] : NULL, *index = args[0];
     if (!PyList_Check(args[1]) || (indexes && PyList_Size(indexes) != PyList_Size(args[1]))) {
         PyErr_SetString(PyExc_TypeError, "encode takes a list of sequences, and one dict or one for each of them");

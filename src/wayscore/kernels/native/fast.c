@@ -191,25 +191,10 @@ end:
     return count;
 }
 
-double fast_upper_bound(int dimension, const double *reference, int64_t n, const double *query, int64_t m) {
-    Space space = {dimension, NULL, 0};
-    Level r = {reference, NULL, n, NULL}, q = {query, NULL, m, NULL};
-    double cost = -1.0;
-    int64_t *cells = malloc(sizeof(int64_t) * 2 * (size_t)(n + m));
-    if (cells && !fast(&space, r, q, 1, PYTHON, &cost, cells)) cost = -1.0;
-    free(cells);
-    return cost;
-}
-
 static PyObject *run_fast(const Space *space, Level r, Level q, int64_t radius, int64_t rule, Array *cells) {
-    if (r.count < 1 || q.count < 1 || radius < 0 || LENGTH(*cells, 0) < r.count + q.count || LENGTH(*cells, 1) != 2) {
-        PyErr_SetString(PyExc_ValueError, "fast: shapes do not fit");
-        return NULL;
-    }
-    if (rule != PYTHON && rule != COMPILED) {
-        PyErr_SetString(PyExc_ValueError, "fast: the rule is 0 or 1");
-        return NULL;
-    }
+    if (r.count < 1 || q.count < 1 || radius < 0 || LENGTH(*cells, 0) < r.count + q.count || LENGTH(*cells, 1) != 2)
+        return refuse("fast: shapes do not fit");
+    if (rule != PYTHON && rule != COMPILED) return refuse("fast: the rule is 0 or 1");
     double cost = 0.0;
     PyThreadState *state = PyEval_SaveThread();
     int64_t count = fast(space, r, q, radius, (Rule)rule, &cost, INTS64(*cells));
@@ -225,40 +210,28 @@ static PyObject *run_fast(const Space *space, Level r, Level q, int64_t radius, 
 
 /* fast_points(reference, query, radius, rule, cells) -> (cost, count) */
 KERNEL(kernel_fast_points) {
-    (void)self;
-    Array arrays[3] = {{.held = 0}};
+    Array arrays[3];
     int64_t radius, rule;
-    PyObject *result = NULL;
-    if (need_arguments("fast_points", nargs, 5) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
-        take_array(args[1], &arrays[1], 'd', 2, 0, 0) && take_count(args[2], &radius) &&
-        take_count(args[3], &rule) && take_array(args[4], &arrays[2], 'l', 2, 1, 0)) {
-        if (LENGTH(arrays[0], 1) < 1 || LENGTH(arrays[0], 1) != LENGTH(arrays[1], 1))
-            PyErr_SetString(PyExc_ValueError, "both paths need points of one dimension");
-        else {
-            Space space = {(int)LENGTH(arrays[0], 1), NULL, 0};
-            result = run_fast(&space, (Level){DOUBLES(arrays[0]), NULL, LENGTH(arrays[0], 0), NULL},
-                              (Level){DOUBLES(arrays[1]), NULL, LENGTH(arrays[1], 0), NULL}, radius, rule, &arrays[2]);
-        }
-    }
+    if (!take_arguments("fast_points", args, nargs, "d2 d2 n n l2w", arrays, &radius, &rule)) return NULL;
+    const Space space = {(int)LENGTH(arrays[0], 1), NULL, 0};
+    const Level r = {.points = DOUBLES(arrays[0]), .count = LENGTH(arrays[0], 0)};
+    const Level q = {.points = DOUBLES(arrays[1]), .count = LENGTH(arrays[1], 0)};
+    const int fit = space.dimension > 0 && LENGTH(arrays[1], 1) == space.dimension;
+    PyObject *result = fit ? run_fast(&space, r, q, radius, rule, &arrays[2]) : refuse("both paths need points of one dimension");
     drop_arrays(arrays, 3);
     return result;
 }
 
 /* fast_table(table, reference, query, radius, rule, cells) -> (cost, count) */
 KERNEL(kernel_fast_table) {
-    (void)self;
-    Array arrays[4] = {{.held = 0}};
+    Array arrays[4];
     int64_t radius, rule;
-    PyObject *result = NULL;
-    if (need_arguments("fast_table", nargs, 6) && take_array(args[0], &arrays[0], 'd', 2, 0, 0) &&
-        take_array(args[1], &arrays[1], 'i', 1, 0, 0) && take_array(args[2], &arrays[2], 'i', 1, 0, 0) &&
-        take_count(args[3], &radius) && take_count(args[4], &rule) &&
-        take_array(args[5], &arrays[3], 'l', 2, 1, 0) && check_codes(&arrays[1], &arrays[0], 0) &&
-        check_codes(&arrays[2], &arrays[0], 1)) {
-        Space space = {0, DOUBLES(arrays[0]), LENGTH(arrays[0], 1)};
-        result = run_fast(&space, (Level){NULL, INTS32(arrays[1]), LENGTH(arrays[1], 0), NULL},
-                          (Level){NULL, INTS32(arrays[2]), LENGTH(arrays[2], 0), NULL}, radius, rule, &arrays[3]);
-    }
+    if (!take_arguments("fast_table", args, nargs, "d2 i1 i1 n n l2w", arrays, &radius, &rule)) return NULL;
+    const Space space = {0, DOUBLES(arrays[0]), LENGTH(arrays[0], 1)};
+    const Level r = {.codes = INTS32(arrays[1]), .count = LENGTH(arrays[1], 0)};
+    const Level q = {.codes = INTS32(arrays[2]), .count = LENGTH(arrays[2], 0)};
+    const int fit = check_codes(&arrays[1], &arrays[0], 0) && check_codes(&arrays[2], &arrays[0], 1);
+    PyObject *result = fit ? run_fast(&space, r, q, radius, rule, &arrays[3]) : NULL;
     drop_arrays(arrays, 4);
     return result;
 }

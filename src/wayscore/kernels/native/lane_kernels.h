@@ -123,21 +123,6 @@ INLINE void measure_lanes(Group *group, const int dimension, const int compare) 
 /* How much of a place is covered from this near. */
 INLINE lanes share_of(lanes near, lanes scale) { return lanes_exp(lanes_div(lanes_sub(lanes_all(0.0), near), scale)); }
 
-/* The same of many distances, in eights. */
-TARGET static void shares(const double *distances, int64_t count, double scale, double *out) {
-    for (int64_t i = 0; i < count; i += LANE_COUNT) lanes_store(out + i, share_of(lanes_load(distances + i), lanes_all(scale)));
-}
-
-/* The least distances of rows, in eights, with one place more, and their shares; see prefixes.c. */
-TARGET static void cover(int64_t rows, const double *distances, const double *shares, const double *covered,
-                         const double *share, double *now_covered, double *now_share) {
-    for (int64_t i = 0; i < rows; i += LANE_COUNT) {
-        const lanes distance = lanes_load(distances + i), before = lanes_load(covered + i);
-        lanes_store(now_share + i, lanes_choose(distance, before, lanes_load(shares + i), lanes_load(share + i)));
-        lanes_store(now_covered + i, lanes_min(distance, before));
-    }
-}
-
 /* Sums over the places that each episode really has, in their order. */
 INLINE void sum_lanes(Group *group) {
     double n[GROUP], m[GROUP];
@@ -198,4 +183,4 @@ TARGET static void weigh(const double *weights, int64_t units, const double *val
     }
 }
 
-const LaneKernels LANE_KERNELS = {strip_values, strip_nearest, strip_choices, short_rows, distances_to, relax, measure_group, shares, cover, weigh};
+const LaneKernels LANE_KERNELS = {strip_values, strip_nearest, strip_choices, short_rows, distances_to, relax, measure_group, weigh};

@@ -56,9 +56,6 @@ typedef struct {
                          double *out);
     void (*relax)(double *row, double through, const double *via, int64_t count);
     void (*measure_group)(Group *group);
-    void (*shares)(const double *distances, int64_t count, double scale, double *out);
-    void (*cover)(int64_t rows, const double *distances, const double *shares, const double *covered, const double *share,
-                  double *now_covered, double *now_share);
     void (*weigh)(const double *weights, int64_t units, const double *values, int64_t columns, double *totals);
 } LaneKernels;
 

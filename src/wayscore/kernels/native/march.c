@@ -185,35 +185,25 @@ static int fill(const uint8_t *free_cells, int64_t height, int64_t width, int64_
 
 /* march(free, source, target, out): distances in cells from a flat index; -1 for no target. */
 KERNEL(kernel_march) {
-    (void)self;
-    Array arrays[2] = {0};
+    Array arrays[2];
     int64_t source, target;
     PyObject *result = NULL;
-    if (!need_arguments("march", nargs, 4)) return NULL;
-    if (!take_array(args[0], &arrays[0], 'B', 2, 0, 0) || !take_count(args[1], &source) ||
-        !take_count(args[2], &target) || !take_array(args[3], &arrays[1], 'd', 2, 1, 0))
-        goto done;
-    int64_t height = LENGTH(arrays[0], 0), width = LENGTH(arrays[0], 1);
+    if (!take_arguments("march", args, nargs, "B2 n n d2w", arrays, &source, &target)) return NULL;
+    const int64_t height = LENGTH(arrays[0], 0), width = LENGTH(arrays[0], 1);
     if (LENGTH(arrays[1], 0) != height || LENGTH(arrays[1], 1) != width) {
-        PyErr_SetString(PyExc_ValueError, "out must have the shape of free");
+        refuse("out must have the shape of free");
     } else if (source < 0 || source >= height * width || !BYTES(arrays[0])[source]) {
-        PyErr_SetString(PyExc_ValueError, "source must be the flat index of a free cell");
+        refuse("source must be the flat index of a free cell");
     } else if (target < -1 || target >= height * width) {
-        PyErr_SetString(PyExc_ValueError, "target must be the flat index of a cell, or -1");
+        refuse("target must be the flat index of a cell, or -1");
     } else if ((height + 2) * (width + 2) > INT32_MAX) {
-        PyErr_SetString(PyExc_ValueError, "free must have fewer than 2^31 cells");
+        refuse("free must have fewer than 2^31 cells");
     } else {
         PyThreadState *thread = PyEval_SaveThread();
-        int enough = fill(BYTES(arrays[0]), height, width, source, target, DOUBLES(arrays[1]));
+        const int enough = fill(BYTES(arrays[0]), height, width, source, target, DOUBLES(arrays[1]));
         PyEval_RestoreThread(thread);
-        if (enough) {
-            Py_INCREF(Py_None);
-            result = Py_None;
-        } else {
-            PyErr_NoMemory();
-        }
+        result = enough ? none() : PyErr_NoMemory();
     }
-done:
     drop_arrays(arrays, 2);
     return result;
 }

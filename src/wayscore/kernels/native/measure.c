@@ -2,8 +2,7 @@
  * edit distance and warping. Formulas over these numbers (success, SPL, nDTW, ...) are the metrics' business.
  *
  * Eight episodes run side by side, one a lane (measure_lanes in lane_kernels.h): a single short episode is a
- * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips; many
- * short walks that answer one reference share what they have in common (prefixes.c). */
+ * chain of dependent additions, eight of them fill the processor. Long pairs of points run alone, by strips. */
 #include "measure.h"
 
 #include "lane_table.h"
@@ -13,7 +12,13 @@
 /* Where a pair of points stops running in a lane and gets strips of its own. */
 static const int64_t LANE_CELLS = 4096;
 
-Episode episode_of(const Batch *batch, int64_t e) {
+/* What is known of an episode once its two paths have been compared place by place. */
+typedef struct {
+    double query_length, reference_length, warping, closest, largest;
+    double deviation, coverage; /* sums */
+} Found;
+
+static Episode episode_of(const Batch *batch, int64_t e) {
     int64_t reference = batch->pairing ? batch->pairing[e] : e;
     int64_t r = batch->r_offsets[reference], q = batch->q_offsets[e];
     return (Episode){r, batch->r_offsets[reference + 1] - r, q, batch->q_offsets[e + 1] - q, e};
@@ -26,7 +31,7 @@ static inline double points_length(const int dimension, const double *points, in
     return length;
 }
 
-double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
+static double path_length(const Batch *batch, int reference, int64_t first, int64_t count) {
     double length = 0.0;
     const int64_t last = first + count - 1, k = batch->dimension;
     if (k) {
@@ -49,7 +54,8 @@ static inline double pair_distance(const Batch *batch, const Episode *at, int64_
     return batch->blocks[batch->block_offsets[at->number] + i * at->m + j];
 }
 
-int finish(const Batch *batch, const Episode *at, const Found *found) {
+/* Writes an episode's numbers; returns 0 when memory runs out. */
+static int finish(const Batch *batch, const Episode *at, const Found *found) {
     double *out = batch->out + at->number;
     const int64_t stride = batch->stride;
     double end = pair_distance(batch, at, at->n - 1, at->m - 1);
@@ -174,17 +180,10 @@ int measure(const Batch *batch) {
     Group group = {.dimension = batch->dimension, .compare = batch->compare, .scale = batch->scale};
     Laid laid = {0};
     Last last = {.reference = -1};
-    Prefixes *prefixes = NULL;
     char *memory = NULL;
     size_t capacity = 0;
     int done = 1;
     for (int64_t e = 0; done && e < batch->episodes;) {
-        if (has_prefixes(batch, e, prefixes)) {
-            const int64_t taken = measure_prefixes(batch, e, &prefixes);
-            done = taken > 0;
-            e += taken;
-            continue;
-        }
         Episode episodes[GROUP];
         int taken = 0;
         group.rows = group.columns = 0;
@@ -224,130 +223,101 @@ int measure(const Batch *batch) {
         }
     }
     free(memory);
-    free(prefixes);
     return done;
 }
 
 /* The arguments that all three kernels end with: pairing, compare, scale, reach, out, first. Episode e is written to
  * column first + e of `out`. */
-#define REST 6
-static int take_rest(PyObject *const *args, Array *arrays, Batch *batch, int64_t episodes) {
-    int64_t first, compare;
-    if (!take_array(args[0], &arrays[0], 'l', 1, 0, 1) || !take_count(args[1], &compare) ||
-        !take_double(args[2], &batch->scale) || !take_double(args[3], &batch->reach) ||
-        !take_array(args[4], &arrays[1], 'd', 2, 1, 0) || !take_count(args[5], &first))
-        return 0;
-    batch->compare = (int)compare & (COMPARE_WARPING | COMPARE_NEAREST);
-    batch->pairing = arrays[0].held ? INTS64(arrays[0]) : NULL;
-    batch->stride = LENGTH(arrays[1], 1);
-    batch->episodes = episodes;
-    if (LENGTH(arrays[1], 0) == MEASURES && first >= 0 && episodes >= 0 && first + episodes <= batch->stride &&
-        (!batch->pairing || LENGTH(arrays[0], 0) == episodes)) {
-        batch->out = DOUBLES(arrays[1]) + first;
-        return 1;
-    }
-    PyErr_SetString(PyExc_ValueError, "measure: shapes do not fit");
-    return 0;
-}
+#define REST " l1? n x x d2w n"
 
-static int check_square(const Array *table) {
-    if (LENGTH(*table, 0) == LENGTH(*table, 1)) return 1;
-    PyErr_SetString(PyExc_ValueError, "measure: a table needs as many rows as columns");
-    return 0;
-}
-
-/* Every episode must lie inside its arrays and have places. */
-static int check_offsets(const Batch *batch, const Array *r_offsets, int64_t r_count, int64_t q_count) {
-    int64_t references = LENGTH(*r_offsets, 0) - 1;
-    int fits = batch->pairing || references == batch->episodes;
-    for (int64_t e = 0; fits && e < batch->episodes; e++) {
-        int64_t reference = batch->pairing ? batch->pairing[e] : e;
-        if (reference < 0 || reference >= references) {
-            fits = 0;
-            break;
-        }
-        Episode at = episode_of(batch, e);
-        fits = at.r >= 0 && at.n > 0 && at.r + at.n <= r_count && at.q >= 0 && at.m > 0 && at.q + at.m <= q_count;
-    }
-    if (!fits) PyErr_SetString(PyExc_ValueError, "measure: offsets do not fit the places");
-    return fits;
-}
-
-static PyObject *run(Batch *batch, Array *arrays, int count, const Array *r_offsets, int64_t r_count, int64_t q_count) {
+/* Check what all kernels share, measure, and drop the arrays, `count` with the last two (pairing and out). */
+static PyObject *run(Batch *batch, Array *arrays, int count, const Array *r_offsets, int64_t r_count, int64_t q_count,
+                     int64_t compare, int64_t first) {
+    const Array *pairing = &arrays[count - 2], *out = &arrays[count - 1];
     PyObject *result = NULL;
-    if (check_offsets(batch, r_offsets, r_count, q_count)) {
-        PyThreadState *state = PyEval_SaveThread();
-        int done = measure(batch);
-        PyEval_RestoreThread(state);
-        if (done) {
-            Py_INCREF(Py_None);
-            result = Py_None;
-        } else {
-            PyErr_NoMemory();
+    const int64_t references = LENGTH(*r_offsets, 0) - 1;
+    batch->compare = (int)compare & (COMPARE_WARPING | COMPARE_NEAREST);
+    batch->pairing = pairing->held ? INTS64(*pairing) : NULL;
+    batch->stride = LENGTH(*out, 1);
+    batch->out = DOUBLES(*out) + first;
+    if (LENGTH(*out, 0) != MEASURES || first < 0 || batch->episodes < 0 || first + batch->episodes > batch->stride ||
+        (batch->pairing ? LENGTH(*pairing, 0) : references) != batch->episodes) {
+        refuse("measure: shapes do not fit");
+        goto end;
+    }
+    for (int64_t e = 0; e < batch->episodes; e++) { /* every episode must lie inside its arrays and have places */
+        const int64_t reference = batch->pairing ? batch->pairing[e] : e;
+        int fits = reference >= 0 && reference < references;
+        if (fits) {
+            const Episode at = episode_of(batch, e);
+            fits = at.r >= 0 && at.n > 0 && at.r + at.n <= r_count && at.q >= 0 && at.m > 0 && at.q + at.m <= q_count;
+            if (fits && batch->blocks)
+                fits = batch->block_offsets[e] >= 0 && batch->block_offsets[e] + at.n * at.m <= LENGTH(arrays[0], 0);
+        }
+        if (!fits) {
+            refuse("measure: offsets do not fit the places");
+            goto end;
         }
     }
+    PyThreadState *state = PyEval_SaveThread();
+    const int done = measure(batch);
+    PyEval_RestoreThread(state);
+    result = done ? none() : PyErr_NoMemory();
+end:
     drop_arrays(arrays, count);
     return result;
 }
 
 /* measure_table(table, r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out, first) */
 KERNEL(kernel_measure_table) {
-    (void)self;
-    Array arrays[7] = {{.held = 0}};
+    Array arrays[7];
     Batch batch = {0};
-    if (!need_arguments("measure_table", nargs, 5 + REST) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
-        !take_array(args[1], &arrays[1], 'i', 1, 0, 0) || !take_array(args[2], &arrays[2], 'l', 1, 0, 0) ||
-        !take_array(args[3], &arrays[3], 'i', 1, 0, 0) || !take_array(args[4], &arrays[4], 'l', 1, 0, 0) ||
-        !check_square(&arrays[0]) || !check_codes(&arrays[1], &arrays[0], 0) || !check_codes(&arrays[3], &arrays[0], 1) ||
-        !take_rest(args + 5, arrays + 5, &batch, LENGTH(arrays[4], 0) - 1)) {
-        drop_arrays(arrays, 7);
+    int64_t compare, first;
+    if (!take_arguments("measure_table", args, nargs, "d2 i1 l1 i1 l1" REST, arrays, &compare, &batch.scale, &batch.reach, &first))
         return NULL;
-    }
     batch.table = DOUBLES(arrays[0]);
     batch.table_size = LENGTH(arrays[0], 1);
     batch.r_codes = INTS32(arrays[1]);
     batch.r_offsets = INTS64(arrays[2]);
     batch.q_codes = INTS32(arrays[3]);
     batch.q_offsets = INTS64(arrays[4]);
-    return run(&batch, arrays, 7, &arrays[2], LENGTH(arrays[1], 0), LENGTH(arrays[3], 0));
+    batch.episodes = LENGTH(arrays[4], 0) - 1;
+    if (LENGTH(arrays[0], 0) != batch.table_size) refuse("measure: a table needs as many rows as columns");
+    else if (check_codes(&arrays[1], &arrays[0], 0) && check_codes(&arrays[3], &arrays[0], 1))
+        return run(&batch, arrays, 7, &arrays[2], LENGTH(arrays[1], 0), LENGTH(arrays[3], 0), compare, first);
+    drop_arrays(arrays, 7);
+    return NULL;
 }
 
 /* measure_points(r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out, first) */
 KERNEL(kernel_measure_points) {
-    (void)self;
-    Array arrays[6] = {{.held = 0}};
+    Array arrays[6];
     Batch batch = {0};
-    if (!need_arguments("measure_points", nargs, 4 + REST) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
-        !take_array(args[1], &arrays[1], 'l', 1, 0, 0) || !take_array(args[2], &arrays[2], 'd', 2, 0, 0) ||
-        !take_array(args[3], &arrays[3], 'l', 1, 0, 0) || !take_rest(args + 4, arrays + 4, &batch, LENGTH(arrays[3], 0) - 1)) {
-        drop_arrays(arrays, 6);
+    int64_t compare, first;
+    if (!take_arguments("measure_points", args, nargs, "d2 l1 d2 l1" REST, arrays, &compare, &batch.scale, &batch.reach, &first))
         return NULL;
-    }
     batch.dimension = (int)LENGTH(arrays[0], 1);
-    if (batch.dimension < 1 || LENGTH(arrays[2], 1) != batch.dimension) {
-        PyErr_SetString(PyExc_ValueError, "both sides need points of one dimension");
-        drop_arrays(arrays, 6);
-        return NULL;
-    }
     batch.r_points = DOUBLES(arrays[0]);
     batch.r_offsets = INTS64(arrays[1]);
     batch.q_points = DOUBLES(arrays[2]);
     batch.q_offsets = INTS64(arrays[3]);
-    return run(&batch, arrays, 6, &arrays[1], LENGTH(arrays[0], 0), LENGTH(arrays[2], 0));
+    batch.episodes = LENGTH(arrays[3], 0) - 1;
+    if (batch.dimension > 0 && LENGTH(arrays[2], 1) == batch.dimension)
+        return run(&batch, arrays, 6, &arrays[1], LENGTH(arrays[0], 0), LENGTH(arrays[2], 0), compare, first);
+    drop_arrays(arrays, 6);
+    return refuse("both sides need points of one dimension");
 }
 
 /* measure_block(blocks, block_offsets, r_steps, q_steps, r, r_offsets, q, q_offsets, pairing, compare, scale,
  * reach, out, first)
  * blocks[block_offsets[e] + i * m + j] = d(r_i, q_j) of episode e; steps[k] = d(place k, place k + 1). */
 KERNEL(kernel_measure_block) {
-    (void)self;
-    Array arrays[10] = {{.held = 0}};
+    Array arrays[10];
     Batch batch = {0};
-    static const char kinds[] = "dlddilil";
-    if (!need_arguments("measure_block", nargs, 8 + REST)) return NULL;
-    for (int a = 0; a < 8; a++)
-        if (!take_array(args[a], &arrays[a], kinds[a], 1, 0, 0)) goto fail;
-    if (!take_rest(args + 8, arrays + 8, &batch, LENGTH(arrays[7], 0) - 1)) goto fail;
+    int64_t compare, first;
+    if (!take_arguments("measure_block", args, nargs, "d1 l1 d1 d1 i1 l1 i1 l1" REST, arrays, &compare, &batch.scale,
+                        &batch.reach, &first))
+        return NULL;
     batch.blocks = DOUBLES(arrays[0]);
     batch.block_offsets = INTS64(arrays[1]);
     batch.r_steps = DOUBLES(arrays[2]);
@@ -356,19 +326,10 @@ KERNEL(kernel_measure_block) {
     batch.r_offsets = INTS64(arrays[5]);
     batch.q_codes = INTS32(arrays[6]);
     batch.q_offsets = INTS64(arrays[7]);
-    int64_t r_count = LENGTH(arrays[4], 0), q_count = LENGTH(arrays[6], 0);
-    int fits = LENGTH(arrays[1], 0) == batch.episodes && LENGTH(arrays[2], 0) == r_count && LENGTH(arrays[3], 0) == q_count;
-    if (fits && !check_offsets(&batch, &arrays[5], r_count, q_count)) goto fail;
-    for (int64_t e = 0; fits && e < batch.episodes; e++) {
-        Episode at = episode_of(&batch, e);
-        fits = batch.block_offsets[e] >= 0 && batch.block_offsets[e] + at.n * at.m <= LENGTH(arrays[0], 0);
-    }
-    if (!fits) {
-        PyErr_SetString(PyExc_ValueError, "measure_block: shapes do not fit");
-        goto fail;
-    }
-    return run(&batch, arrays, 10, &arrays[5], r_count, q_count);
-fail:
+    batch.episodes = LENGTH(arrays[7], 0) - 1;
+    const int64_t r_count = LENGTH(arrays[4], 0), q_count = LENGTH(arrays[6], 0);
+    if (LENGTH(arrays[1], 0) == batch.episodes && LENGTH(arrays[2], 0) == r_count && LENGTH(arrays[3], 0) == q_count)
+        return run(&batch, arrays, 10, &arrays[5], r_count, q_count, compare, first);
     drop_arrays(arrays, 10);
-    return NULL;
+    return refuse("measure_block: shapes do not fit");
 }

@@ -31,24 +31,6 @@ typedef struct {
     int64_t number;
 } Episode;
 
-/* What is known of an episode once its two paths have been compared place by place. */
-typedef struct {
-    double query_length, reference_length, warping, closest, largest;
-    double deviation, coverage; /* sums */
-} Found;
-
-Episode episode_of(const Batch *batch, int64_t e);
-double path_length(const Batch *batch, int reference, int64_t first, int64_t count);
-/* Writes an episode's numbers; returns 0 when memory runs out. */
-int finish(const Batch *batch, const Episode *at, const Found *found);
-
-/* Walks that begin alike; see prefixes.c. */
-typedef struct Prefixes Prefixes;
-/* Whether many episodes from `e` on answer one short reference. */
-int has_prefixes(const Batch *batch, int64_t e, const Prefixes *all);
-/* Measures these and returns their number, or -1 when memory runs out; `held` is freed by the caller in the end. */
-int64_t measure_prefixes(const Batch *batch, int64_t e, Prefixes **held);
-
 /* Measures every episode of a batch; returns 0 when memory runs out. */
 int measure(const Batch *batch);
 /* Levenshtein distance of the two sequences of edges, or -1 when memory runs out. */

@@ -2,6 +2,8 @@
 #include "lane_table.h"
 #include "native.h"
 
+#include <stdarg.h>
+
 const LaneKernels *lane_kernels = &lanes_base;
 
 static int same_kind(const Py_buffer *view, char kind) {
@@ -64,40 +66,47 @@ int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed) {
     return 0;
 }
 
-#define METHOD(name) {#name, (PyCFunction)(void (*)(void))kernel_##name, METH_FASTCALL, NULL}
-static PyMethodDef methods[] = {
-    METHOD(march),
-    METHOD(warp_points),
-    METHOD(warp_table),
-    METHOD(trace_points),
-    METHOD(trace_table),
-    METHOD(euclidean_block),
-    METHOD(all_within),
-    METHOD(running),
-    METHOD(advance_block),
-    METHOD(advance_points),
-    METHOD(advance_table),
-    METHOD(look_up),
-    METHOD(walk),
-    METHOD(all_pairs),
-    METHOD(dijkstra),
-    METHOD(encode),
-    METHOD(fast_points),
-    METHOD(fast_table),
-    METHOD(pruned_points),
-    METHOD(measure_table),
-    METHOD(measure_points),
-    METHOD(measure_block),
-    METHOD(resample),
-    METHOD(flip),
-    METHOD(place),
-    METHOD(pair_value),
-    METHOD(pair_ndtw),
-    METHOD(pair_warping),
-    METHOD(pair_measures),
-    METHOD(navmesh_search),
-    {NULL, NULL, 0, NULL},
-};
+int take_arguments(const char *name, PyObject *const *args, Py_ssize_t nargs, const char *form, Array *arrays, ...) {
+    Py_ssize_t needed = 1, at = 0;
+    int taken = 1, held = 0;
+    for (const char *c = form; *c; c++) needed += *c == ' ';
+    if (!need_arguments(name, nargs, needed)) return 0;
+    va_list numbers;
+    va_start(numbers, arrays);
+    for (const char *word = form; taken && word; word = strchr(word, ' '), at++) {
+        word += *word == ' ';
+        if (*word == 'n') taken = take_count(args[at], va_arg(numbers, int64_t *));
+        else if (*word == 'x') taken = take_double(args[at], va_arg(numbers, double *));
+        else if (*word != 'o') {
+            const int writable = word[2] == 'w', optional = word[2 + writable] == '?';
+            taken = take_array(args[at], &arrays[held++], *word, word[1] - '0', writable, optional);
+        }
+    }
+    va_end(numbers);
+    if (!taken) drop_arrays(arrays, held);
+    return taken;
+}
+
+Array *take_tables(PyObject *list, Py_ssize_t *count) {
+    *count = PyList_Check(list) ? PyList_Size(list) : 0;
+    Array *tables = calloc((size_t)*count + 1, sizeof(Array));
+    int taken = tables != NULL;
+    if (!taken) PyErr_NoMemory();
+    for (Py_ssize_t t = 0; taken && t < *count; t++) {
+        taken = take_array(PyList_GetItem(list, t), &tables[t], 'd', 2, 0, 0);
+        if (taken && LENGTH(tables[t], 0) != LENGTH(tables[t], 1)) {
+            refuse("a table needs as many rows as columns");
+            taken = 0;
+        }
+    }
+    if (taken) return tables;
+    if (tables) drop_arrays(tables, (int)*count);
+    free(tables);
+    return NULL;
+}
+
+#define METHOD(name) {#name, (PyCFunction)(void (*)(void))kernel_##name, METH_FASTCALL, NULL},
+static PyMethodDef methods[] = {KERNELS(METHOD){NULL, NULL, 0, NULL}};
 
 /* WAYSCORE_LANES=base or avx2 keeps to less than the processor offers (tests compare them). AVX-512 is used from the
  * generation on that runs it at full clock (the one that brought IFMA). */

@@ -30,67 +30,41 @@ typedef struct {
 int take_array(PyObject *object, Array *array, char kind, int dimensions, int writable, int optional);
 void drop_arrays(Array *arrays, int count);
 int take_count(PyObject *object, int64_t *value);
+int take_double(PyObject *object, double *value);
+int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed);
+/* Take the arguments of a kernel. `form` has a word for each: "d2" is an array, by kind and number of dimensions, which
+ * is changed ("d2w") or may be None ("d2?"); "n" a whole number, "x" a float, "o" what the kernel looks at by itself.
+ * Arrays are put into `arrays`, numbers where the pointers behind it say. Where something does not fit, a Python error
+ * is set, all arrays are dropped and 0 is returned. */
+int take_arguments(const char *name, PyObject *const *args, Py_ssize_t nargs, const char *form, Array *arrays, ...);
+/* A list of square tables: an array for each, or NULL and a Python error. The caller drops and frees them. */
+Array *take_tables(PyObject *list, Py_ssize_t *count);
 
-/* The numbers of an array, whatever its strides; see floats.c. */
-typedef struct {
-    const char *data;
-    int dimensions, wide; /* wide: float64, else float32 */
-    const Py_ssize_t *shape, *strides;
-    Py_buffer view;
-    int held;
-} Floats;
-
-/* Look at an array of floats, which the caller keeps alive. Returns 0, with no Python error, where it is something else.
- * leave_floats is due either way. */
-int look_at_floats(PyObject *object, Floats *floats);
-void leave_floats(Floats *floats);
-static inline double float_at(const Floats *floats, const char *at) {
-    float narrow;
-    double wide;
-    if (floats->wide) memcpy(&wide, at, sizeof wide);
-    else {
-        memcpy(&narrow, at, sizeof narrow);
-        wide = (double)narrow;
-    }
-    return wide;
+static inline PyObject *none(void) { return Py_NewRef(Py_None); }
+static inline PyObject *refuse(const char *why) {
+    PyErr_SetString(PyExc_ValueError, why);
+    return NULL;
 }
 
-int take_double(PyObject *object, double *value);
+#define LARGEST 1e150 /* as in plain/pair.py: squares of larger coordinates overflow */
+static inline int all_within(const double *values, int64_t count, double largest) {
+    int64_t within = 0; /* as wide as a double: then several are compared at once */
+    for (int64_t i = 0; i < count; i++) within += fabs(values[i]) <= largest;
+    return within == count;
+}
+
+
 /* Are all of these codes rows (axis 0) or columns (1) of this table? Sets a Python error where not. */
 int check_codes(const Array *codes, const Array *table, int axis);
-int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed);
 
 #define KERNEL(name) PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
-KERNEL(kernel_march);
-KERNEL(kernel_warp_points);
-KERNEL(kernel_warp_table);
-KERNEL(kernel_trace_points);
-KERNEL(kernel_trace_table);
-KERNEL(kernel_euclidean_block);
-KERNEL(kernel_all_within);
-KERNEL(kernel_running);
-KERNEL(kernel_advance_block);
-KERNEL(kernel_advance_points);
-KERNEL(kernel_advance_table);
-KERNEL(kernel_look_up);
-KERNEL(kernel_walk);
-KERNEL(kernel_all_pairs);
-KERNEL(kernel_dijkstra);
-KERNEL(kernel_encode);
-KERNEL(kernel_fast_points);
-KERNEL(kernel_fast_table);
-KERNEL(kernel_pruned_points);
-KERNEL(kernel_measure_table);
-KERNEL(kernel_measure_points);
-KERNEL(kernel_measure_block);
-KERNEL(kernel_resample);
-KERNEL(kernel_flip);
-KERNEL(kernel_place);
-KERNEL(kernel_pair_value);
-KERNEL(kernel_pair_ndtw);
-KERNEL(kernel_pair_warping);
-KERNEL(kernel_pair_measures);
-KERNEL(kernel_navmesh_search);
+#define KERNELS(DO)                                                                                                   \
+    DO(march) DO(warp_points) DO(warp_table) DO(trace_points) DO(trace_table) DO(euclidean_block) DO(all_within)      \
+    DO(running) DO(advance_block) DO(advance_points) DO(advance_table) DO(look_up) DO(walk) DO(all_pairs)             \
+    DO(dijkstra) DO(encode) DO(fast_points) DO(fast_table) DO(measure_table) DO(measure_points) DO(measure_block)     \
+    DO(resample) DO(pair_value) DO(pair_ndtw) DO(pair_warping) DO(pair_measures) DO(navmesh_search)
+#define DECLARE(name) KERNEL(kernel_##name);
+KERNELS(DECLARE)
 
 /* What the module does when it is loaded: finds out how arrays are laid out; adds the type of what `running` returns. */
 int find_array_fields(PyObject *module);

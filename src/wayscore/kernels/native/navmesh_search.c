@@ -265,20 +265,15 @@ static int shapes_fit(const Array *own) {
 /* navmesh_search(mesh, points, pairs, by_component, snapped, polygons, lengths, outcomes, paths): points snapped to the
  * mesh, and the way from one to another for many pairs of them. */
 KERNEL(kernel_navmesh_search) {
-    (void)self;
-    Array arrays[MESH_ARRAYS + 7] = {{.held = 0}}, *own = arrays + MESH_ARRAYS;
+    Array arrays[MESH_ARRAYS] = {{.held = 0}}, own[7];
     Mesh mesh;
     Search *search = NULL;
     int64_t by_component;
     PyObject *result = NULL;
-    if (!need_arguments("navmesh_search", nargs, 9) || !take_mesh(args[0], arrays, &mesh) ||
-        !take_array(args[1], &own[0], 'f', 2, 0, 0) || !take_array(args[2], &own[1], 'i', 2, 0, 0) ||
-        !take_count(args[3], &by_component) || !take_array(args[4], &own[2], 'f', 2, 1, 0) ||
-        !take_array(args[5], &own[3], 'i', 1, 1, 0) || !take_array(args[6], &own[4], 'd', 1, 1, 0) ||
-        !take_array(args[7], &own[5], 'i', 2, 1, 0) || !take_array(args[8], &own[6], 'f', 3, 1, 1))
-        goto end;
+    if (!take_arguments("navmesh_search", args, nargs, "o f2 i2 n f2w i1w d1w i2w f3w?", own, &by_component)) return NULL;
+    if (!take_mesh(args[0], arrays, &mesh)) goto end;
     if (!shapes_fit(own)) {
-        PyErr_SetString(PyExc_ValueError, "points, pairs and results do not fit each other");
+        refuse("points, pairs and results do not fit each other");
         goto end;
     }
     size_t numbers = sizeof(int32_t) * 4 * (size_t)mesh.polygon_count;
@@ -299,10 +294,10 @@ KERNEL(kernel_navmesh_search) {
         DOUBLES(own[4])[i] = find_path(search, points, snapped, polygons, INTS32(own[1]) + 2 * i, by_component != 0,
                                        paths ? paths + i * MOST_POINTS : NULL, INTS32(own[5]) + 3 * i);
     PyEval_RestoreThread(state);
-    Py_INCREF(Py_None);
-    result = Py_None;
+    result = none();
 end:
     free(search);
-    drop_arrays(arrays, MESH_ARRAYS + 7);
+    drop_arrays(own, 7);
+    drop_arrays(arrays, MESH_ARRAYS);
     return result;
 }

@@ -4,14 +4,9 @@
 #include "lane_table.h"
 #include "measure.h"
 
-/* Of more cells pruning is tried, by the general way; and a warping is found tile by tile. */
+/* Of more cells a warping is found tile by tile, by the general way. */
 static const int64_t MOST_CELLS = 9000000;
 static const int64_t RELEASED_CELLS = 100000; /* others may run meanwhile: letting them costs less than this work */
-
-static PyObject *none(void) {
-    Py_INCREF(Py_None);
-    return Py_None;
-}
 
 /* Borders at the start of both paths, in `few` where they fit. */
 static double *borders_of(const Pair *pair, double *few, double **left) {
@@ -30,7 +25,7 @@ static PyThreadState *let_others_run(const Pair *pair) {
 static double dtw_of(PyObject *const *args, int64_t *count) {
     Given given;
     double few[2 * FEW], *left, cost = NAN;
-    if (take_given(args, &given) && (!given.pair.dimension || given.pair.n * given.pair.m < MOST_CELLS)) {
+    if (take_given(args, &given)) {
         PyThreadState *state = let_others_run(&given.pair);
         double *top = borders_of(&given.pair, few, &left);
         if (top && warp_tile(&given.pair, top, left, NULL, NULL)) cost = top[given.pair.m];
@@ -46,7 +41,6 @@ static double dtw_of(PyObject *const *args, int64_t *count) {
 /* pair_value(reference, query, index, table) -> DTW, or None. Without an index the paths are points; with one it maps
  * labels to rows of the table. */
 KERNEL(kernel_pair_value) {
-    (void)self;
     int64_t count = 0;
     if (!need_arguments("pair_value", nargs, 4)) return NULL;
     const double cost = dtw_of(args, &count);
@@ -55,7 +49,6 @@ KERNEL(kernel_pair_value) {
 
 /* pair_ndtw(reference, query, index, table, threshold) -> nDTW, or None: also where the threshold is no float above 0 */
 KERNEL(kernel_pair_ndtw) {
-    (void)self;
     int64_t count = 0;
     if (!need_arguments("pair_ndtw", nargs, 5)) return NULL;
     const double threshold = PyFloat_Check(args[4]) ? PyFloat_AsDouble(args[4]) : NAN;
@@ -66,15 +59,11 @@ KERNEL(kernel_pair_ndtw) {
 /* pair_warping(reference, query, index, table, cells) -> (DTW, count), or None: cells[0..count-1] are the optimal
  * warping, first pair first. `cells` has room for one cell more than both paths have places. */
 KERNEL(kernel_pair_warping) {
-    (void)self;
     Given given;
-    Array array = {.held = 0};
+    Array array;
     double few[2 * FEW], *left, cost = NAN;
     int64_t count = -1;
-    if (!need_arguments("pair_warping", nargs, 5) || !take_array(args[4], &array, 'l', 2, 1, 0)) {
-        drop_arrays(&array, 1);
-        return NULL;
-    }
+    if (!take_arguments("pair_warping", args, nargs, "o o o o l2w", &array)) return NULL;
     if (take_given(args, &given) && given.pair.n * given.pair.m < MOST_CELLS &&
         LENGTH(array, 0) >= given.pair.n + given.pair.m && LENGTH(array, 1) == 2) {
         const Pair *pair = &given.pair;
@@ -101,7 +90,6 @@ KERNEL(kernel_pair_warping) {
 /* pair_measures(reference, query, index, table, scale, reach) -> a tuple of what the measure kernels write for one
  * episode, in their order, or None */
 KERNEL(kernel_pair_measures) {
-    (void)self;
     Given given;
     double scale, reach, out[MEASURES];
     int measured = 0;

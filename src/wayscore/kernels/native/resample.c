@@ -130,23 +130,19 @@ static int resample(uint64_t seed, uint64_t first, const Array *values, const Ar
 }
 
 KERNEL(kernel_resample) {
-    (void)self;
-    Array arrays[2] = {{.held = 0}, {.held = 0}};
+    Array arrays[2];
     PyObject *result = NULL;
     int64_t seed, first;
-    if (!need_arguments("resample", nargs, 4) || !take_count(args[0], &seed) || !take_count(args[1], &first) ||
-        !take_array(args[2], &arrays[0], 'd', 2, 0, 0) || !take_array(args[3], &arrays[1], 'd', 2, 1, 0))
-        goto end;
+    if (!take_arguments("resample", args, nargs, "n n d2 d2w", arrays, &seed, &first)) return NULL;
     const int64_t units = LENGTH(arrays[0], 0), columns = LENGTH(arrays[0], 1);
     if (first < 0 || units < 1 || units > UINT32_MAX || columns != LENGTH(arrays[1], 1)) {
-        PyErr_SetString(PyExc_ValueError, "resample: values and totals do not fit");
-        goto end;
+        refuse("resample: values and totals do not fit");
+    } else {
+        PyThreadState *state = PyEval_SaveThread();
+        const int enough = resample((uint64_t)seed, (uint64_t)first, &arrays[0], &arrays[1]);
+        PyEval_RestoreThread(state);
+        result = enough ? none() : PyErr_NoMemory();
     }
-    PyThreadState *state = PyEval_SaveThread();
-    int enough = resample((uint64_t)seed, (uint64_t)first, &arrays[0], &arrays[1]);
-    PyEval_RestoreThread(state);
-    result = enough ? Py_NewRef(Py_None) : PyErr_NoMemory();
-end:
     drop_arrays(arrays, 2);
     return result;
 }

@@ -1,10 +1,7 @@
 /* DTW of a query that grows: the state is an object, so that a step takes no buffer but that of its own node. */
-#include "native.h"
-#include "warp.h"
+#include "given.h"
 
 #include <structmember.h>
-
-static const double LARGEST = 1e150; /* as in paths.py: squares of larger ones overflow */
 
 typedef struct {
     PyObject_HEAD
@@ -17,60 +14,6 @@ typedef struct {
     Array table;
     PyObject *index; /* label -> code; NULL where nodes are given as codes */
 } Running;
-
-static Py_ssize_t length_of(PyObject *sequence) {
-    if (PyList_Check(sequence)) return PyList_Size(sequence);
-    return PyTuple_Check(sequence) ? PyTuple_Size(sequence) : -1;
-}
-
-static PyObject *item_of(PyObject *sequence, Py_ssize_t at) {
-    return PyList_Check(sequence) ? PyList_GetItem(sequence, at) : PyTuple_GetItem(sequence, at);
-}
-
-static int from_sequence(PyObject *object, int dimension, double *point) {
-    for (int axis = 0; axis < dimension; axis++) {
-        PyObject *number = item_of(object, axis);
-        if (!PyFloat_Check(number) && (!PyLong_Check(number) || PyBool_Check(number))) return 0;
-        point[axis] = PyFloat_AsDouble(number);
-        if (point[axis] == -1.0 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static int from_array(PyObject *object, int dimension, double *point) {
-    Floats floats;
-    const int taken = look_at_floats(object, &floats) && floats.dimensions == 1 && floats.shape[0] == dimension;
-    for (int axis = 0; taken && axis < dimension; axis++) point[axis] = float_at(&floats, floats.data + axis * floats.strides[0]);
-    leave_floats(&floats);
-    return taken;
-}
-
-/* A point out of a list or tuple of numbers, or a buffer of floats; 0 where it is something else or too large. */
-static int take_point(PyObject *object, int dimension, double *point) {
-    const Py_ssize_t length = length_of(object);
-    if (length < 0 ? !from_array(object, dimension, point)
-                   : length != dimension || !from_sequence(object, dimension, point))
-        return 0;
-    int usable = 1;
-    for (int axis = 0; axis < dimension; axis++) usable &= fabs(point[axis]) <= LARGEST;
-    return usable;
-}
-
-/* The row of the table for a label, or for a code; -1 where there is none. */
-static int64_t take_code(PyObject *node, PyObject *index, int64_t size) {
-    PyObject *number = index && node ? PyDict_GetItemWithError(index, node) : node;
-    const long code = number ? PyLong_AsLong(number) : -1;
-    PyErr_Clear(); /* a label that cannot be hashed is as unknown as any */
-    return code < size ? code : -1;
-}
-
-static PyObject *none(void) {
-    Py_INCREF(Py_None);
-    return Py_None;
-}
 
 static PyObject *taken(Running *running, double dtw) {
     running->steps++;
@@ -173,7 +116,6 @@ static void free_running(PyObject *self) {
 
 /* fork() -> an independent copy */
 static PyObject *running_fork(PyObject *self, PyObject *unused) {
-    (void)unused;
     const Running *running = (Running *)self;
     const int64_t count = running->count;
     Running *copy = new_running(Py_TYPE(self), count, running->dimension, running->codes != NULL);
@@ -190,54 +132,39 @@ static PyObject *running_fork(PyObject *self, PyObject *unused) {
     return (PyObject *)copy;
 }
 
-/* The reference as points: a list of points, or an array of doubles. NULL without an error where it is unusual. */
+/* The reference as points. NULL without an error where it is unusual. */
 static Running *along_points(PyTypeObject *type, PyObject *reference) {
-    Array array = {.held = 0};
-    Py_ssize_t count = length_of(reference), dimension = 0;
-    if (count > 0) dimension = length_of(item_of(reference, 0));
-    else if (count < 0 && take_array(reference, &array, 'd', 2, 0, 0)) {
-        count = LENGTH(array, 0);
-        dimension = LENGTH(array, 1);
-    }
-    PyErr_Clear();
+    Path path;
     Running *running = NULL;
-    if (count > 0 && dimension > 0 && dimension < 1 << 20 && (running = new_running(type, count, (int)dimension, 0))) {
-        int usable = 1;
-        double *points = running->points;
-        if (array.held) {
-            memcpy(points, DOUBLES(array), sizeof(double) * (size_t)(count * dimension));
-            for (int64_t i = 0; i < count * dimension; i++) usable &= fabs(points[i]) <= LARGEST;
-        }
-        for (Py_ssize_t i = 0; usable && !array.held && i < count; i++)
-            usable = take_point(item_of(reference, i), (int)dimension, points + i * dimension);
-        if (!usable) Py_CLEAR(running);
-    }
-    drop_arrays(&array, 1);
+    open_path(&path);
+    if (take_points(reference, &path) && (running = new_running(type, path.count, path.dimension, 0)))
+        memcpy(running->points, path.points, sizeof(double) * (size_t)(path.count * path.dimension));
+    drop_path(&path);
     return running;
 }
 
 /* The reference as nodes of a table: a list of labels, or an array of codes. The same. */
 static Running *along_codes(PyTypeObject *type, PyObject *reference, PyObject *index, PyObject *table) {
-    Array codes = {.held = 0};
-    Py_ssize_t count = length_of(reference);
-    if (count < 0 && take_array(reference, &codes, 'i', 1, 0, 0)) count = LENGTH(codes, 0);
-    PyErr_Clear();
-    Running *running = count > 0 && (!index || PyDict_Check(index)) ? new_running(type, count, 0, 1) : NULL;
-    if (running) {
-        int usable = take_array(table, &running->table, 'd', 2, 0, 0);
-        const int64_t size = usable ? LENGTH(running->table, 1) : 0;
-        usable = usable && LENGTH(running->table, 0) == size;
-        for (Py_ssize_t i = 0; usable && i < count; i++) {
-            const int64_t code = codes.held ? INTS32(codes)[i] : take_code(item_of(reference, i), index, size);
-            usable = code >= 0 && code < size;
-            running->codes[i] = (int32_t)code;
-        }
-        PyErr_Clear();
-        Py_XINCREF(index);
-        running->index = index;
-        if (!usable) Py_CLEAR(running);
+    Array codes = {.held = 0}, array = {.held = 0};
+    Path path;
+    Running *running = NULL;
+    open_path(&path);
+    int usable = take_array(table, &array, 'd', 2, 0, 0) && LENGTH(array, 0) == LENGTH(array, 1) &&
+                 (!index || PyDict_Check(index));
+    if (usable && !(usable = take_labels(reference, index, LENGTH(array, 0), &path)) && !PyList_Check(reference) &&
+        !PyTuple_Check(reference) && take_array(reference, &codes, 'i', 1, 0, 0)) {
+        path.count = LENGTH(codes, 0);
+        usable = path.count > 0 && check_codes(&codes, &array, 0);
     }
+    PyErr_Clear();
+    if (usable && (running = new_running(type, path.count, 0, 1))) {
+        memcpy(running->codes, codes.held ? INTS32(codes) : path.codes, sizeof(int32_t) * (size_t)path.count);
+        running->index = index ? Py_NewRef(index) : NULL;
+        if (!take_array(table, &running->table, 'd', 2, 0, 0)) Py_CLEAR(running);
+    }
+    drop_path(&path);
     drop_arrays(&codes, 1);
+    drop_arrays(&array, 1);
     return running;
 }
 

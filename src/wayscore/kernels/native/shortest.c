@@ -6,17 +6,14 @@
  * diagonal, and becomes the distances. A symmetric one costs half: in round k only the lower triangle is
  * relaxed, against a copy of row k put together from both of its halves. */
 KERNEL(kernel_all_pairs) {
-    (void)self;
-    Array array = {.held = 0};
+    Array array;
     int64_t symmetric;
     double *via = NULL;
     PyObject *result = NULL;
-    if (!need_arguments("all_pairs", nargs, 2) || !take_array(args[0], &array, 'd', 2, 1, 0) ||
-        !take_count(args[1], &symmetric))
-        goto end;
+    if (!take_arguments("all_pairs", args, nargs, "d2w n", &array, &symmetric)) return NULL;
     int64_t n = LENGTH(array, 0);
     if (LENGTH(array, 1) != n) {
-        PyErr_SetString(PyExc_ValueError, "all_pairs needs a square matrix");
+        refuse("all_pairs needs a square matrix");
         goto end;
     }
     via = malloc(sizeof(double) * (size_t)(n + 1));
@@ -39,8 +36,7 @@ KERNEL(kernel_all_pairs) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < i; j++) matrix[j * n + i] = matrix[i * n + j];
     PyEval_RestoreThread(state);
-    Py_INCREF(Py_None);
-    result = Py_None;
+    result = none();
 end:
     free(via);
     drop_arrays(&array, 1);
@@ -91,21 +87,16 @@ static int32_t pop(Heap *heap) {
  * target >= 0 the search stops there and what was not settled by then stays infinite. Offsets, nodes and weights are
  * checked where they are used: wrong offsets or nodes would read past the arrays, negative weights never end. */
 KERNEL(kernel_dijkstra) {
-    (void)self;
-    Array arrays[4] = {{.held = 0}};
+    Array arrays[4];
     int64_t source, target;
     PyObject *result = NULL;
     Heap heap = {NULL, NULL, NULL, 0};
-    if (!need_arguments("dijkstra", nargs, 6) || !take_array(args[0], &arrays[0], 'l', 1, 0, 0) ||
-        !take_array(args[1], &arrays[1], 'i', 1, 0, 0) || !take_array(args[2], &arrays[2], 'd', 1, 0, 0) ||
-        !take_count(args[3], &source) || !take_count(args[4], &target) ||
-        !take_array(args[5], &arrays[3], 'd', 1, 1, 0))
-        goto end;
+    if (!take_arguments("dijkstra", args, nargs, "l1 i1 d1 n n d1w", arrays, &source, &target)) return NULL;
     int64_t n = LENGTH(arrays[3], 0), edges = LENGTH(arrays[1], 0);
     const int64_t *indptr = INTS64(arrays[0]);
     if (LENGTH(arrays[0], 0) != n + 1 || source < 0 || source >= n || target >= n || n > INT32_MAX ||
         LENGTH(arrays[2], 0) != edges) {
-        PyErr_SetString(PyExc_ValueError, "dijkstra: shapes do not fit");
+        refuse("dijkstra: shapes do not fit");
         goto end;
     }
     double *distance = DOUBLES(arrays[3]);
@@ -147,12 +138,7 @@ KERNEL(kernel_dijkstra) {
     }
     for (int64_t at = 0; at < heap.count; at++) distance[heap.nodes[at]] = INFINITY;
     PyEval_RestoreThread(state);
-    if (!sound) {
-        PyErr_SetString(PyExc_ValueError, "dijkstra: an offset or node is outside the graph, or a weight is negative");
-        goto end;
-    }
-    Py_INCREF(Py_None);
-    result = Py_None;
+    result = sound ? none() : refuse("dijkstra: an offset or node is outside the graph, or a weight is negative");
 end:
     free(heap.nodes);
     free(heap.place);

@@ -3,10 +3,8 @@
 #include "warp.h"
 
 /* The arguments: first what a step changes in each environment, then what it looks up. */
-enum { STATE, OVER, ROWS, TRAIL, VISITED, PROGRESS, OUTCOME, CHANGED };
-enum { ACTIONS = CHANGED, SCENE, PATHS, LENGTHS, AFTER, NODE, METRES, ARRAYS, TABLES = ARRAYS, THRESHOLD, ARGUMENTS };
-static const char KINDS[] = "lBdlBdBllilild";      /* the kinds of take_array */
-static const char DIMENSIONS[] = "21222221121211"; /* one digit for each */
+enum { STATE, OVER, ROWS, TRAIL, VISITED, PROGRESS, OUTCOME, ACTIONS, SCENE, PATHS, LENGTHS, AFTER, NODE, METRES, ARRAYS };
+static const char FORM[] = "l2w B1w d2w l2w B2w d2w B2w l1 l1 i2 l1 i2 l1 d1 o x";
 /* Rows of matrices that have a column per environment. */
 enum { EPISODE, POSE, STEPS, STATES };
 enum { WALKED, TO_GOAL, DTW, NDTW, GAINS };
@@ -44,7 +42,7 @@ static int arrive(const Walk *walk, int64_t e, int64_t pose) {
     const int64_t node = INTS64(array[NODE])[pose];
     if (!within(scene, walk->scenes) || !within(length - 1, width) || !within(node, LENGTH(array[VISITED], 1))) return 0;
     const int64_t size = LENGTH(walk->tables[scene], 0);
-    if (LENGTH(walk->tables[scene], 1) != size || node >= size) return 0;
+    if (node >= size) return 0;
     const double *table = DOUBLES(walk->tables[scene]);
     const int32_t *path = INTS32(array[PATHS]) + episode * width;
     double *row = DOUBLES(array[ROWS]) + e * (width + 1), corner = row[0], west = INFINITY;
@@ -106,26 +104,15 @@ static int64_t step(const Walk *walk) {
  * Of each episode: its scene, whose distances stand in tables[scene]; the reference, and how many nodes it has.
  * Of each pose: the pose after each action, or -1; its node; the length of the edge that led to it. */
 KERNEL(kernel_walk) {
-    (void)self;
-    Walk walk = {.scenes = 0};
+    Walk walk;
     PyObject *result = NULL;
-    if (!need_arguments("walk", nargs, ARGUMENTS) || !take_double(args[THRESHOLD], &walk.threshold)) return NULL;
-    for (int i = 0; i < ARRAYS; i++)
-        if (!take_array(args[i], &walk.array[i], KINDS[i], DIMENSIONS[i] - '0', i < CHANGED, 0)) goto end;
-    const Py_ssize_t scenes = PyList_Check(args[TABLES]) ? PyList_Size(args[TABLES]) : 0;
-    walk.tables = calloc((size_t)scenes + 1, sizeof(Array));
-    if (!walk.tables) {
-        PyErr_NoMemory();
-        goto end;
+    if (!take_arguments("walk", args, nargs, FORM, walk.array, &walk.threshold)) return NULL;
+    if ((walk.tables = take_tables(args[ARRAYS], &walk.scenes))) {
+        const int64_t ended = shapes_fit(&walk) ? step(&walk) : -1;
+        result = ended >= 0 ? PyLong_FromLongLong(ended) : refuse("walk: shapes or numbers do not fit");
+        drop_arrays(walk.tables, (int)walk.scenes);
+        free(walk.tables);
     }
-    for (; walk.scenes < scenes; walk.scenes++)
-        if (!take_array(PyList_GetItem(args[TABLES], walk.scenes), &walk.tables[walk.scenes], 'd', 2, 0, 0)) goto end;
-    const int64_t ended = shapes_fit(&walk) ? step(&walk) : -1;
-    if (ended >= 0) result = PyLong_FromLongLong(ended);
-    else PyErr_SetString(PyExc_ValueError, "walk: shapes or numbers do not fit");
-end:
-    if (walk.tables) drop_arrays(walk.tables, (int)walk.scenes + 1);
-    free(walk.tables);
     drop_arrays(walk.array, ARRAYS);
     return result;
 }

@@ -137,180 +137,120 @@ int64_t trace_tile(const Pair *pair, double *top, double *left, int64_t i, int64
     return count;
 }
 
-/* What the four kernels below share: a pair, its borders (new ones where both are None), and the arrays behind them. */
-typedef struct {
-    Pair pair;
-    Array arrays[6];
-    double *top, *left, *own;
-} Tile;
-
-/* Borders that the caller will read are changed in place, others are copied. */
-static int take_borders(PyObject *const *args, Tile *tile, int in_place) {
-    Array *arrays = tile->arrays + 3;
-    const int64_t n = tile->pair.n, m = tile->pair.m;
-    if (!take_array(args[0], &arrays[0], 'd', 1, in_place, 1) || !take_array(args[1], &arrays[1], 'd', 1, in_place, 1))
-        return 0;
-    const int given = arrays[0].held;
-    if (given != arrays[1].held || (given && (LENGTH(arrays[0], 0) != m + 1 || LENGTH(arrays[1], 0) != n + 1))) {
-        PyErr_SetString(PyExc_ValueError, "borders must have one more value than the tile has columns and rows");
-        return 0;
-    }
-    if (given && in_place) {
-        tile->top = DOUBLES(arrays[0]);
-        tile->left = DOUBLES(arrays[1]);
-        return 1;
-    }
-    if (!(tile->own = tile->top = malloc(sizeof(double) * (size_t)(n + m + 2)))) {
-        PyErr_NoMemory();
-        return 0;
-    }
-    tile->left = tile->top + m + 1;
-    if (given) {
-        memcpy(tile->top, DOUBLES(arrays[0]), sizeof(double) * (size_t)(m + 1));
-        memcpy(tile->left, DOUBLES(arrays[1]), sizeof(double) * (size_t)(n + 1));
+/* What the four kernels below do: fill a tile or, where a cell is given, trace from it. In `arrays` are the pair (points, or
+ * a table and codes), its borders (new ones where both are None), and room for the cells. Tracing leaves the borders. */
+static PyObject *run_tile(Array *arrays, int coded, const int64_t *cell) {
+    Array *paths = arrays + coded, *borders = paths + 2, *cells = borders + 2;
+    const int64_t n = LENGTH(paths[0], 0), m = LENGTH(paths[1], 0), columns = LENGTH(arrays[0], 1);
+    Pair pair = {.n = n, .m = m};
+    PyObject *result = NULL;
+    double *own = NULL, *top = DOUBLES(borders[0]), *left = DOUBLES(borders[1]);
+    if (coded) {
+        if (!check_codes(&paths[0], &arrays[0], 0) || !check_codes(&paths[1], &arrays[0], 1)) goto end;
+        pair.r_codes = INTS32(paths[0]), pair.q_codes = INTS32(paths[1]), pair.table = DOUBLES(arrays[0]), pair.columns = columns;
     } else {
-        fresh_borders(tile->top, m, tile->left, n);
+        pair.r_points = DOUBLES(paths[0]), pair.q_points = DOUBLES(paths[1]), pair.dimension = (int)columns;
     }
-    return 1;
-}
-
-/* reference, query, top, left */
-static int take_points(PyObject *const *args, Tile *tile, int in_place) {
-    Array *arrays = tile->arrays;
-    if (!take_array(args[0], &arrays[0], 'd', 2, 0, 0) || !take_array(args[1], &arrays[1], 'd', 2, 0, 0)) return 0;
-    const int64_t dimension = LENGTH(arrays[0], 1);
-    tile->pair = (Pair){.dimension = (int)dimension, .n = LENGTH(arrays[0], 0), .m = LENGTH(arrays[1], 0),
-                        .r_points = DOUBLES(arrays[0]), .q_points = DOUBLES(arrays[1])};
-    if (tile->pair.n < 1 || tile->pair.m < 1 || dimension < 1 || LENGTH(arrays[1], 1) != dimension) {
-        PyErr_SetString(PyExc_ValueError, "both paths need points of one dimension");
-        return 0;
+    if (n < 1 || m < 1 || (!coded && (columns < 1 || LENGTH(paths[1], 1) != columns))) {
+        refuse("both paths need nodes, or points of one dimension");
+        goto end;
     }
-    return take_borders(args + 2, tile, in_place);
-}
-
-/* table, reference, query, top, left */
-static int take_codes(PyObject *const *args, Tile *tile, int in_place) {
-    Array *arrays = tile->arrays;
-    if (!take_array(args[0], &arrays[0], 'd', 2, 0, 0) || !take_array(args[1], &arrays[1], 'i', 1, 0, 0) ||
-        !take_array(args[2], &arrays[2], 'i', 1, 0, 0) || !check_codes(&arrays[1], &arrays[0], 0) ||
-        !check_codes(&arrays[2], &arrays[0], 1))
-        return 0;
-    tile->pair = (Pair){.n = LENGTH(arrays[1], 0), .m = LENGTH(arrays[2], 0), .r_codes = INTS32(arrays[1]),
-                        .q_codes = INTS32(arrays[2]), .table = DOUBLES(arrays[0]), .columns = LENGTH(arrays[0], 1)};
-    if (tile->pair.n < 1 || tile->pair.m < 1) {
-        PyErr_SetString(PyExc_ValueError, "both paths need at least one node");
-        return 0;
+    if (!top != !left || (top && (LENGTH(borders[0], 0) != m + 1 || LENGTH(borders[1], 0) != n + 1))) {
+        refuse("borders must have one more value than the tile has columns and rows");
+        goto end;
     }
-    return take_borders(args + 3, tile, in_place);
-}
-
-static PyObject *drop_tile(Tile *tile, PyObject *result) {
-    free(tile->own);
-    drop_arrays(tile->arrays, 6);
+    if (cell && (cell[0] < 0 || cell[1] < 0 || cell[0] >= n || cell[1] >= m || LENGTH(*cells, 0) < cell[0] + cell[1] + 2 ||
+                 LENGTH(*cells, 1) != 2)) {
+        refuse("trace: shapes do not fit");
+        goto end;
+    }
+    if (!top || cell) {
+        if (!(own = malloc(sizeof(double) * (size_t)(n + m + 2)))) {
+            PyErr_NoMemory();
+            goto end;
+        }
+        if (top) {
+            memcpy(own, top, sizeof(double) * (size_t)(m + 1));
+            memcpy(own + m + 1, left, sizeof(double) * (size_t)(n + 1));
+        } else {
+            fresh_borders(own, m, own + m + 1, n);
+        }
+        top = own;
+        left = own + m + 1;
+    }
+    PyThreadState *state = PyEval_SaveThread();
+    const int64_t count = cell ? trace_tile(&pair, top, left, cell[0], cell[1], INTS64(*cells))
+                               : warp_tile(&pair, top, left, NULL, NULL) - 1;
+    PyEval_RestoreThread(state);
+    if (count < 0) PyErr_NoMemory();
+    else result = cell ? Py_BuildValue("dL", top[cell[1] + 1], (long long)count) : PyFloat_FromDouble(top[m]);
+end:
+    free(own);
+    drop_arrays(arrays, 4 + coded + (cell != NULL));
     return result;
-}
-
-static PyObject *warp_taken(Tile *tile) {
-    PyThreadState *state = PyEval_SaveThread();
-    const int done = warp_tile(&tile->pair, tile->top, tile->left, NULL, NULL);
-    PyEval_RestoreThread(state);
-    return done ? PyFloat_FromDouble(tile->top[tile->pair.m]) : PyErr_NoMemory();
-}
-
-static PyObject *trace_taken(Tile *tile, PyObject *const *args) {
-    int64_t i, j;
-    Array *cells = &tile->arrays[5];
-    if (!take_count(args[0], &i) || !take_count(args[1], &j) || !take_array(args[2], cells, 'l', 2, 1, 0)) return NULL;
-    if (i < 0 || j < 0 || i >= tile->pair.n || j >= tile->pair.m || LENGTH(*cells, 0) < i + j + 2 || LENGTH(*cells, 1) != 2) {
-        PyErr_SetString(PyExc_ValueError, "trace: shapes do not fit");
-        return NULL;
-    }
-    PyThreadState *state = PyEval_SaveThread();
-    const int64_t count = trace_tile(&tile->pair, tile->top, tile->left, i, j, INTS64(*cells));
-    PyEval_RestoreThread(state);
-    return count < 0 ? PyErr_NoMemory() : Py_BuildValue("dL", tile->top[j + 1], (long long)count);
 }
 
 /* warp_points(reference, query, top, left) -> C at the tile's last cell */
 KERNEL(kernel_warp_points) {
-    (void)self;
-    Tile tile = {0};
-    const int taken = need_arguments("warp_points", nargs, 4) && take_points(args, &tile, 1);
-    return drop_tile(&tile, taken ? warp_taken(&tile) : NULL);
+    Array arrays[4];
+    return take_arguments("warp_points", args, nargs, "d2 d2 d1w? d1w?", arrays) ? run_tile(arrays, 0, NULL) : NULL;
 }
 
 /* warp_table(table, reference, query, top, left) -> C at the tile's last cell */
 KERNEL(kernel_warp_table) {
-    (void)self;
-    Tile tile = {0};
-    const int taken = need_arguments("warp_table", nargs, 5) && take_codes(args, &tile, 1);
-    return drop_tile(&tile, taken ? warp_taken(&tile) : NULL);
+    Array arrays[5];
+    return take_arguments("warp_table", args, nargs, "d2 i1 i1 d1w? d1w?", arrays) ? run_tile(arrays, 1, NULL) : NULL;
 }
 
 /* trace_points(reference, query, top, left, i, j, cells) -> (C at that cell, count); see trace_tile */
 KERNEL(kernel_trace_points) {
-    (void)self;
-    Tile tile = {0};
-    const int taken = need_arguments("trace_points", nargs, 7) && take_points(args, &tile, 0);
-    return drop_tile(&tile, taken ? trace_taken(&tile, args + 4) : NULL);
+    Array arrays[5];
+    int64_t cell[2];
+    const int taken = take_arguments("trace_points", args, nargs, "d2 d2 d1? d1? n n l2w", arrays, &cell[0], &cell[1]);
+    return taken ? run_tile(arrays, 0, cell) : NULL;
 }
 
 /* trace_table(table, reference, query, top, left, i, j, cells) -> (C at that cell, count) */
 KERNEL(kernel_trace_table) {
-    (void)self;
-    Tile tile = {0};
-    const int taken = need_arguments("trace_table", nargs, 8) && take_codes(args, &tile, 0);
-    return drop_tile(&tile, taken ? trace_taken(&tile, args + 5) : NULL);
+    Array arrays[6];
+    int64_t cell[2];
+    const int taken = take_arguments("trace_table", args, nargs, "d2 i1 i1 d1? d1? n n l2w", arrays, &cell[0], &cell[1]);
+    return taken ? run_tile(arrays, 1, cell) : NULL;
 }
 
 /* euclidean_block(a, b, out) */
 KERNEL(kernel_euclidean_block) {
-    (void)self;
-    Array arrays[3] = {{.held = 0}};
+    Array arrays[3];
     PyObject *result = NULL;
-    if (!need_arguments("euclidean_block", nargs, 3) || !take_array(args[0], &arrays[0], 'd', 2, 0, 0) ||
-        !take_array(args[1], &arrays[1], 'd', 2, 0, 0) || !take_array(args[2], &arrays[2], 'd', 2, 1, 0))
-        goto end;
-    int64_t n = LENGTH(arrays[0], 0), m = LENGTH(arrays[1], 0), dimension = LENGTH(arrays[0], 1);
+    double *by_axis = NULL;
+    if (!take_arguments("euclidean_block", args, nargs, "d2 d2 d2w", arrays)) return NULL;
+    const int64_t n = LENGTH(arrays[0], 0), m = LENGTH(arrays[1], 0), dimension = LENGTH(arrays[0], 1);
     if (LENGTH(arrays[1], 1) != dimension || LENGTH(arrays[2], 0) != n || LENGTH(arrays[2], 1) != m) {
-        PyErr_SetString(PyExc_ValueError, "euclidean_block: shapes do not fit");
-        goto end;
-    }
-    double *by_axis = malloc(sizeof(double) * (size_t)(m * dimension + 1));
-    if (!by_axis) {
+        refuse("euclidean_block: shapes do not fit");
+    } else if (!(by_axis = malloc(sizeof(double) * (size_t)(m * dimension + 1)))) {
         PyErr_NoMemory();
-        goto end;
+    } else {
+        const double *a = DOUBLES(arrays[0]), *b = DOUBLES(arrays[1]);
+        double *out = DOUBLES(arrays[2]);
+        PyThreadState *state = PyEval_SaveThread();
+        for (int64_t axis = 0; axis < dimension; axis++)
+            for (int64_t j = 0; j < m; j++) by_axis[axis * m + j] = b[j * dimension + axis];
+        for (int64_t i = 0; i < n; i++)
+            lane_kernels->distances_to((int)dimension, a + i * dimension, by_axis, m, m, out + i * m);
+        PyEval_RestoreThread(state);
+        result = none();
     }
-    const double *a = DOUBLES(arrays[0]), *b = DOUBLES(arrays[1]);
-    double *out = DOUBLES(arrays[2]);
-    PyThreadState *state = PyEval_SaveThread();
-    for (int64_t axis = 0; axis < dimension; axis++)
-        for (int64_t j = 0; j < m; j++) by_axis[axis * m + j] = b[j * dimension + axis];
-    for (int64_t i = 0; i < n; i++)
-        lane_kernels->distances_to((int)dimension, a + i * dimension, by_axis, m, m, out + i * m);
-    PyEval_RestoreThread(state);
     free(by_axis);
-    Py_INCREF(Py_None);
-    result = Py_None;
-end:
     drop_arrays(arrays, 3);
     return result;
 }
 
 /* all_within(numbers, largest) -> is every |number| at most that? NaN is not. */
 KERNEL(kernel_all_within) {
-    (void)self;
-    Array array = {.held = 0};
+    Array array;
     double largest;
-    PyObject *result = NULL;
-    if (need_arguments("all_within", nargs, 2) && take_array(args[0], &array, 'd', 2, 0, 0) &&
-        take_double(args[1], &largest)) {
-        const int64_t count = LENGTH(array, 0) * LENGTH(array, 1);
-        const double *numbers = DOUBLES(array);
-        int64_t within = 0;
-        for (int64_t i = 0; i < count; i++) within += fabs(numbers[i]) <= largest;
-        result = PyBool_FromLong(within == count);
-    }
+    if (!take_arguments("all_within", args, nargs, "d2 x", &array, &largest)) return NULL;
+    PyObject *result = PyBool_FromLong(all_within(DOUBLES(array), LENGTH(array, 0) * LENGTH(array, 1), largest));
     drop_arrays(&array, 1);
     return result;
 }

@@ -1,8 +1,6 @@
 """The kernels in NumPy: the readable specification, the fallback without a compiler, the tests' yardstick."""
 
-from wayscore.kernels.plain.encode import encode
 from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
-from wayscore.kernels.plain.flip import flip
 from wayscore.kernels.plain.march import march
 from wayscore.kernels.plain.measure import (
     COMPARE_NEAREST,
@@ -12,18 +10,15 @@ from wayscore.kernels.plain.measure import (
     measure_points,
     measure_table,
 )
-from wayscore.kernels.plain.pair import pair_measures, pair_ndtw, pair_value, pair_warping
-from wayscore.kernels.plain.place import ASTRAY, LEAPING, place
+from wayscore.kernels.plain.pair import LARGEST, encode, pair_measures, pair_ndtw, pair_value, pair_warping
 from wayscore.kernels.plain.resample import resample
-from wayscore.kernels.plain.running import Running, running
-from wayscore.kernels.plain.running_batch import advance_block, advance_points, advance_table, look_up
+from wayscore.kernels.plain.running import Running, advance_block, advance_points, advance_table, look_up, running
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
 from wayscore.kernels.plain.walk import walk
 from wayscore.kernels.plain.warp import (
     all_within,
     euclidean_block,
     fill,
-    pruned_points,
     trace_points,
     trace_table,
     warp_points,
@@ -31,10 +26,9 @@ from wayscore.kernels.plain.warp import (
 )
 
 __all__ = [
-    "ASTRAY",
     "COMPARE_NEAREST",
     "COMPARE_WARPING",
-    "LEAPING",
+    "LARGEST",
     "MEASURES",
     "Running",
     "advance_block",
@@ -49,7 +43,6 @@ __all__ = [
     "fast_table",
     "fast_warp",
     "fill",
-    "flip",
     "look_up",
     "march",
     "measure_block",
@@ -59,8 +52,6 @@ __all__ = [
     "pair_ndtw",
     "pair_value",
     "pair_warping",
-    "place",
-    "pruned_points",
     "resample",
     "running",
     "trace_points",

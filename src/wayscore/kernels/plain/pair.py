@@ -6,7 +6,8 @@ Without an index the paths are points; with one it maps labels to rows of a tabl
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from wayscore.kernels.plain.warp import trace_points, trace_table, warp_points, 
 Floats = NDArray[np.float64]
 Index = Mapping[Any, int] | None
 MOST_CELLS = 9_000_000
-"""From so many cells on, points are pruned and warpings are found tile by tile, which the general way does."""
+"""From so many cells on, warpings are found tile by tile, which the general way does."""
 LARGEST = 1e150
-"""As in `paths`: squares of larger coordinates overflow."""
+"""Squares of larger coordinates overflow."""
 
 
 def pair_value(reference: Any, query: Any, index: Index, table: Floats | None) -> float | None:
@@ -31,7 +32,7 @@ def pair_value(reference: Any, query: Any, index: Index, table: Floats | None) -
     R, Q = given
     if index is not None and table is not None:
         return warp_table(table, R, Q, None, None)
-    cost = warp_points(R, Q, None, None) if len(R) * len(Q) < MOST_CELLS else np.inf
+    cost = warp_points(R, Q, None, None)
     return cost if cost < np.inf else None
 
 
@@ -84,7 +85,7 @@ def pair_measures(
 def _given(reference: Any, query: Any, index: Index, table: Floats | None) -> tuple[Any, Any] | None:
     """Return two paths of points or of codes; None where anything is unusual."""
     if index is None:
-        R, Q = _points(reference), _points(query)
+        R, Q = points_of(reference), points_of(query)
         return None if R is None or Q is None or R.shape[1] != Q.shape[1] else (R, Q)
     if table is None:
         return None
@@ -102,18 +103,38 @@ def _codes(path: Any, index: Mapping[Any, int], size: int) -> NDArray[np.int32] 
     return np.array(codes, dtype=np.int32) if 0 <= min(codes) and max(codes) < size else None
 
 
-def _points(path: Any) -> Floats | None:
+def points_of(path: Any) -> Floats | None:
+    """Return a list of points or an array of floats as an array of its own; None where anything is unusual."""
     if isinstance(path, np.ndarray):
         plain = path.ndim == 2 and path.size and path.dtype in (np.float64, np.float32)
     else:
         plain = isinstance(path, list | tuple) and len(path) and all(_is_point(step, path[0]) for step in path)
-    if not plain:
+    try:
+        points = np.array(path, dtype=np.float64, order="C") if plain else None
+    except OverflowError:
         return None
-    points = np.ascontiguousarray(path, dtype=np.float64)
-    return points if (np.abs(points) <= LARGEST).all() else None
+    return points if points is not None and (np.abs(points) <= LARGEST).all() else None
 
 
 def _is_point(step: Any, first: Any) -> bool:
     if not isinstance(step, list | tuple) or not isinstance(first, list | tuple) or not 0 < len(step) == len(first):
         return False
     return all(isinstance(number, float | int) and not isinstance(number, bool) for number in step)
+
+
+def encode(
+    index: dict[Any, int] | list[dict[Any, int]], paths: Sequence[Sequence[Any]], codes: NDArray[np.int32]
+) -> int:
+    """Write the code of every label of every path; return the position of the first unknown one, or -1.
+
+    `index` maps labels to codes, or is a list of such mappings, one a path.
+    """
+    position = 0
+    indexes = index if isinstance(index, list) else repeat(index, len(paths))
+    for path, known in zip(paths, indexes, strict=True):
+        for label in path:
+            if label not in known:
+                return position
+            codes[position] = known[label]
+            position += 1
+    return -1

@@ -1,4 +1,10 @@
-"""DTW of a query that grows, one step at a time; the state is an object."""
+"""DTW of queries that grow, one step at a time: of one, whose state is an object, and of many at once.
+
+Of many, one call takes a step in every environment, or in those that are active. `rows[e]` is the last column of C over
+the reference of environment e, beginning with its border, and `values[e]` receives DTW so far. References stand in
+arrays that have room for the longest; what stands behind a shorter one does not matter, and neither do the rows there.
+A kernel returns the number of the first environment whose node does not fit, and takes no step in any; else -1.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore.kernels.plain.pair import LARGEST, points_of
 from wayscore.kernels.plain.warp import euclidean_block
 
 Floats = NDArray[np.float64]
-LARGEST = 1e150
-"""As in `wayscore.paths`: squares of larger coordinates overflow."""
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.uint8] | None
 
 
 class Running:
@@ -84,7 +91,7 @@ def running(reference: Any, index: dict[Any, int] | None, table: Floats | None) 
         return None if codes is None else Running(len(codes), None, codes, index, table)
     if isinstance(reference, int):
         return Running(reference) if reference > 0 else None
-    points = _points(reference)
+    points = points_of(reference)
     return None if points is None else Running(len(points), points)
 
 
@@ -109,17 +116,6 @@ def _code(node: Any, index: dict[Any, int] | None, size: int) -> int | None:
     return code if 0 <= code < size else None
 
 
-def _points(reference: Any) -> Floats | None:
-    if isinstance(reference, list | tuple):
-        width = len(reference[0]) if reference and isinstance(reference[0], list | tuple) else 0
-        points = [_point(point, width) for point in reference] if width else []
-        return None if not points or any(point is None for point in points) else np.array(points)
-    if not isinstance(reference, np.ndarray) or reference.dtype != np.float64 or reference.ndim != 2:
-        return None
-    usable = reference.size and reference.flags.c_contiguous and (np.abs(reference) <= LARGEST).all()
-    return reference.copy() if usable else None
-
-
 def _point(node: Any, dimension: int) -> Floats | None:
     """Return a point from a list or tuple of numbers, or an array of floats; None if it is something else."""
     if isinstance(node, list | tuple):
@@ -135,3 +131,69 @@ def _point(node: Any, dimension: int) -> Floats | None:
     except OverflowError:
         return None
     return point if point is not None and (np.abs(point) <= LARGEST).all() else None
+
+
+def advance_block(costs: Floats, lengths: Numbers, rows: Floats, active: Flags, values: Floats) -> int:
+    """Take a step, given the distances to all nodes of the references, (environments, width)."""
+    chosen = _chosen(active, rows)
+    old, costs = rows[chosen], costs[chosen]
+    new = np.full_like(old, np.inf)
+    for j in range(costs.shape[1]):  # environments side by side, reference nodes one by one
+        new[:, j + 1] = costs[:, j] + np.minimum(np.minimum(old[:, j + 1], old[:, j]), new[:, j])
+    rows[chosen] = new
+    values[chosen] = new[np.arange(len(new)), lengths[chosen]]
+    return -1
+
+
+def advance_points(
+    references: Floats, lengths: Numbers, rows: Floats, active: Flags, values: Floats, points: Floats
+) -> int:
+    """Take a step to points; the references are points, coordinate by coordinate, (environments, dimension, width)."""
+    chosen = _chosen(active, rows)
+    wrong = ~(np.abs(points[chosen]) <= LARGEST).all(axis=1)
+    if wrong.any():
+        return int(chosen[np.argmax(wrong)])
+    squares = np.zeros((len(references), references.shape[2]))
+    with np.errstate(over="ignore", invalid="ignore"):  # of environments that are not active
+        for axis in range(references.shape[1]):
+            difference = references[:, axis, :] - points[:, axis, None]
+            squares += difference * difference
+        return advance_block(np.sqrt(squares), lengths, rows, active, values)
+
+
+def advance_table(
+    references: NDArray[np.int32],
+    lengths: Numbers,
+    rows: Floats,
+    active: Flags,
+    values: Floats,
+    codes: Numbers,
+    scenes: Numbers,
+    tables: list[Any],
+) -> int:
+    """Take a step to nodes, given as codes like the references; `tables[scenes[e]]` has environment e's distances."""
+    chosen = _chosen(active, rows)
+    sizes = np.array([len(table) for table in tables])[scenes[chosen]]
+    wrong = (codes[chosen] < 0) | (codes[chosen] >= sizes)
+    if wrong.any():
+        return int(chosen[np.argmax(wrong)])
+    costs = np.zeros(references.shape)
+    for number in np.unique(scenes[chosen]).tolist():
+        here = chosen[scenes[chosen] == number]
+        costs[here] = np.asarray(tables[number])[references[here], codes[here, None]]
+    return advance_block(costs, lengths, rows, active, values)
+
+
+def look_up(labels: list[Any], active: Flags, codes: Numbers, scenes: Numbers, indexes: list[dict[Any, int]]) -> int:
+    """Write the code of each environment's label, by `indexes[scenes[e]]`; return the first that is unknown, or -1."""
+    for number in _chosen(active, codes).tolist():
+        try:
+            codes[number] = indexes[scenes[number]][labels[number]]
+        except (KeyError, TypeError):
+            codes[number] = -1
+            return int(number)
+    return -1
+
+
+def _chosen(active: Flags, every: NDArray[Any]) -> Numbers:
+    return np.arange(len(every)) if active is None else np.flatnonzero(active)

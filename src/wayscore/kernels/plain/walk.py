@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.kernels.plain.running_batch import advance_table
+from wayscore.kernels.plain.running import advance_table
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

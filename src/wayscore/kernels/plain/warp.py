@@ -113,11 +113,6 @@ def _warp_squares(
     return float(top[-1])
 
 
-def pruned_points(reference: Floats, query: Floats, budget: int) -> float | None:  # noqa: ARG001
-    """Always decline: pruning cell by cell does not pay in NumPy, and the full warping has the same bits."""
-    return None
-
-
 def trace_points(
     reference: Floats, query: Floats, top: Floats | None, left: Floats | None, i: int, j: int, cells: Cells
 ) -> tuple[float, int]:

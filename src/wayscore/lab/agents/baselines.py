@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from wayscore.convention import Convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import References
-from wayscore.episodes.problems import Problems
 from wayscore.errors import OptionError, PathError
+from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.result import Result
+from wayscore.evaluation.score import score
+from wayscore.evaluation.table import ScoreTable
 from wayscore.formats.trajectories import encode_run
 from wayscore.metrics import Metric, find_metrics
 from wayscore.paths import PathBatch
-from wayscore.scoring.score import score
-from wayscore.scoring.table import ScoreTable
 from wayscore.statistics import Interval
 from wayscore.writing import write_whole
 

@@ -1,17 +1,87 @@
-"""Checkpoints on disk: written whole, and looked at before anything of them is used."""
+"""The settings of a training and its files: checkpoint and learning curve."""
 
 from __future__ import annotations
 
+import csv
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from wayscore.errors import FormatError, WayscoreError, first_line
-from wayscore.reading import check_file, size_limit, too_large
+from wayscore.errors import FormatError, MissingPackageError, WayscoreError, first_line
+from wayscore.reading import check_file, read_bytes, size_limit, too_large
 from wayscore.writing import write_whole
+
+
+def need_torch() -> None:
+    """Raise an error that says how to install PyTorch, if it is missing or cannot be imported."""
+    try:
+        import torch  # noqa: F401
+    except (ImportError, OSError) as error:
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "torch"
+        why = "is not installed" if missing else f"cannot be imported ({first_line(error)})"
+        raise MissingPackageError(f"training needs PyTorch, which {why}: pip install 'wayscore[navigation]'") from None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of a training; the defaults are those for R2R.
+
+    Attributes:
+        reward: the reward function of the second stage, by name.
+        teacher: what the first stage imitates: "faithful" follows the reference, "shortest" goes to its end.
+        imitation: updates of the first stage.
+        reinforcement: updates of the second stage.
+        batch: episodes per update.
+        student: share of batches of the first stage in which the agent takes its own actions, corrected by the teacher.
+        rate: learning rate of the first stage, which decreases linearly to 0.
+        reinforcement_rate: learning rate of the second stage, which decreases linearly to 0.
+        guidance: weight of the imitation loss in the second stage.
+        guided: share of the second stage's updates that have an imitation loss.
+        discount: discount factor of later rewards.
+        entropy: weight of the entropy bonus.
+        value: weight of the value loss.
+        word_dropout: share of words that are replaced by the unknown word.
+        mirror: whether half of the batches have left and right exchanged.
+        without: features that are hidden from the agent (see `FEATURES`), or "words", for ablations.
+        embedding: size of a word's embedding.
+        hidden: size of a state.
+        dropout: share of a state that is dropped.
+        threshold: d_th, metres.
+        max_episode_steps: largest number of moves per episode in training.
+        max_test_steps: the same in evaluations; so large that metrics hardly depend on it.
+        every: updates between evaluations and checkpoints.
+        seed: random seed of the training.
+    """
+
+    reward: str = "fidelity"
+    teacher: Literal["faithful", "shortest"] = "faithful"
+    imitation: int = 2_000
+    reinforcement: int = 1_000
+    batch: int = 64
+    student: float = 0.5
+    rate: float = 2e-3
+    reinforcement_rate: float = 1e-3
+    guidance: float = 0.3
+    guided: float = 0.3
+    discount: float = 0.95
+    entropy: float = 0.01
+    value: float = 0.25
+    word_dropout: float = 0.0
+    mirror: bool = True
+    without: tuple[str, ...] = ()
+    embedding: int = 64
+    hidden: int = 128
+    dropout: float = 0.0
+    threshold: float = 3.0
+    max_episode_steps: int = 15
+    max_test_steps: int = 30
+    every: int = 250
+    seed: int = 0
+
 
 CHECKPOINT, CURVE = "checkpoint.pt", "curve.csv"
 """The files of a training in its folder."""
@@ -76,3 +146,57 @@ def _check_size(file: Path) -> None:
         return  # its reader will say what is wrong
     if size > (most := size_limit()):
         raise too_large(str(file), most, " when decompressed")
+
+
+SIZE_LIMIT = 2**28
+"""Bytes that a curve may have; one of a day of training has a million."""
+SHOWN = ("SR", "nDTW", "SDTW")
+
+
+def read_curve(folder: Path) -> dict[str, list[float]]:
+    """Return the columns of a training's curve, numbers only.
+
+    Raises:
+        FormatError: the file is missing, or has no rows yet.
+    """
+    path = folder / CURVE
+    try:
+        rows = list(csv.DictReader(io.StringIO(read_bytes(path, SIZE_LIMIT).decode())))
+        columns = {name: [float(row[name] or "nan") for row in rows] for name in (rows or [{}])[0] if name != "stage"}
+    except WayscoreError:
+        raise
+    except (ValueError, TypeError, KeyError, csv.Error) as error:
+        raise FormatError(f"{path}: is not a learning curve ({first_line(error)}); train the agent again") from None
+    if not rows:
+        raise FormatError(f"{path}: has no rows yet; wait for the first evaluation")
+    return columns
+
+
+def figure_curves(agents: Mapping[str, Sequence[Path]]) -> Any:
+    """Draw the learning curves of trainings; see `figure_of`.
+
+    Args:
+        agents: name -> the folders of its trainings, one per seed.
+    """
+    return figure_of({name: [read_curve(folder) for folder in folders] for name, folders in agents.items()})
+
+
+def figure_of(curves: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> Any:
+    """Draw SR, nDTW and SDTW in held-out houses against updates, one line per agent with a band over its seeds.
+
+    Args:
+        curves: agent -> the columns of its curves, one per seed.
+    """
+    from wayscore.figures import PAGE, draw_learning_curves, new_figure, style
+
+    with style():
+        figure = new_figure(PAGE, 2.2)
+        axes = figure.subplots(1, len(SHOWN))
+        for ax, metric in zip(axes, SHOWN, strict=True):
+            lines = {}
+            for name, seeds in curves.items():
+                length = min(len(seed["update"]) for seed in seeds)  # some trainings may be further than others
+                lines[name] = (seeds[0]["update"][:length], [seed[metric][:length] for seed in seeds])
+            draw_learning_curves(ax, lines, x="update", y=metric)
+    figure.set_label("Learning curves in held-out houses: the lines are means over seeds, the bands their ranges.")
+    return figure

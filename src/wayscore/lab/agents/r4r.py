@@ -145,17 +145,14 @@ def _turns(some: Sequence[Annotation], graph: Graph) -> Any:
 def _order_of_release(scans: Sequence[str]) -> list[str]:
     """Return scans in the order of the released files, which is that of a hash table.
 
-    They were written by an old Python whose dictionaries did not keep the order of their keys. The order follows from
-    its hash of texts, the number of keys and the order in which they were inserted.
+    They were written by Python 2, whose dictionaries do not keep the order of their keys. The order follows from its
+    hash of texts, the number of keys and the order in which they were inserted.
     """
     slots: list[str | None] = [None] * 8
     for count, scan in enumerate(scans, start=1):
         _put(slots, scan)
         if 3 * count >= 2 * len(slots):
-            size = 8
-            while size <= 4 * count:
-                size *= 2
-            kept, slots = slots, [None] * size
+            kept, slots = slots, [None] * max(8, 1 << (4 * count).bit_length())
             for name in kept:
                 if name is not None:
                     _put(slots, name)
@@ -163,25 +160,12 @@ def _order_of_release(scans: Sequence[str]) -> list[str]:
 
 
 def _put(slots: list[str | None], name: str) -> None:
-    """Put a name into the first free slot in the probe order of its hash."""
-    mask = len(slots) - 1
-    code = _old_hash(name)
-    place, rest = code & mask, code
-    while slots[place & mask] is not None:
-        place = 5 * place + rest + 1
-        rest >>= 5
-    slots[place & mask] = name
-
-
-def _old_hash(text: str) -> int:
-    """Return the hash of text before it was seeded, as 64 bits without sign.
-
-    >>> _old_hash("a") - 2**64 if _old_hash("a") >= 2**63 else _old_hash("a")
-    12416037344
-    """
-    if not text:
-        return 0
-    value = ord(text[0]) << 7
-    for character in text:
-        value = ((1000003 * value) ^ ord(character)) & (2**64 - 1)
-    return value ^ len(text)
+    """Put a name into the first free slot in the probe order of its hash, 64 bits without sign."""
+    code = ord(name[0]) << 7 if name else 0
+    for character in name:
+        code = ((1000003 * code) ^ ord(character)) & (2**64 - 1)
+    place = code = code ^ len(name)
+    while slots[place % len(slots)] is not None:
+        place = 5 * place + code + 1
+        code >>= 5
+    slots[place % len(slots)] = name

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from wayscore.lab.agents.checkpoints import Recipe
+from wayscore.lab.agents.data import Sight
 from wayscore.lab.agents.policy import Look, Policy, Reading, State
-from wayscore.lab.agents.recipe import Recipe
-from wayscore.lab.agents.sight import Sight
-from wayscore.rewards.batch import FEATURES, STOP, AgentBatch as Walkers
+from wayscore.rewards.batch import FEATURES, STOP, AgentBatch
 from wayscore.rewards.tasks import PADDING, UNKNOWN, Tasks, Vocabulary
 
 Choice = Literal["teacher", "sample", "best"]
@@ -39,7 +39,7 @@ class Step:
 
 def roll(
     policy: Policy,
-    walkers: Walkers,
+    walkers: AgentBatch,
     reading: Reading,
     state: State,
     choice: Choice,
@@ -89,7 +89,7 @@ class Observation(NamedTuple):
 
 
 def observe(
-    walkers: Walkers,
+    walkers: AgentBatch,
     agents: NDArray[np.int64],
     tokens: NDArray[np.int32],
     recipe: Recipe,
@@ -145,7 +145,7 @@ def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None =
     return means_of(greedy(policy, tasks, recipe, sight), recipe.threshold)
 
 
-def means_of(walked: Iterable[Walkers], threshold: float) -> Row:
+def means_of(walked: Iterable[AgentBatch], threshold: float) -> Row:
     """Return SR, nDTW, SDTW and the mean path length of agents that have walked."""
     success, ndtw, lengths = [], [], []
     for walkers in walked:
@@ -162,17 +162,17 @@ def means_of(walked: Iterable[Walkers], threshold: float) -> Row:
     }
 
 
-def started(tasks: Tasks, recipe: Recipe) -> Iterator[Walkers]:
+def started(tasks: Tasks, recipe: Recipe) -> Iterator[AgentBatch]:
     """Yield agents at the start of every task, some at a time."""
     for start in range(0, len(tasks), EVALUATED_AT_ONCE):
         episodes = np.arange(start, min(start + EVALUATED_AT_ONCE, len(tasks)))
-        walkers = Walkers(tasks, len(episodes), threshold=recipe.threshold, max_episode_steps=recipe.max_test_steps)
+        walkers = AgentBatch(tasks, len(episodes), threshold=recipe.threshold, max_episode_steps=recipe.max_test_steps)
         walkers.begin(episodes)
         yield walkers
 
 
 @torch.no_grad()
-def greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Iterator[Walkers]:
+def greedy(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Iterator[AgentBatch]:
     """Roll the policy out greedily; yield the agents when they have walked, some at a time."""
     was_training = policy.training
     policy.eval()

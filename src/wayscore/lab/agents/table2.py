@@ -1,37 +1,94 @@
-"""The trainings of the paper's Table 2: imitation, and what follows it, on R2R and R4R, over several seeds.
+"""The agents of the paper's Table 2: trained over several seeds, tested, and scored; with searches and ablations.
 
-Each training is a job that writes its trajectories and scores to its own folder. A finished job is skipped, and an
-interrupted one continues from its checkpoint.
+Each job writes what it found to its own folder. A finished job is skipped, and an interrupted one continues from its
+checkpoint.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wayscore.errors import FormatError, OptionError, did_you_mean
-from wayscore.lab.agents.checkpoints import CHECKPOINT
+from wayscore.formats.trajectories import encode_run
+from wayscore.lab.agents.checkpoints import CHECKPOINT, Recipe, load_checkpoint
+from wayscore.rewards.batch import LOOK_AHEAD
+from wayscore.rewards.tasks import WORLD_THRESHOLD
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
-    from wayscore.lab.agents.houses import Lessons
-    from wayscore.lab.agents.recipe import Recipe
-    from wayscore.lab.agents.sight import WordWeights
+    from wayscore.episodes import References
+    from wayscore.lab.agents.agent import Agent
+    from wayscore.lab.agents.data import TrainingData
+    from wayscore.lab.agents.training import Trainer
 
 METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
 WORDS = {"r2r": 80, "r4r": 120, "sparse": 80}
 """Dataset -> words of an instruction that are read; "sparse" is R2R with few instructions to learn from."""
-FOLLOWING = ("continued", "goal", "goal-per-threshold", "fidelity")
-"""What follows imitation: as many further updates of imitation, as a control, or a reward."""
 EPISODES = {"r4r": 60_000, "sparse": 1_200}
 """Dataset -> the number of instructions drawn from the training split: of R4R's more than a training uses, of R2R's a
 tenth."""
+RECIPES = {
+    "r2r": Recipe(teacher="shortest"),
+    "r4r": Recipe(teacher="faithful", imitation=600, reinforcement=600, guided=0.5, max_episode_steps=20),
+    "sparse": Recipe(teacher="shortest", imitation=400, reinforcement=400),
+    "worlds": Recipe(
+        teacher="faithful",
+        imitation=600,
+        reinforcement=500,
+        rate=4e-3,
+        hidden=64,
+        embedding=32,
+        threshold=WORLD_THRESHOLD,
+    ),
+}
+FOLLOWING = ("continued", "goal", "goal-per-threshold", "fidelity")
+"""What follows imitation: as many further updates of imitation, as a control, or a reward."""
+REWARDS = FOLLOWING[1:]
+TOGETHER = ("goal", "fidelity")
+"""The agents whose seeds are also tested together, on the first dataset."""
+PLANNED = {"r2r": ("imitation", *FOLLOWING), "r4r": ("continued", "goal", "fidelity")}
+"""Dataset -> the agents that are also tested planning ahead, each seed alone."""
+BEAM = 15
+"""How many walks a planning agent imagines at once: more changed nothing in held-out houses."""
+CAPS = (10, 15, 20, 30)
+"""Largest numbers of moves per episode; scores are by the last."""
+CHOSEN_BY = "SDTW"
+"""In held-out houses, for what is chosen there."""
+USUAL = {"reinforcement_rate": 1e-3, "entropy": 0.01, "guidance": 0.3}
+TRIED: tuple[Mapping[str, float], ...] = (
+    USUAL,
+    {**USUAL, "reinforcement_rate": 5e-4},
+    {**USUAL, "reinforcement_rate": 2e-3},
+    {**USUAL, "entropy": 0.03},
+    {**USUAL, "guidance": 0.1},
+    {**USUAL, "guidance": 1.0},
+    {**USUAL, "guidance": 3.0},
+)
+"""The settings that a search tries with every reward: the usual ones, changed one at a time."""
+VARIANTS: dict[str, dict[str, Any]] = {
+    "everything": {},
+    "no views": {},
+    "no words": {"without": ("words",)},
+    "no look-ahead": {"without": LOOK_AHEAD},
+    "no visited flags": {"without": ("came from", "visited")},
+    "no mirror images": {"mirror": False},
+    "teacher forcing only": {"student": 0.0},
+    "a faithful teacher": {"teacher": "faithful"},
+    "dropout": {"dropout": 0.2, "word_dropout": 0.05},
+    "half the size": {"hidden": 64, "embedding": 32},
+}
+"""Ablations: name -> what the recipe of imitation changes; "no views" trains without captions and detections."""
+SEARCH_UPDATES, ABLATION_UPDATES = 200, 1_500
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -54,7 +111,7 @@ class Plan:
     views: Path | None = None
     seeds: int = 5
     scale: float = 1.0
-    settings: Mapping[str, Mapping[str, float]] | None = None
+    settings: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -65,10 +122,14 @@ class Plan:
         """Return the folders of one agent's trainings, one per seed."""
         return [self.out / f"{dataset}-{agent}-{seed}" for seed in range(self.seeds)]
 
+    def updates(self, count: int) -> int:
+        """Return a number of updates, scaled."""
+        return max(1, round(self.scale * count))
+
 
 @dataclass(frozen=True)
 class Job:
-    """One training.
+    """One training, or one further test of trained agents.
 
     Attributes:
         name: of its folder.
@@ -76,28 +137,19 @@ class Job:
         agent: "imitation"; or what follows it: more imitation ("continued", the control), or the name of a reward.
         seed: random seed.
         after: the job whose policy it starts from.
+        tested: the trainings whose policies decide together in a further test.
+        beam: how many walks they imagine at once; None if nothing is planned.
+        changes: what its recipe changes.
     """
 
     name: str
     dataset: str
-    agent: str
-    seed: int
-    after: str | None
-
-
-class Work(Protocol):
-    """What can be worked off."""
-
-    @property
-    def name(self) -> str:
-        """Its own name."""
-
-    @property
-    def after(self) -> str | None:
-        """The name of what must be finished before, if anything."""
-
-
-SomeWork = TypeVar("SomeWork", bound=Work)
+    agent: str = ""
+    seed: int = 0
+    after: str | None = None
+    tested: tuple[str, ...] = ()
+    beam: int | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
 
 
 def jobs(plan: Plan) -> list[Job]:
@@ -110,9 +162,12 @@ def jobs(plan: Plan) -> list[Job]:
     for seed in range(plan.seeds):
         for dataset in plan.datasets:
             before = f"r2r-imitation-{seed}" if dataset == "r4r" else None
-            imitation = Job(f"{dataset}-imitation-{seed}", dataset, "imitation", seed, before)
-            found.append(imitation)
-            found += [Job(f"{dataset}-{agent}-{seed}", dataset, agent, seed, imitation.name) for agent in FOLLOWING]
+            start = f"{dataset}-imitation-{seed}"
+            found.append(Job(start, dataset, "imitation", seed, before))
+            found += [
+                Job(f"{dataset}-{agent}-{seed}", dataset, agent, seed, start, changes=plan.settings.get(agent, {}))
+                for agent in FOLLOWING
+            ]
     return found
 
 
@@ -129,25 +184,82 @@ def needed_for(name: str, work: Sequence[Job]) -> list[Job]:
     return [*(needed_for(job.after, work) if job.after else ()), job]
 
 
+def trials(plan: Plan) -> list[Job]:
+    """Return all further tests: planning ahead, all seeds together, and both.
+
+    >>> [job.name for job in trials(Plan(Path("out"), seeds=2))][:2]
+    ['worlds-goal-together', 'worlds-goal-together-planned']
+    """
+    found = [
+        Job(f"{dataset}-{agent}-planned-{seed}", dataset, tested=(f"{dataset}-{agent}-{seed}",), beam=BEAM)
+        for dataset in plan.datasets
+        for agent in PLANNED.get(dataset, ())
+        for seed in range(plan.seeds)
+    ]
+    dataset = plan.datasets[0]
+    for agent in TOGETHER:
+        every = tuple(folder.name for folder in plan.folders(dataset, agent))
+        found.append(Job(f"{dataset}-{agent}-together", dataset, tested=every))
+        found.append(Job(f"{dataset}-{agent}-together-planned", dataset, tested=every, beam=BEAM))
+    return found
+
+
+def search_jobs(plan: Plan) -> list[Job]:
+    """Return a training for every reward and setting, on the first dataset.
+
+    Every reward gets the same settings, the same number of updates, and the same agent to start from. The setting with
+    the largest SDTW in the held-out houses is chosen; validation splits are not looked at.
+    """
+    dataset = plan.datasets[0]
+    return [
+        Job(f"search/{reward}-{number}", dataset, reward, after=f"{dataset}-imitation-0", changes=setting)
+        for number, setting in enumerate(TRIED)
+        for reward in REWARDS
+    ]
+
+
+def ablation_jobs(plan: Plan) -> list[Job]:
+    """Return trainings by imitation, each without one ingredient."""
+    return [
+        Job(f"{name.replace(' ', '-')}-{seed}", "r2r", name, seed, changes=changes)
+        for seed in range(plan.seeds)
+        for name, changes in VARIANTS.items()
+        if plan.views is not None or name != "no views"
+    ]
+
+
+def work_off(work: Sequence[Job], run: Callable[[Job], None], workers: int) -> None:
+    """Run jobs, several at a time in processes; each starts when the job that it continues is finished."""
+    if workers <= 1:
+        for job in work:
+            run(job)
+        return
+    from concurrent.futures import FIRST_COMPLETED, wait
+
+    from wayscore.evaluation.engines import processes
+
+    waiting, names, done = list(work), {job.name for job in work}, set[str]()
+    with processes(workers) as submit:
+        running: dict[Any, Job] = {}
+        while waiting or running:
+            for job in [job for job in waiting if job.after not in names - done]:
+                running[submit(run, job)] = job
+                waiting.remove(job)
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                future.result()
+                done.add(running.pop(future).name)
+
+
 def recipe_of(job: Job, plan: Plan) -> Recipe:
     """Return the recipe of a job."""
-    from wayscore.lab.agents.recipe import Recipe
-    from wayscore.rewards.tasks import WORLD_THRESHOLD
-
-    recipe = {
-        "r2r": Recipe(teacher="shortest"),
-        "r4r": Recipe(teacher="faithful", imitation=600, reinforcement=600, guided=0.5, max_episode_steps=20),
-        "sparse": Recipe(teacher="shortest", imitation=400, reinforcement=400),
-        "worlds": Recipe(teacher="faithful", imitation=600, reinforcement=500, rate=4e-3, hidden=64, embedding=32),
-    }[job.dataset]
-    imitation, reinforcement = (max(1, round(plan.scale * n)) for n in (recipe.imitation, recipe.reinforcement))
-    recipe = replace(recipe, seed=job.seed, threshold=WORLD_THRESHOLD if job.dataset == "worlds" else 3.0)
+    recipe = replace(RECIPES[job.dataset], seed=job.seed)
+    imitation, reinforcement = plan.updates(recipe.imitation), plan.updates(recipe.reinforcement)
     if job.agent == "imitation":
         return replace(recipe, imitation=imitation, reinforcement=0)
     if job.agent == "continued":
         return replace(recipe, imitation=reinforcement, reinforcement=0, rate=recipe.reinforcement_rate)
-    chosen: Any = (plan.settings or {}).get(job.agent, {})
-    return replace(recipe, imitation=0, reinforcement=reinforcement, reward=job.agent, **chosen)
+    return replace(recipe, imitation=0, reinforcement=reinforcement, reward=job.agent, **job.changes)
 
 
 def prepare(plan: Plan) -> None:
@@ -180,100 +292,152 @@ def data_file(plan: Plan, dataset: str, split: str) -> Path:
     return found
 
 
-def trainer_of(job: Job, plan: Plan, recipe: Recipe) -> Any:
-    """Return the trainer of a job, with the data that it learns from and the agent that it starts from."""
-    from wayscore.lab.agents.checkpoints import load_checkpoint
-    from wayscore.lab.agents.training import Trainer
-
-    start = {} if job.after is None else load_checkpoint(plan.out / job.after)
-    lessons = lessons_for(plan, job.dataset, start.get("vocabulary"), start.get("word_weights"))
-    return Trainer(lessons.train, recipe, dev=lessons.dev, sight=lessons.sight, start=start.get("policy"))
-
-
-def lessons_for(
-    plan: Plan, dataset: str, known: Sequence[str] | None = None, weights: WordWeights | None = None
-) -> Lessons:
-    """Return what agents learn from, and the held-out houses; with the words and weights of an agent, if it has any."""
-    from wayscore.lab.agents.houses import lessons_from_worlds
+@lru_cache(maxsize=1)  # the next job of a process mostly learns from the same data
+def training_data(plan: Plan, dataset: str, start: str | None = None) -> TrainingData:
+    """Return what agents learn from, and the held-out houses; with the words and weights of the agent to start from."""
+    from wayscore.lab.agents.data import data_from_files, data_from_worlds
 
     if dataset == "worlds":
-        return lessons_from_worlds(seed=0)
-    return _lessons(
+        return data_from_worlds(seed=0)
+    begun = {} if start is None else load_checkpoint(plan.out / start)
+    return data_from_files(
         data_file(plan, dataset, "train"),
         plan.graphs,
-        plan.views,
-        WORDS[dataset],
-        EPISODES.get(dataset),
-        None if known is None else tuple(known),
-        None if weights is None else tuple(weights.items()),
+        views=plan.views,
+        words=WORDS[dataset],
+        known=begun.get("vocabulary"),
+        weights=begun.get("word_weights"),
+        most=EPISODES.get(dataset),
     )
 
 
-@lru_cache(maxsize=1)  # the next job of a process mostly learns from the same data
-def _lessons(
-    train: Path,
-    graphs: Path | None,
-    views: Path | None,
-    words: int,
-    most: int | None,
-    known: tuple[str, ...] | None,
-    weights: tuple[tuple[str, float], ...] | None,
-) -> Lessons:
-    from wayscore.lab.agents.houses import lessons_from_files
-
-    learned = None if weights is None else dict(weights)
-    return lessons_from_files(train, graphs, views=views, words=words, known=known, weights=learned, most=most)
-
-
-def run_job(job: Job, plan: Plan, progress: Callable[[str], None] | None = None) -> None:
-    """Train one agent, run it on the validation split and score it, unless its scores are already saved."""
-    from wayscore.lab.agents.agent import Agent
-    from wayscore.lab.agents.table2_testing import score_agent
+def _trained(job: Job, plan: Plan, recipe: Recipe, progress: Progress | None) -> Trainer | None:
+    """Train an agent; None if its scores are already saved."""
+    from wayscore.lab.agents.training import Trainer
 
     folder = plan.out / job.name
     if (folder / "scores.json").exists():
-        return
-    trainer = trainer_of(job, plan, recipe_of(job, plan))
+        return None
+    data = training_data(plan, job.dataset, job.after)
+    start = None if job.after is None else load_checkpoint(plan.out / job.after)["policy"]
+    trainer = Trainer(data.train, recipe, dev=data.dev, sight=data.sight, start=start)
     if (folder / CHECKPOINT).exists():
         trainer.resume(folder)
 
     def report(update: int, row: Any) -> None:
         if progress is not None and row is not None:
-            progress(
-                f"{job.name}: update {update} of {trainer.total}, nDTW {row.get('nDTW', 0.0):.3f} on held-out houses"
-            )
+            scores = ", ".join(f"{name} {row[name]:.3f}" for name in ("SR", "nDTW", "SDTW"))
+            progress(f"{job.name}: update {update} of {trainer.total}, {scores} in held-out houses")
 
-    policy = trainer.run(folder, report)
-    weights = None if trainer.sight is None else trainer.sight.weights
-    tasks = trainer.tasks
-    agent = Agent((policy,), trainer.recipe, tasks.vocabulary, tasks.tokens.shape[1], weights)
-    scores = score_agent(plan, job.dataset, job.name, agent)
-    scores |= {
-        "training_cpu_seconds": round(trainer.seconds, 1),
-        "updates": trainer.total,
-        "recipe": {name: getattr(trainer.recipe, name) for name in ("reinforcement_rate", "entropy", "guidance")},
-    }
-    write_whole(folder / "scores.json", json.dumps(scores, indent=1).encode())
+    trainer.run(folder, report)
+    return trainer
 
 
-def work_off(work: Sequence[SomeWork], run: Callable[[SomeWork], None], workers: int) -> None:
-    """Run jobs, several at a time in processes; each starts when the job that it continues is finished."""
-    if workers <= 1:
-        for job in work:
-            run(job)
+def _save(job: Job, plan: Plan, scores: Mapping[str, Any]) -> None:
+    write_whole(plan.out / job.name / "scores.json", json.dumps(scores, indent=1).encode())
+
+
+def run_job(job: Job, plan: Plan, progress: Progress | None = None) -> None:
+    """Train one agent, run it on the validation split and score it, unless its scores are already saved."""
+    from wayscore.lab.agents.agent import load_agent
+
+    if (trainer := _trained(job, plan, recipe_of(job, plan), progress)) is not None:
+        scores = score_agent(plan, job, load_agent(plan.out / job.name))
+        scores |= {
+            "training_cpu_seconds": round(trainer.seconds, 1),
+            "updates": trainer.total,
+            "recipe": {name: getattr(trainer.recipe, name) for name in USUAL},
+        }
+        _save(job, plan, scores)
+
+
+def run_search_job(job: Job, plan: Plan, progress: Progress | None = None) -> None:
+    """Train with one setting and save its scores in held-out houses, unless they are already saved."""
+    updates = plan.updates(SEARCH_UPDATES)
+    recipe = replace(recipe_of(job, plan), reinforcement=updates, every=updates)
+    if (trainer := _trained(job, plan, recipe, progress)) is not None:
+        scores = {name: trainer.curve[-1][name] for name in ("SR", "nDTW", "SDTW", "PL")}
+        _save(job, plan, {"setting": job.changes, **scores})
+
+
+def run_ablation(job: Job, plan: Plan, progress: Progress | None = None) -> None:
+    """Train one variant by imitation and save its scores in held-out houses, unless they are already saved."""
+    updates = plan.updates(ABLATION_UPDATES)
+    recipe = Recipe(teacher="shortest", imitation=updates, reinforcement=0, seed=job.seed, every=max(1, updates // 6))
+    data = replace(plan, views=None) if job.agent == "no views" else plan
+    if (trainer := _trained(job, data, replace(recipe, **job.changes), progress)) is not None:
+        _save(job, plan, {name: trainer.curve[-1][name] for name in ("SR", "nDTW", "SDTW", "PL")})
+
+
+def run_trial(job: Job, plan: Plan) -> None:
+    """Test trained agents once more, unless the scores are already saved.
+
+    Several decide together; whether they also vote on the mirror image is decided in held-out houses.
+    """
+    from wayscore.lab.agents.agent import load_agent
+    from wayscore.lab.agents.rollout import means_of
+
+    if (plan.out / job.name / "scores.json").exists():
         return
-    from concurrent.futures import FIRST_COMPLETED, wait
+    agent = load_agent(*(plan.out / name for name in job.tested))
+    held_out: dict[str, Any] = {}
+    if len(job.tested) > 1:
+        data = training_data(plan, job.dataset, job.tested[0])
+        for name, mirror in (("without_mirror", False), ("with_mirror", True)):
+            walked = agent.walk(data.dev, data.sight, beam=job.beam, mirror=mirror)
+            held_out[name] = means_of(walked, agent.recipe.threshold)
+    mirror = bool(held_out) and held_out["with_mirror"][CHOSEN_BY] > held_out["without_mirror"][CHOSEN_BY]
+    scores = score_agent(plan, job, agent, mirror=mirror)
+    trained = [json.loads((plan.out / name / "scores.json").read_text()) for name in job.tested]
+    scores["training_cpu_seconds"] = round(sum(one["training_cpu_seconds"] for one in trained), 1)
+    _save(job, plan, scores | ({"held_out": held_out} if held_out else {}))
 
-    from wayscore.evaluation.engines import processes
 
-    waiting, names, done = list(work), {job.name for job in work}, set[str]()
-    with processes(workers) as submit:
-        running: dict[Any, SomeWork] = {}
-        while waiting or running:
-            for job in [job for job in waiting if job.after not in names - done]:
-                running[submit(run, job)] = job
-                waiting.remove(job)
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                future.result()
-                done.add(running.pop(future).name)
+def score_agent(plan: Plan, job: Job, agent: Agent, *, mirror: bool = False) -> dict[str, Any]:
+    """Run an agent once on the validation split, save its trajectories as a result file, and score them by cap.
+
+    Args:
+        plan: the trainings and their data.
+        job: what it is tested on, and how far it plans.
+        agent: the agent.
+        mirror: whether its policies also vote on the mirror image.
+    """
+    from wayscore.evaluation.evaluator import evaluate
+    from wayscore.lab.agents.data import tasks_for
+
+    started, recipe, folder = time.process_time(), agent.recipe, plan.out / job.name
+    references, graphs = validation_data(plan, job.dataset)
+    tasks, sight = tasks_for(
+        references, graphs, agent.vocabulary, words=agent.words, views=plan.views, weights=agent.weights
+    )
+    labels = {str(node): node for graph in graphs.values() for node in graph.nodes} if job.dataset == "worlds" else {}
+    paths = zip(tasks.names, agent.paths(tasks, sight, beam=job.beam, mirror=mirror), strict=True)
+    walks = {episode: [labels.get(node, node) for node in path] for episode, path in paths}
+    run = encode_run(walks)
+    write_whole(folder / "run.json", run, folders=True)
+    caps = {}
+    for cap in (*(cap for cap in CAPS if cap < recipe.max_test_steps), recipe.max_test_steps):
+        # What an agent does does not depend on the cap, so a smaller one only cuts its trajectory.
+        cut = {episode: path[: cap + 1] for episode, path in walks.items()}
+        result = evaluate(cut, references, graphs, threshold=recipe.threshold, metrics=METRICS, name=job.name)
+        never = sum(len(path) > cap for path in walks.values()) / len(walks)
+        caps[str(cap)] = {**result.means(), "never stopped": never}
+    result.save(folder / "episodes.parquet")
+    return {
+        "means": result.means(),
+        "caps": caps,
+        "run_sha256": hashlib.sha256(run).hexdigest(),
+        "test_cpu_seconds": round(time.process_time() - started, 1),
+    }
+
+
+def validation_data(plan: Plan, dataset: str) -> tuple[References, Any]:
+    """Return the episodes that agents are tested on, and their graphs."""
+    from wayscore.formats import load_references
+    from wayscore.formats.graphs import distances_for
+    from wayscore.lab.agents.data import world_test
+
+    if dataset == "worlds":
+        return world_test()
+    references = load_references(data_file(plan, dataset, "val_unseen"))
+    return references, distances_for(references, plan.graphs)

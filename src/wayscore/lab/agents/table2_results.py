@@ -1,18 +1,28 @@
-"""What the trainings of Table 2 came to: means over seeds, paired differences, and scores by cap."""
+"""What the trainings of Table 2 came to, as values and as tables: means over seeds, differences, scores by cap."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from wayscore.lab.agents.checkpoints import CURVE
-from wayscore.lab.agents.curves import SHOWN, read_curve
-from wayscore.lab.agents.table2 import FOLLOWING, METRICS, Plan
-from wayscore.lab.agents.table2_testing import random_row, trials, validation_data
+from wayscore.lab.agents.checkpoints import CURVE, SHOWN, read_curve
+from wayscore.lab.agents.table2 import (
+    CHOSEN_BY,
+    FOLLOWING,
+    METRICS,
+    REWARDS,
+    TRIED,
+    USUAL,
+    VARIANTS,
+    Plan,
+    trials,
+    validation_data,
+)
+from wayscore.report.document import Cell, Document, Row, Table
+from wayscore.rewards.tasks import WORLD_THRESHOLD
 
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {
     ("r2r", "random"): (5.1, 3.3, 5.8, 29.0, 27.9, 3.6),
@@ -35,180 +45,131 @@ PAIRS = (
 STOPPING = "never stopped"
 WINDINGS = ((1.0, 1.2), (1.2, 2.0), (2.0, 5.0), (5.0, math.inf))
 """From and to how many times the shortest path between its ends a reference is long."""
+TITLES = {
+    "r2r": "R2R val_unseen",
+    "r4r": "R4R val_unseen",
+    "sparse": "R2R val_unseen, 1,200 instructions learned",
+    "worlds": "generated worlds",
+}
+_ALONE = {
+    "random": "random",
+    "imitation": "imitation",
+    "continued": "longer imitation",
+    "goal": "goal-oriented",
+    "goal-per-threshold": "goal-oriented, d / d_th",
+    "fidelity": "fidelity-oriented",
+    "goal-together": "goal-oriented, seeds together",
+    "fidelity-together": "fidelity-oriented, seeds together",
+}
+AGENTS = _ALONE | {f"{agent}-planned": f"{name}, planning" for agent, name in _ALONE.items() if agent != "random"}
+Results: TypeAlias = dict[str, Any]
+"""Names of tables -> their rows, and "trainings": what every training wrote, by its name."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A mean over seeds, percent, and half the width of its 95 % interval (0 with one seed, never NaN)."""
+def mean_of(values: Sequence[float]) -> dict[str, float]:
+    """Return the mean of shares over seeds, percent, and half the width of Student's 95 % interval (0 with one seed).
 
-    mean: float
-    margin: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Cell:
-        """Return the mean of shares over seeds, with Student's interval.
-
-        >>> Cell.of([0.40, 0.42])
-        Cell(mean=41.0, margin=12.7)
-        """
-        count = len(values)
-        mean = 100 * math.fsum(values) / count
-        if count < 2:
-            return cls(round(mean, 4), 0.0)
+    >>> mean_of([0.40, 0.42])
+    {'mean': 41.0, 'margin': 12.7}
+    """
+    count = len(values)
+    mean, margin = 100 * math.fsum(values) / count, 0.0
+    if count > 1:
         from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes a second to import
 
         spread = math.sqrt(math.fsum((100 * value - mean) ** 2 for value in values) / (count - 1))
-        return cls(round(mean, 4), round(float(stdtrit(count - 1, 0.975)) * spread / math.sqrt(count), 1))
+        margin = round(float(stdtrit(count - 1, 0.975)) * spread / math.sqrt(count), 1)
+    return {"mean": round(mean, 4), "margin": margin}
 
 
-@dataclass(frozen=True)
-class Gap:
-    """How far one agent is ahead of another in one metric, percent.
-
-    Attributes:
-        seeds: the mean over seeds of the difference in each, with Student's interval.
-        wins: in how many seeds the difference is positive.
-        intervals: cluster ("path", "scan") -> the bounds of the 95 % bootstrap interval that resamples seeds and
-            clusters of episodes.
-    """
-
-    seeds: Cell
-    wins: int
-    intervals: Mapping[str, tuple[float, float]]
-
-
-@dataclass(frozen=True)
-class Table2:
-    """All results.
-
-    Attributes:
-        rows: dataset and agent -> metric -> mean over seeds.
-        gaps: dataset, agent and the agent it is compared with -> metric -> how far it is ahead.
-        caps: dataset and agent -> largest number of moves -> metric, or `STOPPING` (share of walks) -> mean over seeds.
-        windings: dataset -> range of `WINDINGS` -> how many episodes, and fidelity less goal by metric.
-        trainings: what every training wrote, by its name.
-    """
-
-    rows: Mapping[tuple[str, str], Mapping[str, Cell]]
-    gaps: Mapping[tuple[str, str, str], Mapping[str, Gap]] = field(default_factory=dict)
-    caps: Mapping[tuple[str, str], Mapping[str, Mapping[str, Cell]]] = field(default_factory=dict)
-    windings: Mapping[str, Mapping[tuple[float, float], tuple[int, Mapping[str, Cell]]]] = field(default_factory=dict)
-    trainings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def datasets(self) -> list[str]:
-        """The datasets that there are results of."""
-        return list(dict.fromkeys(dataset for dataset, _ in self.rows))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for a JSON file; percent."""
-        return {
-            "metrics": list(METRICS),
-            "rows": [
-                {"dataset": dataset, "agent": agent, **{metric: vars(cell) for metric, cell in cells.items()}}
-                for (dataset, agent), cells in self.rows.items()
-            ],
-            "differences": [
-                {
-                    "dataset": dataset,
-                    "agent": one,
-                    "less": other,
-                    **{m: {**vars(g.seeds), "seeds_ahead": g.wins, **g.intervals} for m, g in gaps.items()},
-                }
-                for (dataset, one, other), gaps in self.gaps.items()
-            ],
-            "by_cap": [
-                {"dataset": dataset, "agent": agent, "cap": int(cap), **{name: vars(c) for name, c in cells.items()}}
-                for (dataset, agent), caps in self.caps.items()
-                for cap, cells in caps.items()
-            ],
-            "by_winding": [
-                {
-                    "dataset": dataset,
-                    "from": low,
-                    "to": high if math.isfinite(high) else None,
-                    "episodes": count,
-                    **{metric: vars(cell) for metric, cell in cells.items()},
-                }
-                for dataset, ranges in self.windings.items()
-                for (low, high), (count, cells) in ranges.items()
-            ],
-            "trainings": dict(self.trainings),
-        }
-
-
-def gather(plan: Plan) -> Table2:
-    """Return the results of all finished trainings."""
-    rows: dict[tuple[str, str], dict[str, Cell]] = {}
-    caps: dict[tuple[str, str], dict[str, dict[str, Cell]]] = {}
+def gather(plan: Plan) -> Results:
+    """Return the results of all finished trainings, percent."""
+    rows: list[dict[str, Any]] = []
+    gaps: list[dict[str, Any]] = []
+    caps: list[dict[str, Any]] = []
+    windings: list[dict[str, Any]] = []
     trainings: dict[str, Any] = {}
-    gaps, windings = {}, {}
     for dataset in plan.datasets:
-        rows[dataset, "random"] = {metric: Cell.of([mean]) for metric, mean in random_row(plan, dataset).items()}
+        random = {metric: mean_of([mean]) for metric, mean in _random_means(plan, dataset).items()}
+        rows.append({"dataset": dataset, "agent": "random", **random})
         tested = {agent: plan.folders(dataset, agent) for agent in ("imitation", *FOLLOWING)}
         for trial in (trial for trial in trials(plan) if trial.dataset == dataset):
             agent = trial.name.removeprefix(f"{dataset}-").rstrip("-0123456789")
             tested.setdefault(agent, []).append(plan.out / trial.name)
-        for agent, every in tested.items():
-            folders = [folder for folder in every if (folder / "scores.json").exists()]
-            saved = [json.loads((folder / "scores.json").read_text()) for folder in folders]
+        for agent, folders in tested.items():
+            saved = {folder: found for folder in folders if (found := _scores(folder))}
             if not saved:
                 continue
-            trainings |= {folder.name: one | _curve(folder) for folder, one in zip(folders, saved, strict=True)}
-            rows[dataset, agent] = {metric: Cell.of([one["means"][metric] for one in saved]) for metric in METRICS}
-            caps[dataset, agent] = {
-                cap: {name: Cell.of([one["caps"][cap][name] for one in saved]) for name in (*METRICS, STOPPING)}
-                for cap in saved[0]["caps"]
-            }
+            every = list(saved.values())
+            for folder, one in saved.items():
+                curve = read_curve(folder) if (folder / CURVE).exists() else {}  # those that decide together have none
+                shown = {name: column for name, column in curve.items() if name in ("update", *SHOWN)}
+                trainings[folder.name] = one | ({"curve": shown} if shown else {})
+            means = {metric: mean_of([one["means"][metric] for one in every]) for metric in METRICS}
+            rows.append({"dataset": dataset, "agent": agent, **means})
+            for cap in every[0]["caps"]:
+                cells = {name: mean_of([one["caps"][cap][name] for one in every]) for name in (*METRICS, STOPPING)}
+                caps.append({"dataset": dataset, "agent": agent, "cap": int(cap), **cells})
         for one, other in PAIRS:
-            found = _gaps(plan, dataset, one, other)
-            if found:
-                gaps[dataset, one, other] = found
-        if (dataset, *PAIRS[0]) in gaps:
-            windings[dataset] = _by_winding(plan, dataset, *PAIRS[0])
-    return Table2(rows, gaps, caps, windings, trainings)
+            seeds = zip(plan.folders(dataset, one), plan.folders(dataset, other), strict=True)
+            pairs = [pair for pair in seeds if all(_scores(folder) for folder in pair)]
+            if pairs:
+                gaps.append({"dataset": dataset, "agent": one, "less": other, **_gaps(pairs, one, other)})
+            if pairs and (one, other) == PAIRS[0]:
+                windings += _by_winding(plan, dataset, pairs)
+    return {
+        "metrics": list(METRICS),
+        "rows": rows,
+        "differences": gaps,
+        "by_cap": caps,
+        "by_winding": windings,
+        "trainings": trainings,
+    }
 
 
-def _curve(folder: Path) -> dict[str, Any]:
-    """Return how an agent learned, in held-out houses; agents that decide together learned apart."""
-    if not (folder / CURVE).exists():
-        return {}
-    return {"curve": {name: column for name, column in read_curve(folder).items() if name in ("update", *SHOWN)}}
+def _scores(folder: Path) -> Any:
+    """Return what a finished job has saved, else None."""
+    file = folder / "scores.json"
+    return json.loads(file.read_text()) if file.exists() else None
 
 
-def _finished(plan: Plan, dataset: str, one: str, other: str) -> list[tuple[Path, Path]]:
-    """Return the folders of two agents, for the seeds that both have finished."""
-    pairs = zip(plan.folders(dataset, one), plan.folders(dataset, other), strict=True)
-    return [pair for pair in pairs if all((folder / "scores.json").exists() for folder in pair)]
+def _random_means(plan: Plan, dataset: str) -> dict[str, float]:
+    """Return the means of the random agent on a validation split."""
+    from wayscore.lab.agents.baselines import score_random
+
+    threshold, walks = (WORLD_THRESHOLD, 100_000) if dataset == "worlds" else (3.0, 1_000_000)
+    table = score_random(*validation_data(plan, dataset), walks=walks, threshold=threshold, metrics=list(METRICS))
+    return {metric: mean for metric, mean in table.means().items() if mean is not None}
 
 
-def _gaps(plan: Plan, dataset: str, one: str, other: str) -> dict[str, Gap]:
-    """Compare two agents over the seeds that both have finished."""
-    from wayscore.evaluation import compare
+def _gaps(pairs: Sequence[tuple[Path, Path]], one: str, other: str) -> dict[str, Any]:
+    """Return how far one agent is ahead of another by metric: over seeds, in how many, and bootstrap intervals.
 
-    folders = _finished(plan, dataset, one, other)
-    if not folders:
-        return {}
-    means = [[json.loads((folder / "scores.json").read_text())["means"] for folder in pair] for pair in folders]
+    The intervals resample seeds and clusters of episodes ("path", "scan").
+    """
+    from wayscore.evaluation.comparison import compare
+
+    means = [[_scores(folder)["means"] for folder in pair] for pair in pairs]
     apart = {metric: [a[metric] - b[metric] for a, b in means] for metric in METRICS}
-    files = [pair[side] / "episodes.parquet" for side in (1, 0) for pair in folders]
-    names = [other] * len(folders) + [one] * len(folders)
-    intervals: dict[str, dict[str, tuple[float, float]]] = {metric: {} for metric in METRICS}
+    found: dict[str, Any] = {
+        metric: {**mean_of(values), "seeds_ahead": sum(value > 0 for value in values)}
+        for metric, values in apart.items()
+    }
+    files = [pair[side] / "episodes.parquet" for side in (1, 0) for pair in pairs]
+    names = [other] * len(pairs) + [one] * len(pairs)
     for cluster in ("path", "scan"):
-        tests = compare(files, names=names, metrics=METRICS, cluster=cluster).of(one)
-        for metric, test in tests.items():
+        for metric, test in compare(files, names=names, metrics=METRICS, cluster=cluster).of(one).items():
             if test.difference.low is not None and test.difference.high is not None:
-                intervals[metric][cluster] = (100 * test.difference.low, 100 * test.difference.high)
-    return {m: Gap(Cell.of(d), sum(value > 0 for value in d), intervals[m]) for m, d in apart.items()}
+                found[metric][cluster] = (100 * test.difference.low, 100 * test.difference.high)
+    return found
 
 
-def _by_winding(
-    plan: Plan, dataset: str, one: str, other: str
-) -> dict[tuple[float, float], tuple[int, dict[str, Cell]]]:
+def _by_winding(plan: Plan, dataset: str, pairs: Sequence[tuple[Path, Path]]) -> list[dict[str, Any]]:
     """Compare two agents in episodes whose references wind alike."""
     import numpy as np
 
-    from wayscore.evaluation import evaluate, load_result
+    from wayscore.evaluation.evaluator import evaluate
+    from wayscore.evaluation.saved import load_result
 
     references, graphs = validation_data(plan, dataset)
     # The SPL of a reference itself is the length of the shortest path between its ends, over its own.
@@ -216,15 +177,120 @@ def _by_winding(
     straight = evaluate(own, references, graphs, metrics="SPL")
     winding = dict(zip(own, 1 / np.maximum(straight["SPL"], 1e-9), strict=True))
     apart: dict[str, list[Any]] = {metric: [] for metric in METRICS}
-    for pair in _finished(plan, dataset, one, other):
+    for pair in pairs:
         a, b = (load_result(folder / "episodes.parquet") for folder in pair)
         for metric in METRICS:
             apart[metric].append(a[metric] - b[metric])
     winds = np.array([winding[name] for name in a.to_arrow()["episode"].to_pylist()])
-    found = {}
+    found = []
     for low, high in WINDINGS:
         inside = (low - 1e-9 <= winds) & (winds < high - 1e-9)
         if inside.any():
-            cells = {metric: Cell.of([float(seed[inside].mean()) for seed in seeds]) for metric, seeds in apart.items()}
-            found[low, high] = int(inside.sum()), cells
+            cells = {name: mean_of([float(seed[inside].mean()) for seed in seeds]) for name, seeds in apart.items()}
+            to = high if math.isfinite(high) else None
+            found.append({"dataset": dataset, "from": low, "to": to, "episodes": int(inside.sum()), **cells})
     return found
+
+
+def document(results: Results, *, details: bool = True) -> Document:
+    """Return the tables, percent: scores, and in detail differences, by winding, and by the largest number of moves.
+
+    >>> cells = dict.fromkeys(METRICS, {"mean": 41.0, "margin": 1.5})
+    >>> print(document({"rows": [{"dataset": "worlds", "agent": "goal", **cells}]}, details=False))
+    generated worlds  SR        SPL       SED       CLS       nDTW      SDTW
+    ────────────────────────────────────────────────────────────────────────────
+    goal-oriented     41.0±1.5  41.0±1.5  41.0±1.5  41.0±1.5  41.0±1.5  41.0±1.5
+    """
+    parts: list[Table] = []
+    for dataset in dict.fromkeys(row["dataset"] for row in results["rows"]):
+        title = TITLES[dataset]
+        tables = {name: [row for row in results.get(name, ()) if row["dataset"] == dataset] for name in TABLES}
+        parts.append(Table([title, *METRICS], _means(dataset, tables["rows"])))
+        if not details:
+            continue
+        gaps: list[Row] = []
+        for row in tables["differences"]:
+            gaps.append([f"{AGENTS[row['agent']]} less {AGENTS[row['less']]}", *_cells(row, "+")])
+            for cluster, name in (("path", "  paths resampled"), ("scan", "  houses resampled")):
+                bounds = [row[metric].get(cluster) for metric in METRICS]
+                gaps.append([name, *(f"[{b[0]:+.1f}, {b[1]:+.1f}]" if b else "–" for b in bounds)])
+        windings: list[Row] = [
+            [f"{row['from']:g} to {row['to'] or math.inf:g}", f"{row['episodes']:,}", *_cells(row, "+")]
+            for row in tables["by_winding"]
+        ]
+        caps = [
+            [AGENTS[row["agent"]], str(row["cap"]), *(f"{row[name]['mean']:.1f}" for name in (*METRICS, STOPPING))]
+            for row in tables["by_cap"]
+        ]
+        further = (
+            Table([f"{title}, differences", *METRICS], gaps),
+            Table([f"{title}, fidelity less goal by winding", "episodes", *METRICS], windings),
+            Table([f"{title}, by cap", "moves", *METRICS, STOPPING], caps),
+        )
+        parts += [table for table in further if table.rows]
+    return Document(parts)
+
+
+TABLES = ("rows", "differences", "by_winding", "by_cap")
+
+
+def _cells(row: Mapping[str, Any], sign: str = "", bold: Mapping[str, float] | None = None) -> list[str | Cell]:
+    """Return the cells of all metrics; those that reach a mean in bold."""
+    found: list[str | Cell] = []
+    for metric in METRICS:
+        mean, margin = row[metric]["mean"], row[metric]["margin"]
+        best = bold is not None and mean == bold[metric]
+        found.append(Cell(f"{mean:{sign}.1f}", f"±{margin:.1f}" if margin else "", bold=best))
+    return found
+
+
+def _means(dataset: str, found: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return each agent's row, and below it the paper's; the better of goal- and fidelity-oriented in bold."""
+    rows = {row["agent"]: row for row in found}
+    trained = [rows[agent] for agent in ("goal", "fidelity") if agent in rows]
+    best = {metric: max((row[metric]["mean"] for row in trained), default=0.0) for metric in METRICS}
+    shown: list[Row] = []
+    for agent, name in AGENTS.items():
+        if agent in rows:
+            shown.append([name, *_cells(rows[agent], bold=best if agent in ("goal", "fidelity") else None)])
+        if (dataset, agent) in PAPER:
+            shown.append(["  Ilharco et al.", *(f"{value:.1f}" for value in PAPER[dataset, agent])])
+    return shown
+
+
+def searched(out: Path) -> list[dict[str, Any]]:
+    """Return what every reward reached with every setting in held-out houses, and which were chosen."""
+    found = []
+    for reward in REWARDS:
+        numbers = range(len(TRIED))
+        scores = {n: saved for n in numbers if (saved := _scores(out / "search" / f"{reward}-{n}"))}
+        best = max(scores, key=lambda number: (scores[number][CHOSEN_BY], -number), default=None)
+        found += [{"reward": reward, "chosen": number == best, **one} for number, one in scores.items()]
+    return found
+
+
+def chosen(out: Path) -> dict[str, Mapping[str, float]]:
+    """Return reward -> the best setting, from what the search has saved."""
+    return {one["reward"]: one["setting"] for one in searched(out) if one["chosen"]}
+
+
+def search_table(out: Path) -> Document:
+    """Return what every setting reached in held-out houses, percent; the chosen ones have a star."""
+    rows = []
+    for one in searched(out):
+        settings = (f"{one['setting'][name]:g}" for name in USUAL)
+        scores = (f"{100 * one[metric]:.1f}" for metric in SHOWN)
+        rows.append([one["reward"], *settings, *scores, "*" if one["chosen"] else ""])
+    return Document([Table(["reward", "learning rate", "entropy", "guidance", *SHOWN, ""], rows)])
+
+
+def ablation_table(plan: Plan) -> Document:
+    """Return the scores of all variants that were trained, percent, means over seeds."""
+    rows = []
+    for name in VARIANTS:
+        folders = (plan.out / f"{name.replace(' ', '-')}-{seed}" for seed in range(plan.seeds))
+        scores = [saved for folder in folders if (saved := _scores(folder))]
+        if scores:
+            means = (100 * sum(one[metric] for one in scores) / len(scores) for metric in SHOWN)
+            rows.append([name, *(f"{mean:.1f}" for mean in means)])
+    return Document([Table(["imitation, held-out houses", *SHOWN], rows)])

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wayscore.errors import OptionError
-from wayscore.lab.agents.checkpoints import CHECKPOINT, CURVE, load_checkpoint, write_checkpoint
+from wayscore.lab.agents.checkpoints import CHECKPOINT, CURVE, Recipe, load_checkpoint, write_checkpoint
+from wayscore.lab.agents.data import Sight
 from wayscore.lab.agents.policy import Look, Policy, Shape
-from wayscore.lab.agents.recipe import Recipe
 from wayscore.lab.agents.rollout import WORDS, Choice, Row, Step, evaluate, heard, mirrored_words, roll
-from wayscore.lab.agents.sight import Sight
-from wayscore.rewards.batch import FEATURES, AgentBatch as Walkers
+from wayscore.rewards.batch import FEATURES, AgentBatch
 from wayscore.rewards.tasks import PADDING, UNKNOWN, Tasks
 from wayscore.writing import clear_unfinished, write_whole
 
@@ -65,7 +64,7 @@ class Trainer:
         """CPU seconds spent, evaluations included."""
         self.returns, self.advantages = Running(), Running()
         self.curve: list[Row] = []
-        self._walkers = Walkers(
+        self._walkers = AgentBatch(
             tasks,
             recipe.batch,
             reward=recipe.reward,

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any, overload
 
 from wayscore.convention.choices import Convention
-from wayscore.episodes.references import References
+from wayscore.episodes import References
 from wayscore.errors import OptionError, listed
-from wayscore.evaluation.inputs import find_distances, find_references
-from wayscore.evaluation.settings import Settings
+from wayscore.evaluation.inputs import Settings, find_distances, find_references
 from wayscore.lab.audit.battery.battery import Battery, run_battery
-from wayscore.lab.audit.battery.cases import Cases, from_references, from_worlds
-from wayscore.lab.audit.battery.experiments import find_experiments
+from wayscore.lab.audit.battery.changes import Cases, from_references, from_worlds
+from wayscore.lab.audit.battery.responses import find_experiments
 from wayscore.lab.audit.systems.systems import Systems, audit_systems
 from wayscore.metrics import METRICS, Metric
 
@@ -65,7 +64,7 @@ def audit(
         names: what to call each run; entries of one name are several runs of one system.
         references: ground-truth paths: of the runs, or for experiments on real paths.
         graphs: connectivity files, or scene -> distance.
-        experiments: names of experiments (see `wayscore.lab.audit.battery.experiments`); all by default.
+        experiments: names of experiments (see `wayscore.lab.audit.battery.responses`); all by default.
         worlds: the number of generated worlds, 40 by default.
         paths: the number of paths: in each world (5 by default), or of the references (200, drawn at random).
         difference: with runs, the difference for which needed episodes are computed, as a share of the metric's scale

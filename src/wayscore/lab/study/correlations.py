@@ -9,10 +9,10 @@ from typing import Any, get_args
 import numpy as np
 
 from wayscore.errors import OptionError
+from wayscore.evaluation.score import score
 from wayscore.lab.study.model import ComparisonSet, Kind, Study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.metrics import find_metrics
-from wayscore.scoring import score
 from wayscore.statistics.correlations import Method, row_correlations
 from wayscore.statistics.values import Floats
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.lab.study.correlations import DECIMALS, MAIN, RIVALS, correlate, goodness
-from wayscore.lab.study.design import create
+from wayscore.lab.study.create import create
 from wayscore.lab.study.model import Kind, Study
 from wayscore.lab.study.rankings import Ranking
-from wayscore.lab.study.simulated import Temper, dislikes, draw_weights, perceive
+from wayscore.lab.study.rater_models import Temper, dislikes, draw_weights, perceive
 from wayscore.report.document import Document, Table
 from wayscore.report.layout import counted
 from wayscore.statistics.bootstrap import Rng

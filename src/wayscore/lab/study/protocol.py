@@ -8,15 +8,14 @@ from pathlib import Path
 
 from wayscore.lab.study import table1
 from wayscore.lab.study.analysis import Analysis, analyze
-from wayscore.lab.study.design import PAPER, create, write_study
+from wayscore.lab.study.create import PAPER, create, write_study
 from wayscore.lab.study.files import write_bytes
 from wayscore.lab.study.model import QUERIES, Kind
 from wayscore.lab.study.page import page
 from wayscore.lab.study.rankings import write_rankings
+from wayscore.lab.study.rater_models import IN_WORDS, Temper, simulate
 from wayscore.lab.study.report import SIMULATED, document, tables
-from wayscore.lab.study.sampling import Sampler
-from wayscore.lab.study.simulated import Temper, simulate
-from wayscore.lab.study.tastes import IN_WORDS
+from wayscore.lab.study.sets import Sampler
 from wayscore.lab.study.winners import Winner, find_winners, legend, table as winners_table
 from wayscore.report.document import Document
 

@@ -1,25 +1,241 @@
-"""The store of a study's answers: rows that are only ever added, each in one transaction, in SQLite or PostgreSQL."""
+"""The store of a study's answers: rows that are only ever added, each in one transaction, in SQLite or PostgreSQL.
+
+Triggers keep the answers: the database itself refuses to change or delete them, whoever asks. There is one exception. A
+row in `erasures` erases everything of one rater: the database deletes it while it inserts the row, which says when, by
+whom and how many answers; such a row can neither be changed nor deleted. So answers disappear only together with a
+record of it, in one transaction.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from wayscore.errors import OptionError
-from wayscore.lab.study.database import CONNECTIONS, answers, erasures, explain, facts, open_engine, raters, tables
+from wayscore.errors import MissingPackageError, OptionError, first_line
 from wayscore.lab.study.files import study_bytes
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import Ranking
+
+REFUSE = "answers are only ever added"
+RECORD = "an erasure must record exactly the answers that it erases, and is never changed"
+_RECORDED = "SELECT 1 FROM erasures WHERE rater = OLD.rater AND last_answer >= OLD.id"
+_WRONG = (
+    "NEW.answers <> (SELECT count(*) FROM answers WHERE rater = NEW.rater) OR "
+    "NEW.last_answer <> (SELECT coalesce(max(id), 0) FROM answers WHERE rater = NEW.rater)"
+)
+_ERASE = (
+    "DELETE FROM answers WHERE rater = NEW.rater; "
+    "UPDATE raters SET token = NULL, consented_at = NULL, consent = NULL WHERE number = NEW.rater;"
+)
+
+
+def _sqlite(name: str, when: str, condition: str, what: str) -> list[str]:
+    return [f"DROP TRIGGER IF EXISTS {name}", f"CREATE TRIGGER {name} {when} WHEN {condition} BEGIN {what} END"]
+
+
+def _abort(sentence: str) -> str:
+    return f"SELECT RAISE(ABORT, '{sentence}');"
+
+
+def _postgresql(name: str, when: str, what: str) -> list[str]:
+    table = when.split(" ON ")[1].split()[0]
+    return [
+        f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {what} END $$",
+        f"DROP TRIGGER IF EXISTS {name} ON {table}",
+        f"CREATE TRIGGER {name} {when} EXECUTE FUNCTION {name}()",
+    ]
+
+
+def _raise(sentence: str) -> str:
+    return f"RAISE EXCEPTION '{sentence}';"
+
+
+TRIGGERS: dict[str, list[str]] = {
+    "sqlite": [
+        *_sqlite("answers_no_update", "BEFORE UPDATE ON answers", "1", _abort(REFUSE)),
+        *_sqlite("answers_no_delete", "BEFORE DELETE ON answers", f"NOT EXISTS ({_RECORDED})", _abort(REFUSE)),
+        *_sqlite(  # REPLACE would delete without asking the trigger above
+            "answers_no_replace",
+            "BEFORE INSERT ON answers",
+            "EXISTS (SELECT 1 FROM answers WHERE id = NEW.id OR form = NEW.form)",
+            _abort(REFUSE),
+        ),
+        *_sqlite("erasures_no_update", "BEFORE UPDATE ON erasures", "1", _abort(RECORD)),
+        *_sqlite("erasures_no_delete", "BEFORE DELETE ON erasures", "1", _abort(RECORD)),
+        *_sqlite(
+            "erasures_are_true",
+            "BEFORE INSERT ON erasures",
+            f"{_WRONG} OR EXISTS (SELECT 1 FROM erasures WHERE id = NEW.id)",
+            _abort(RECORD),
+        ),
+        *_sqlite("erasures_erase", "AFTER INSERT ON erasures", "1", _ERASE),
+    ],
+    "postgresql": [
+        *_postgresql(
+            "answers_no_change", "BEFORE UPDATE OR TRUNCATE ON answers FOR EACH STATEMENT", f"{_raise(REFUSE)}"
+        ),
+        *_postgresql(
+            "answers_no_delete",
+            "BEFORE DELETE ON answers FOR EACH ROW",
+            f"IF NOT EXISTS ({_RECORDED}) THEN {_raise(REFUSE)} END IF; RETURN OLD;",
+        ),
+        *_postgresql(
+            "erasures_no_change", "BEFORE UPDATE OR DELETE OR TRUNCATE ON erasures FOR EACH STATEMENT", _raise(RECORD)
+        ),
+        *_postgresql(
+            "erasures_are_true",
+            "BEFORE INSERT ON erasures FOR EACH ROW",
+            f"IF {_WRONG} THEN {_raise(RECORD)} END IF; RETURN NEW;",
+        ),
+        *_postgresql("erasures_erase", "AFTER INSERT ON erasures FOR EACH ROW", f"{_ERASE} RETURN NULL;"),
+    ],
+}
+
+
+def set_triggers(_: Any, connection: sa.Connection, *, tables: list[sa.Table], **__: Any) -> None:
+    """Create the triggers, or replace those of an earlier version, if tables were created just now."""
+    for statement in TRIGGERS[connection.dialect.name] if tables else ():
+        connection.exec_driver_sql(statement)
+
+
+CONNECTIONS = 8
+"""Connections of one server, and the threads that use them."""
+PATIENCE = 20
+"""Seconds to wait for a connection or another server's lock before giving up."""
+DRIVERS = {"postgresql": "postgresql+psycopg", "postgres": "postgresql+psycopg", "sqlite": "sqlite"}
+
+tables = sa.MetaData()
+facts = sa.Table(
+    "facts", tables, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
+)
+raters = sa.Table(
+    "raters",
+    tables,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("token", sa.String(64), unique=True),
+    sa.Column("consented_at", sa.String(40)),
+    sa.Column("consent", sa.String(64)),
+)
+answers = sa.Table(
+    "answers",
+    tables,
+    sa.Column("id", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    sa.Column("rater", sa.Integer, sa.ForeignKey("raters.number"), nullable=False),
+    sa.Column("set", sa.Text, nullable=False),
+    sa.Column("groups", sa.String(80), nullable=False),
+    sa.Column("seconds", sa.Float, nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+    sa.Column("form", sa.String(80), nullable=False, unique=True),
+    sa.Index("answers_of_rater", "rater", "set", "id"),
+    sqlite_autoincrement=True,  # numbers grow for ever, so that the last answer is the one with the highest
+)
+
+erasures = sa.Table(
+    "erasures",
+    tables,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("rater", sa.Integer, sa.ForeignKey("raters.number"), nullable=False),
+    sa.Column("erased_at", sa.String(40), nullable=False),
+    sa.Column("erased_by", sa.Text, nullable=False),
+    sa.Column("answers", sa.Integer, nullable=False),
+    sa.Column("last_answer", sa.BigInteger, nullable=False),
+    sqlite_autoincrement=True,
+)
+sessions = sa.Table(
+    "sessions",
+    tables,
+    sa.Column("hash", sa.String(64), primary_key=True),
+    sa.Column("expires_at", sa.Float, nullable=False),
+)
+event.listen(tables, "after_create", set_triggers)
+
+
+def open_engine(database: str) -> tuple[sa.Engine, str]:
+    """Return connections to a database, and its name as it may be shown.
+
+    Args:
+        database: a file, or a URL of SQLite or PostgreSQL.
+    """
+    url = _url(database)
+    shown = url.database if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
+    pool: dict[str, Any] = {
+        "pool_size": CONNECTIONS,
+        "max_overflow": 2,
+        "pool_timeout": PATIENCE,
+        "hide_parameters": True,
+    }
+    if url.drivername != "sqlite":
+        connect = {"connect_timeout": PATIENCE}
+        try:
+            return sa.create_engine(url, pool_pre_ping=True, connect_args=connect, **pool), str(shown)
+        except ImportError:
+            raise MissingPackageError(
+                "PostgreSQL needs psycopg, which is not installed: pip install 'wayscore[postgres]'"
+            ) from None
+    _make_private(Path(str(url.database)))
+    engine = sa.create_engine(url, connect_args={"timeout": PATIENCE}, **pool)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine, str(shown)
+
+
+def explain(error: SQLAlchemyError, where: str) -> str:
+    """Return what a database could not do, in a sentence that says what to check."""
+    reason = str(error.orig).strip() if isinstance(error, DBAPIError) else first_line(error)
+    what = reason.splitlines()[0] if reason else type(error).__name__
+    return f"the database {where} cannot be used: {what}; check --database, its permissions, and the space on its disk"
+
+
+def _url(database: str) -> URL:
+    if "://" not in database:
+        return URL.create("sqlite", database=database)
+    try:
+        url = make_url(database)
+    except (ArgumentError, ValueError):
+        raise OptionError("--database must be a file or a URL such as postgresql://user@host/name") from None
+    if url.drivername not in DRIVERS:
+        raise OptionError(f"--database must be SQLite or PostgreSQL, not {url.drivername!r}")
+    url = url.set(drivername=DRIVERS[url.drivername])
+    if url.drivername == "sqlite" and url.database in (None, "", ":memory:"):
+        raise OptionError("a database in memory would lose its answers when the server stops; give --database FILE")
+    return url
+
+
+def _make_private(path: Path) -> None:
+    """Create the file of a new database, readable by its owner only: it holds the key that signs forms."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose another --database") from None
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions begin where `_begin_sqlite` says
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk, also when the power fails
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten with zeros
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
 
 Groups: TypeAlias = list[list[int]]
 Outcome: TypeAlias = Literal["saved", "again", "used", "full", "gone"]
@@ -308,3 +524,49 @@ def _begin(connection: sa.Connection, study: Study, *, simulated: bool, new: boo
 def now() -> str:
     """Return the time, ISO 8601."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+
+
+LONGEST_NAME = 100
+
+
+def erase(store: Store, rater: int, *, by: str) -> int:
+    """Erase a rater's answers, all their earlier versions, the consent and the link; return the number of rows.
+
+    The database does it while it writes the record (see `wayscore.lab.study.store`): both happen, or neither.
+
+    Args:
+        store: the store.
+        rater: the number of the rater.
+        by: who erases, for the record; not the rater's name.
+    """
+    if not 1 <= len(by) <= LONGEST_NAME:
+        raise OptionError(f"<<by>> must be a name of 1 to {LONGEST_NAME} characters, not {len(by)}")
+    with store.write() as connection:
+        known = sa.select(raters.c.number).where(raters.c.number == rater)
+        if connection.scalar(known.with_for_update()) is None:  # and answers that arrive now wait, and are refused
+            raise OptionError(f"the study has no rater {rater}; check <<rater>>")
+        count, last = connection.execute(
+            sa.select(sa.func.count(), sa.func.coalesce(sa.func.max(answers.c.id), 0)).where(answers.c.rater == rater)
+        ).one()
+        record = {"rater": rater, "erased_at": now(), "erased_by": by, "answers": count, "last_answer": last}
+        connection.execute(sa.insert(erasures), record)
+    _leave_no_copies(store)
+    return int(count)
+
+
+def _leave_no_copies(store: Store) -> None:
+    """Remove the deleted rows from the database's files, where they would stay until they are overwritten."""
+    with store.read() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")  # outside of any transaction
+            return
+        alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+        for table in (answers, raters):
+            alone.exec_driver_sql(f"VACUUM FULL {table.name}")
+
+
+def erasure_records(store: Store) -> list[str]:
+    """Return the record of all erasures, one sentence each."""
+    with store.read() as connection:
+        found = connection.execute(sa.select(erasures).order_by(erasures.c.id)).all()
+    return [f"{row.erased_at}: rater {row.rater}, {row.answers} answers, erased by {row.erased_by}" for row in found]

@@ -12,8 +12,7 @@ import numpy as np
 
 from wayscore.lab.study.correlations import correlate
 from wayscore.lab.study.model import Kind, Study
-from wayscore.lab.study.simulated import Temper, simulate
-from wayscore.lab.study.tastes import IN_WORDS, TASTES
+from wayscore.lab.study.rater_models import IN_WORDS, TASTES, Temper, simulate
 from wayscore.report.document import Table
 from wayscore.statistics import Difference, paired_bootstrap
 

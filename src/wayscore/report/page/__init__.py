@@ -18,8 +18,7 @@ from wayscore.errors import OptionError
 from wayscore.foreign import shown, shown_json
 from wayscore.palette import base_css
 from wayscore.report.page.episodes import episodes_of
-from wayscore.report.page.results import references_name, results_of
-from wayscore.report.results import render, render_comparison
+from wayscore.report.page.results import references_name, results_of, sections_of
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ SCRIPTS = (
     *("drawing", "map", "warping", "episode", "list", "filters", "browser", "main"),
 )
 """The parts of the page's program, in the order in which they are joined into one module."""
-PRINT_WIDTH = 100
 COMPRESSION = 6
 """The highest level, 9, takes twice as long and saves two bytes in a hundred."""
 
@@ -62,30 +60,26 @@ def page_of(
     title: str | None = None,
     split_by: str | None = None,
 ) -> str:
-    """Return the page: results as JSON that is shown at once, episodes compressed, and a program that draws both."""
+    """Return the page: tables that are shown at once, episodes compressed, and a program that draws both."""
     names = [result.name for result in results]
     if not results or len({*names}) < len(names):
         raise OptionError(f"a page needs one or more results with different names, got {names}")
     if comparison is not None and not {comparison.baseline, *comparison.others} <= {*names}:
         raise OptionError("the comparison must be of the runs that the page shows; give comparison.results")
     title = title or _title(names, references_name(results))
-    data = {"title": title, "split_by": split_by, **results_of(results, comparison)}
+    data = {"split_by": split_by, **results_of(results, comparison)}
     episodes = _json(episodes_of(results, split_by)).encode()
     style = base_css() + _file("page.css")
     script = "\n".join(_file(f"{part}.js") for part in SCRIPTS)
-    if comparison is None:
-        plain = render(results, "text", width=PRINT_WIDTH, split_by=split_by)
-    else:
-        plain = render_comparison(comparison, "text", width=PRINT_WIDTH)
     return Template(_file("page.html")).substitute(
         title=shown(title, "html"),
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; "
         "form-action 'none'",
         style=style,
-        plain=shown(plain, "html"),
         results=_json(data).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"),
         episodes=base64.b64encode(gzip.compress(episodes, COMPRESSION, mtime=0)).decode(),
         script=script,
+        **sections_of(results, comparison),
     )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wayscore.convention.applied import apply_path_step, flatten
+from wayscore.convention.applied import align_by, apply_path_step, distance_by, flatten
+from wayscore.distances.euclidean import Euclidean
 from wayscore.paths import in_plane, without_repeats
 from wayscore.report.page.scenes import Scene, is_y_up
-from wayscore.report.page.warpings import Warpings
 
 if TYPE_CHECKING:
     from wayscore.convention.choices import Convention
@@ -19,10 +20,17 @@ if TYPE_CHECKING:
     from wayscore.episodes import Reference
     from wayscore.evaluation.inputs import Distances, Inputs
     from wayscore.evaluation.result import Result
-    from wayscore.report.page.rows import Rows
+    from wayscore.report.page.episodes import Rows
+    from wayscore.warping.alignment import Alignment
 
 LOADED = "The results were loaded from files that hold scores but no paths, so there are no maps or warpings."
 OWN_REFERENCES = "The rows of these runs carry their own references, so there are no maps or warpings."
+GAP_STEPS = 100
+"""Distances of matched pairs are whole numbers of these parts."""
+BLOCK_CELLS = 1 << 20
+"""Up to this many cells the distances of two paths are computed in one block, as for the scores."""
+MOVES = "?210"
+"""A warping's step as one character, by 2 x (along the reference) + (along the query): 0 is both."""
 
 
 def find_inputs(results: Sequence[Result]) -> tuple[Inputs | None, str]:
@@ -39,7 +47,7 @@ class Drawing:
         references: by episode.
         scenes: by name.
         paths: every path as numbers -> its own number.
-        warpings: every warping once.
+        warpings: every warping once (see `pack`): episodes that share both paths share theirs.
         walked: by episode, the number of its reference as it is warped.
         goals: by episode, where it should end.
     """
@@ -51,7 +59,9 @@ class Drawing:
         self.up_axis = inputs.references.up_axis
         self.references: dict[str, Reference] = {name: known[name] for name in names if name in known}
         self.paths: dict[tuple[int, ...], int] = {}
-        self.warpings = Warpings(inputs.distances, convention)
+        self.warpings: list[list[Any]] = []
+        self._distance = distance_by(inputs.distances, convention)
+        self._numbers: dict[tuple[str, int, int], int] = {}
         straight = _is_straight(inputs.distances)
         walks = [_walk(reference, convention, straight) for reference in self.references.values()]
         self._walks = dict(zip(self.references, _as_warped(walks, convention, self.up_axis), strict=True))
@@ -69,12 +79,17 @@ class Drawing:
 
     def of_run(self, run: int, names: Sequence[str]) -> dict[str, list[int]]:
         """Return by episode the numbers of a run's query and warping, -1 where there is none."""
-        answers = self._queries[run]
-        queries = {name: self._number(name, query) for name, query in answers.items()}
-        warped = {}
-        for name, query in answers.items():
+        queries, warped = {}, {}
+        measure = align_by(self.convention)
+        for name, query in self._queries[run].items():
+            queries[name] = self._number(name, query)
             key = (self.references[name].scene, self.walked[name], queries[name])
-            warped[name] = self.warpings.number(key, self._walks[name], query)
+            if key not in self._numbers:
+                space = self._distance[key[0]] if isinstance(self._distance, Mapping) else self._distance
+                found = pack(measure(reference=self._walks[name], query=query, distance=space or Euclidean()))
+                self._numbers[key] = -1 if found is None else len(self.warpings)
+                self.warpings += [] if found is None else [found]
+            warped[name] = self._numbers[key]
         return {"query": [queries.get(name, -1) for name in names], "warping": [warped.get(name, -1) for name in names]}
 
     def drawn_scenes(self, threshold: float) -> dict[str, dict[str, Any]]:
@@ -108,6 +123,24 @@ class Drawing:
         if self.convention.repeats == "drop":
             walks = without_repeats(walks)
         return dict(zip(known, _as_warped(walks, self.convention, self.up_axis), strict=True))
+
+
+def pack(warping: Alignment) -> list[Any] | None:
+    """Return a warping's moves and the distance of each of its pairs; None where some are unreachable.
+
+    >>> from wayscore import align
+    >>> pack(align(reference=[[0.0], [1.0], [2.0]], query=[[0.0], [2.0]]))
+    ['10', [0, 100, 0]]
+    """
+    i, j = warping.pairs.T
+    if warping.distance.table is None and len(warping.reference) * len(warping.query) <= BLOCK_CELLS:
+        gaps = warping.distances()[i, j].tolist()
+    else:
+        gaps = warping.distance.pairs(warping.reference[i], warping.query[j]).tolist()
+    if not all(map(math.isfinite, gaps)):
+        return None
+    moves = (MOVES[2 * (c - a) + d - b] for (a, b), (c, d) in pairwise(warping.pairs.tolist()))
+    return ["".join(moves), [round(gap * GAP_STEPS) for gap in gaps]]
 
 
 def _scenes(visited: Mapping[str, list[Any]], inputs: Inputs) -> dict[str, Scene]:

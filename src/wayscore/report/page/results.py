@@ -1,4 +1,4 @@
-"""What the page shows at once: the runs, their means as papers print them, signatures, warnings and tests."""
+"""What the page shows at once: means, signatures, warnings and tests as HTML, and the facts that its figures need."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
+from wayscore.foreign import shown
 from wayscore.report import notes
+from wayscore.report.document import Document, Part, Table
 from wayscore.report.layout import (
     ARROWS,
     HEADLINE,
+    counted,
     head,
-    interval,
     is_share,
     left_out,
     means_of,
     metrics_of,
-    number,
-    p_value,
     short_names,
 )
-from wayscore.report.results import contrasts_of, effect, mark, method
+from wayscore.report.results import contrasts_of, differing_tables, explained, method, scope, tests_table
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.comparison import Comparison, Example
-    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.comparison import Comparison
     from wayscore.evaluation.result import Result
-    from wayscore.metrics import Metric
-    from wayscore.report.document import Cell
 
 SHORT_NAME = 18
 """Names of runs get this many characters where there is little room."""
+COLUMNS = 3
+"""So many runs are columns beside each other; more are rows."""
 KEYS = MappingProxyType(
     {
         "version": "version of wayscore",
@@ -61,28 +60,74 @@ KEYS = MappingProxyType(
 
 
 def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict[str, Any]:
-    """Return the results as plain values, numbers beside the words that print them."""
-    metrics = metrics_of(results)
-    shorts = short_names([result.name for result in results], SHORT_NAME)
+    """Return what figures and the list of episodes need to know, as plain values."""
+    metrics, names = metrics_of(results), [result.name for result in results]
     leading = next((result for result in results if result.inputs is not None), results[0])
-    settings = leading.settings
-    warnings = notes.warnings_of(results, None if comparison is None else comparison.warnings)
+    compared = None
+    if comparison is not None:
+        tests = {
+            run: [
+                {"metric": metric.symbol, **test.difference._asdict()} for metric, test in contrasts_of(comparison, run)
+            ]
+            for run in comparison.others
+        }
+        compared = {"baseline": comparison.baseline, "metric": comparison.metric, "others": tests}
     return {
-        "version": settings["version"],
-        "references": references_name(results),
-        "convention": settings["convention"],
-        "threshold": settings.get("threshold"),
-        "unit": settings.get("unit", "m"),
+        "threshold": leading.settings.get("threshold"),
+        "unit": leading.settings.get("unit", "m"),
         "goal": None if leading.inputs is None else leading.inputs.convention.goal,
-        "caption": notes.caption(results),
-        "metrics": [_metric(metric) for metric in metrics],
-        "runs": [
-            _run(result, short, metrics, means)
-            for result, short, means in zip(results, shorts, means_of(results, metrics), strict=True)
+        "metrics": [
+            {
+                "symbol": metric.symbol,
+                "headline": metric.symbol in HEADLINE,
+                "name": metric.name,
+                "direction": metric.direction,
+                "arrow": ARROWS[metric.direction],
+                "unit": "%" if is_share(metric) else metric.unit,
+                "head": head(metric),
+                "share": is_share(metric),
+                "formula": metric.formula,
+            }
+            for metric in metrics
         ],
-        "keys": {key: KEYS.get(key, "") for result in results for key in result.signature.fields},
-        "warnings": [in_command(re.sub("<<[^>]*>>", r"`\g<0>`", marked(warning))) for warning in warnings],
-        "comparison": None if comparison is None else _comparison(comparison, metrics),
+        "runs": [
+            {
+                "name": result.name,
+                "short": short,
+                "undefined": result.undefined,
+                "why": {
+                    metric.symbol: left_out(result, metric, count).rstrip(")").rpartition(" ")[2]
+                    for metric in metrics
+                    if (count := result.undefined.get(metric.symbol, 0))
+                },
+                "means": {
+                    metric.symbol: found._asdict() if found else dict.fromkeys(("mean", "low", "high"))
+                    for metric in metrics
+                    for found in [result.intervals().get(metric.symbol)]
+                },
+            }
+            for result, short in zip(results, short_names(names, SHORT_NAME), strict=True)
+        ],
+        "comparison": compared,
+    }
+
+
+def sections_of(results: Sequence[Result], comparison: Comparison | None) -> dict[str, str]:
+    """Return the parts of `static/page.html` that are tables and words, by their names there."""
+    warnings = []
+    for warning in notes.warnings_of(results, None if comparison is None else comparison.warnings):
+        text = shown(in_command(re.sub("<<[^>]*>>", r"`\g<0>`", marked(warning))), "html")
+        warnings.append(re.sub("`([^`]+)`", r"<code>\1</code>", f"<li>{text}</li>").replace(" %", "&nbsp;%"))
+    title = f"{counted(len(warnings), 'warning')}: read before you use these numbers"
+    return {
+        "lead": shown(_lead(results), "html"),
+        "warnings": f'<aside id="warnings" aria-label="Warnings"><h2>{title}</h2><ul>{"".join(warnings)}</ul></aside>'
+        if warnings
+        else "",
+        "means": _means(results),
+        "signatures": _signatures(results),
+        "comparison": "" if comparison is None else _comparison(comparison),
+        "version": shown(results[0].settings["version"], "html"),
     }
 
 
@@ -92,95 +137,101 @@ def references_name(results: Sequence[Result]) -> str:
     return "" if name == "unknown" else name
 
 
-def _metric(metric: Metric) -> dict[str, Any]:
-    return {
-        "symbol": metric.symbol,
-        "headline": metric.symbol in HEADLINE,
-        "name": metric.name,
-        "direction": metric.direction,
-        "arrow": ARROWS[metric.direction],
-        "unit": "%" if is_share(metric) else metric.unit,
-        "head": head(metric),
-        "share": is_share(metric),
-        "formula": metric.formula,
-    }
+def _lead(results: Sequence[Result]) -> str:
+    """Say what was scored on which episodes, and what success means as far as that is known."""
+    leading = next((result for result in results if result.inputs is not None), results[0])
+    agents = "agent" if any(result.runs > 1 for result in results) else "run"
+    who = f"One {agents}" if len(results) == 1 else f"{len(results)} {agents}s"
+    name = references_name(results)
+    over = ", ".join(dict.fromkeys(map(notes.scope, results))) + (f" of {name}" if name else "")
+    threshold, convention = leading.settings.get("threshold"), f"convention {leading.settings['convention']}"
+    if threshold is None:
+        return f"{who} on {over}. Scored by another evaluator."
+    within = f"{threshold:g} {leading.settings.get('unit', 'm')}"
+    if leading.inputs is None:
+        return f"{who} on {over}. Threshold {within}; {convention}."
+    success = "at a goal" if leading.inputs.convention.goal == "set" else f"within {within} of the goal"
+    return f"{who} on {over}. Success means stopping {success}; {convention}."
 
 
-def _run(result: Result, short: str, metrics: Sequence[Metric], means: Sequence[Cell]) -> dict[str, Any]:
-    known = result.intervals()
-    references = result.settings.get("references") or {"name": "the references"}
-    problems = [
-        f"{result.problems.sentence(kind, references['name'], references.get('episodes', 0))} "
-        f"({result.settings['policies'][kind]})"
-        for kind in result.problems.counts
-    ]
-    shown = {}
-    for metric, mean in zip(metrics, means, strict=True):
-        found = known.get(metric.symbol)
-        values = dict.fromkeys(("mean", "low", "high")) if found is None else found._asdict()
-        words = {"text": mean.text, "rest": mean.rest.strip(), "interval": mean.below, "best": mean.bold}
-        shown[metric.symbol] = {**values, **words}
-    return {
-        "name": result.name,
-        "short": short,
-        "signature": str(result.signature),
-        "episodes": result.episodes_scored,
-        "scope": notes.scope(result),
-        "runs": result.runs,
-        "undefined": result.undefined,
-        "why": {
-            metric.symbol: left_out(result, metric, count).rstrip(")").rpartition(" ")[2]
-            for metric in metrics
-            if (count := result.undefined.get(metric.symbol, 0))
-        },
-        "problems": problems,
-        "means": shown,
-    }
+def _means(results: Sequence[Result]) -> str:
+    """Return the means, one row for each metric or for each of many runs, and what must be known of them."""
+    metrics, names = metrics_of(results), short_names([result.name for result in results], SHORT_NAME)
+    means, caption = means_of(results, metrics), notes.caption(results)
+    first = sum(metric.symbol in HEADLINE for metric in metrics)
+    if len(results) > COLUMNS:
+        tables = [
+            Table(
+                ["Run", *map(head, metrics[part])],
+                [[name, *row[part]] for name, row in zip(names, means, strict=True)],
+                title,
+            )
+            for title, part in ((caption, slice(first)), ("The other metrics", slice(first, None)))
+            if metrics[part]
+        ]
+    else:
+        rows = [[head(metric), *column] for metric, column in zip(metrics, zip(*means, strict=True), strict=True)]
+        heads = names if len(names) > 1 else ["Mean [95 % interval]"]
+        tables = [Table(["Metric", *heads], rows, caption)]
+    found = [_scrolling("means", table) for table in tables]
+    gone = "".join(left_out(one, metric, one.undefined.get(metric.symbol, 0)) for one in results for metric in metrics)
+    who = "Unreachable episodes" if "unreachable" in gone else "Undefined values"
+    found += [f'<p class="note">{who} are left out of the mean; their number is given beside it.</p>'] if gone else []
+    for result in results:
+        references = result.settings.get("references") or {"name": "the references"}
+        problems = ""
+        for kind in result.problems.counts:
+            said = result.problems.sentence(kind, references["name"], references.get("episodes", 0))
+            problems += f"<li>{shown(said, 'html')} ({result.settings['policies'][kind]})</li>"
+        title = f"<summary>Problems found in {shown(result.name, 'html')}</summary>"
+        found += [f'<details class="note">{title}<ul>{problems}</ul></details>'] if problems else []
+    return "".join(found)
 
 
-def _comparison(comparison: Comparison, metrics: Sequence[Metric]) -> dict[str, Any]:
-    leading = next(metric for metric in metrics if metric.symbol == comparison.metric)
-    return {
-        "baseline": comparison.baseline,
-        "method": method(comparison),
-        "left_out": comparison.left_out,
-        "metric": comparison.metric,
-        "others": [
-            {
-                "run": run,
-                "tests": [
-                    {**_test(*test), "left_out": comparison.episodes - test[1].episodes}
-                    for test in contrasts_of(comparison, run)
-                ],
-                "better": [_example(leading, example) for example in comparison.better[run]],
-                "worse": [_example(leading, example) for example in comparison.worse[run]],
-            }
-            for run in comparison.others
-        ],
-    }
+def _signatures(results: Sequence[Result]) -> str:
+    """Return every signature once, key by key, with the runs that it is of where there are several."""
+    runs: dict[str, list[Result]] = {}
+    for result in results:
+        runs.setdefault(str(result.signature), []).append(result)
+    found = ""
+    for signature, some in runs.items():
+        of = f" of {', '.join(result.name for result in some)}" if len(runs) > 1 else ""
+        keys = ""
+        for key, value in some[0].signature.fields.items():
+            keys += (
+                f'<div><dt>{key}</dt><dd class="value">{shown(value, "html")}</dd><dd>{KEYS.get(key, "")}</dd></div>'
+            )
+        button = (
+            f'<button type="button" class="small" data-copy="{shown(signature, "html")}">Copy the signature</button>'
+        )
+        found += (
+            f'<details class="signature card"{" open" if len(runs) <= 2 else ""}><summary>Signature{shown(of, "html")}'
+            f"</summary><p>Everything that these numbers depend on. Print it below your table. {button}</p>"
+            f"<dl>{keys}</dl></details>"
+        )
+    return found
 
 
-def _test(metric: Metric, contrast: Contrast) -> dict[str, Any]:
-    found = contrast.difference
-    return {
-        "metric": metric.symbol,
-        **found._asdict(),
-        "text": number(metric, found.mean, signed=True),
-        "interval": interval(metric, found, signed=True),
-        "p": contrast.p_holm,
-        "p_text": p_value(contrast.p_holm),
-        "mark": mark(contrast),
-        "outcomes": contrast.outcomes,
-        "superiority": contrast.superiority,
-        "effect": effect(contrast),
-    }
+def _comparison(comparison: Comparison) -> str:
+    """Return the tests of each run against the baseline, and where the two differ most: tables without any style."""
+    names = [result.name for result in comparison.results]
+    short = dict(zip(names, short_names(names, SHORT_NAME), strict=True))
+    found = [_plain(f"{scope(comparison)}.")]
+    for run in comparison.others:
+        tests = tests_table(comparison, run, short)
+        differing = "".join(map(_plain, differing_tables(comparison, run, short)))
+        drawn = f'<div class="differ">{differing}</div><div class="against"></div>'
+        found.append(f'<div class="contrast">{_scrolling("tests", tests)}{drawn}</div>')
+    return "".join([*found, _plain(f"{method(comparison)} {explained(comparison)}")])
 
 
-def _example(metric: Metric, example: Example) -> dict[str, Any]:
-    return {
-        "episode": example.episode,
-        "scene": example.scene,
-        "baseline": number(metric, example.baseline),
-        "run": number(metric, example.run),
-        "difference": number(metric, example.run - example.baseline, signed=True),
-    }
+def _scrolling(kind: str, table: Table) -> str:
+    label = shown(table.title, "html")
+    return f'<div class="scrolling {kind}" tabindex="0" role="region" aria-label="{label}">{_plain(table)}</div>'
+
+
+def _plain(part: Part) -> str:
+    """Return a table or words as HTML without the style that notebooks need, which this page forbids and has itself."""
+    html = re.sub(' style="[^"]*"', "", Document([part]).render("html"))
+    html = re.sub(r"(<td>(?:<b>)?|\[|\d, )-(?=\d)", "\\1\u2212", html)
+    return re.sub(r"(<td>(?:<b>[^<]*</b>|[^<( \[]*))( [^<]+)", r"\1<small>\2</small>", html)  # what follows a number

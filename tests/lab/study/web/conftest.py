@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from tests.lab.study.web import postgres
 from tests.lab.study.web.servers import Server
 from tests.report.browser.conftest import browser
-from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.store import Store
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from tests.lab.study.web import postgres, proxy
 from tests.lab.study.web.raters import Tally, send_all, trusted
 from tests.lab.study.web.servers import Server
-from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import Ranking
-from wayscore.lab.study.simulated import simulate
+from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.store import Store
 
 PATIENCE = 600.0

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from tests.lab.study.web.servers import Server
-from wayscore.lab.study.design import write_study
+from wayscore.lab.study.create import write_study
 from wayscore.lab.study.model import Item, Study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.store import Store

@@ -12,14 +12,14 @@ import sys
 import threading
 from pathlib import Path
 
-from wayscore.lab.study.serve import SECRET
+from wayscore.lab.study.server import SECRET
 
 ADMIN_SECRET = "a secret for tests only"
 USUAL_FILES = 1024
 """How many files and connections a process may have open on most systems."""
 PROGRAM = """
 import resource, sys
-from wayscore.lab.study.serve import serve
+from wayscore.lab.study.server import serve
 study, database, port, links, simulated, url, files = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(files), int(files)))
 say = lambda line: print(line, flush=True)

@@ -8,10 +8,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from wayscore.lab.study.design import create
+from wayscore.lab.study.create import create
 from wayscore.lab.study.model import SceneMap
-from wayscore.lab.study.web.describing import describe_pair
-from wayscore.lab.study.web.drawing import HIGHEST, LOWEST, MARGIN, WIDTH, Window, draw_ground, draw_pair, upright
+from wayscore.lab.study.web.drawing import (
+    HIGHEST,
+    LOWEST,
+    MARGIN,
+    WIDTH,
+    Window,
+    describe_pair,
+    draw_ground,
+    draw_pair,
+    upright,
+)
 
 #   c - d
 #   |   |

@@ -12,18 +12,15 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from click.testing import CliRunner
 
+from tests.house import command
 from tests.lab.study.web.client import Person
 from tests.lab.study.web.looking import everything, known
 from tests.lab.study.web.servers import Server
-from wayscore.cli.app import app
 from wayscore.errors import OptionError
-from wayscore.lab.study.design import create, write_study
-from wayscore.lab.study.erasure import erase, erasure_records
-from wayscore.lab.study.guards import RECORD, REFUSE
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.store import Store
+from wayscore.lab.study.store import RECORD, REFUSE, Store, erase, erasure_records
 
 FIRST = [[2], [0, 4], [1], [3]]
 SECOND = [[0], [1], [2], [3], [4]]
@@ -203,9 +200,7 @@ def test_mistakes(answered: Store) -> None:
 
 
 def run(*words: str | Path, say: str | None = None, status: int = 0) -> str:
-    result = CliRunner().invoke(app, ["study", *map(str, words)], input=say)
-    assert result.exit_code == status, result.output
-    return result.output
+    return command("study", *words, say=say, status=status).output
 
 
 def test_from_the_command_line_while_the_server_runs(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.lab.study.web.client import Person, ranks
 from tests.lab.study.web.servers import Server
 from wayscore.errors import OptionError
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.serve import serve
+from wayscore.lab.study.server import serve
 from wayscore.lab.study.store import Store
 
 resource = pytest.importorskip("resource", reason="limits of files need Linux")

@@ -11,17 +11,15 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from click.testing import CliRunner
 
+from tests.house import command
 from tests.lab.study.web.client import Person
 from tests.lab.study.web.looking import known
 from tests.lab.study.web.servers import Server
-from wayscore.cli.app import app
 from wayscore.errors import OptionError
-from wayscore.lab.study.erasure import erase
-from wayscore.lab.study.links import issue_links
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.store import Store
+from wayscore.lab.study.server import issue_links
+from wayscore.lab.study.store import Store, erase
 
 
 def read(path: Path) -> dict[int, str]:
@@ -79,9 +77,7 @@ def test_what_cannot_be_printed_changes_no_link(store: Store) -> None:
 
 
 def run(*words: str | Path, status: int = 0) -> str:
-    result = CliRunner().invoke(app, ["study", *map(str, words)])
-    assert result.exit_code == status, result.output
-    return result.output
+    return command("study", *words, status=status).output
 
 
 def test_relink_while_the_server_runs(studies: dict[str, tuple[Study, Path]], tmp_path: Path) -> None:

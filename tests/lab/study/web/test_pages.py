@@ -13,12 +13,12 @@ from starlette.requests import Request
 from tests.lab.study.web import postgres
 from tests.lab.study.web.client import Client, Person, signed
 from tests.lab.study.web.servers import ADMIN_SECRET, Server
-from wayscore.lab.study.agreement import agree
-from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.analysis import agree
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.rankings import Ranking
-from wayscore.lab.study.simulated import simulate
+from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.store import Store
-from wayscore.lab.study.web import forms, watching
+from wayscore.lab.study.web import dashboard, forms
 from wayscore.lab.study.web.security import Limiter, RefusalError, Signer
 from wayscore.lab.study.web.site import MEASURED, Site
 
@@ -106,9 +106,9 @@ def filled(tmp_path: Path) -> Iterator[tuple[Any, Store, list[Ranking]]]:
 
 def test_the_administrators_figures(filled: tuple[Any, Store, list[Ranking]]) -> None:
     study, store, drawn = filled
-    found = watching.watch(study, store, Signer(store.key))
-    assert (found.answered, found.total) == (len(drawn), len(drawn))
-    facts = {fact.name: fact.value for fact in found.facts}
+    found = dashboard.watch(study, store, Signer(store.key))
+    assert (found["answered"], found["total"]) == (len(drawn), len(drawn))
+    facts = {fact["name"]: fact["value"] for fact in found["facts"]}
     expected = agree(study, drawn)
     assert expected.w is not None
     assert facts["Kendall's W"] == f"{expected.w:.2f}"
@@ -116,17 +116,19 @@ def test_the_administrators_figures(filled: tuple[Any, Store, list[Ranking]]) ->
     assert facts["Krippendorff's alpha"] == f"{expected.alpha:.2f}"
     assert facts["Attention checks"].endswith(" of 8")
     assert "Consistency" in facts
-    assert all(row.code == Signer(store.key).code(row.number) and row.checks.endswith("of 2") for row in found.raters)
+    codes = [Signer(store.key).code(row["number"]) for row in found["raters"]]
+    assert [row["code"] for row in found["raters"]] == codes
+    assert all(row["checks"].endswith("of 2") for row in found["raters"])
 
 
 def test_many_answers_are_left_to_the_analysis(
     filled: tuple[Any, Store, list[Ranking]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, store, _ = filled
-    monkeypatch.setattr(watching, "MOST_PAIRS", 3)
-    found = watching.watch(study, store, Signer(store.key))
-    assert found.facts[0].note == "too many answers for this page; use wayscore study analyze"
-    assert "Kendall's W" not in {fact.name for fact in found.facts}
+    monkeypatch.setattr(dashboard, "MOST_PAIRS", 3)
+    found = dashboard.watch(study, store, Signer(store.key))
+    assert found["facts"][0]["note"] == "too many answers for this page; use wayscore study analyze"
+    assert "Kendall's W" not in {fact["name"] for fact in found["facts"]}
 
 
 @pytest.mark.soak

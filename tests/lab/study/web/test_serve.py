@@ -12,19 +12,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
+from tests.house import command
 from tests.lab.study.web.client import Person, Reply
 from tests.lab.study.web.raters import rehearse
 from tests.lab.study.web.servers import Server
-from wayscore.cli.app import app
 from wayscore.errors import MissingPackageError, OptionError
-from wayscore.lab.study import serve as serving
+from wayscore.lab.study import server as serving
 from wayscore.lab.study.analysis import analyze
-from wayscore.lab.study.design import create, write_study
+from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import read_rankings
-from wayscore.lab.study.simulated import simulate
+from wayscore.lab.study.rater_models import simulate
 
 COMMAND = [sys.executable, "-u", "-c", "from wayscore.cli.app import main; main()", "study"]
 
@@ -41,9 +40,7 @@ def file(study: Study, tmp_path: Path) -> Path:
 
 
 def invoke(*words: str | Path) -> str:
-    result = CliRunner().invoke(app, ["study", *map(str, words)])
-    assert result.exit_code == 0, result.output
-    return result.output
+    return command("study", *words, status=0).output
 
 
 class Command:
@@ -174,8 +171,7 @@ def test_mistakes_are_told_in_a_sentence(
     monkeypatch.setenv(serving.SECRET, "short")
     with pytest.raises(OptionError, match="must have 12 characters or more, not 5"):
         serving.serve(file, port=0)
-    result = CliRunner().invoke(app, ["study", "export", str(tmp_path / "small.json"), "--database", "none.sqlite"])
-    assert result.exit_code == 2
+    command("study", "export", tmp_path / "small.json", "--database", "none.sqlite", status=2)
 
 
 def test_packages_that_are_missing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

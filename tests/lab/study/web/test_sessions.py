@@ -11,8 +11,7 @@ from tests.lab.study.web.looking import everything
 from tests.lab.study.web.servers import ADMIN_SECRET, Server
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.store import Store
-from wayscore.lab.study.web.security import Signer
-from wayscore.lab.study.web.sessions import Sessions
+from wayscore.lab.study.web.security import Sessions, Signer
 
 
 def test_a_session_begins_and_ends(store: Store) -> None:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from tests.lab.study.web.looking import known
 from wayscore.errors import OptionError
-from wayscore.lab.study.design import create
+from wayscore.lab.study.create import create
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.store import MOST_VERSIONS, Store
 

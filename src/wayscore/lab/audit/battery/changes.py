@@ -1,23 +1,191 @@
-"""What experiments do to an episode: one function per change, of a case, a size and a random generator.
+"""Episodes of generated worlds, and how experiments change them.
 
-Each returns the changed case, or None where the change is not possible there: no node is so far away, or a loop is the
+Each change returns the changed case, or None where it is not possible there: no node is so far away, or a loop is the
 same in both directions. Of two sizes both see the same random numbers.
 """
 
-# ruff: noqa: ARG001 -- changes share one signature, whether or not they leave anything to chance
-
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
-from dataclasses import replace
+import math
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from wayscore.distances import Graph
-from wayscore.distances.base import Floats
-from wayscore.lab.audit.battery.cases import Case
-from wayscore.worlds.world import Rng
+from wayscore.distances.base import Distance, Floats
+from wayscore.distances.euclidean import EUCLIDEAN
+from wayscore.episodes import References
+from wayscore.errors import OptionError, UnknownSceneError
+from wayscore.worlds.walkers import noisy
+from wayscore.worlds.world import THRESHOLD_IN_EDGES, Rng, World, check_whole
+
+MISTAKES = 0.3
+"""The share of wrong steps of a faulty walk."""
+SHIFT = 0.5
+"""How far the points of a faulty walk without a graph are moved, in thresholds (standard deviation of each axis)."""
+TRIES = 20
+"""How often a faulty walk is drawn that turns out to be perfect."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """One reference and one query that an experiment changes.
+
+    Attributes:
+        name: what the episode is called.
+        scene: the world or scan that it lies in.
+        cluster: what the bootstrap resamples it with.
+        reference: the ground-truth path: node labels, or (n, k) points.
+        query: the walk.
+        distance: d, a graph for labels.
+        threshold: d_th.
+    """
+
+    name: str
+    scene: str
+    cluster: str
+    reference: Any
+    query: Any
+    distance: Distance
+    threshold: float
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph whose nodes the paths consist of; None where they consist of points."""
+        return self.distance if isinstance(self.distance, Graph) else None
+
+    def walked(self, query: Any) -> Case:
+        """Return the same with another query."""
+        return replace(self, query=query)
+
+    def in_space(self) -> Case | None:
+        """Return the same with points and straight lines in place of nodes; None where nodes have no positions."""
+        graph = self.graph
+        if graph is None:
+            return self
+        if graph.positions is None:
+            return None
+        reference, query = (graph.positions[[graph.index[node] for node in path]] for path in self.paths)
+        return replace(self, reference=reference, query=query, distance=EUCLIDEAN)
+
+    @property
+    def paths(self) -> tuple[Any, Any]:
+        """The reference and the query."""
+        return self.reference, self.query
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """The episodes of a battery of experiments.
+
+    Attributes:
+        source: what they are, in words.
+        perfect: the query is the reference.
+        faulty: the same references, each with a walk that leaves it.
+        threshold: d_th of all of them.
+        cluster: what the bootstrap resamples: "world" or "path".
+    """
+
+    source: str
+    perfect: tuple[Case, ...]
+    faulty: tuple[Case, ...]
+    threshold: float
+    cluster: str
+
+
+def from_worlds(worlds: int = 40, paths: int = 5, seed: int = 0, *, threshold: float | None = None) -> Cases:
+    """Return paths in worlds of the paper's kind; the bootstrap resamples worlds.
+
+    Args:
+        worlds: how many.
+        paths: in each of them.
+        seed: random seed.
+        threshold: d_th; by default 1.33 mean edges, as in the paper.
+
+    >>> cases = from_worlds(worlds=2, paths=3)
+    >>> len(cases.perfect), cases.perfect[0].cluster, round(cases.threshold, 2)
+    (6, 'world1', 1.41)
+    """
+    for name, value in (("worlds", worlds), ("paths", paths)):
+        check_whole(f"<<{name}>>", value, least=1)
+    check_whole("<<seed>>", seed, least=0)
+    made = [World.paper(seed * worlds + number) for number in range(worlds)]
+    lengths = [world.lengths for world in made]
+    if threshold is None:
+        threshold = THRESHOLD_IN_EDGES * math.fsum(map(np.sum, lengths)) / sum(map(len, lengths))
+    perfect = []
+    for number, world in enumerate(made, start=1):
+        rng = np.random.default_rng([seed, number, *b"paths"])
+        scene = f"world{number}"
+        for path in range(1, paths + 1):
+            nodes = world.sample_path(rng)
+            perfect.append(Case(f"{scene}-{path}", scene, scene, nodes, nodes, world.graph, threshold))
+    return _with_faults(f"{len(perfect)} paths in {worlds} generated worlds", perfect, threshold, seed, "world")
+
+
+def from_references(
+    references: References, distances: Any, *, threshold: float = 3.0, paths: int = 200, seed: int = 0
+) -> Cases:
+    """Return different paths of references, at most `paths` of them drawn at random; the bootstrap resamples paths.
+
+    Args:
+        references: the ground-truth paths.
+        distances: scene -> graph; None where paths are points.
+        threshold: d_th.
+        paths: how many.
+        seed: random seed.
+    """
+    check_whole("<<paths>>", paths, least=1)
+    if references.withheld:
+        raise OptionError(
+            f"{references.name}: its paths are withheld (a test split), so nothing can be changed in them"
+        )
+    different = {
+        (one.scene, one.path_id): one for one in reversed([*references.episodes.values()]) if len(one.path) > 1
+    }
+    listed = sorted(different)
+    if not listed:
+        raise OptionError(f"{references.name} has no path of two nodes or more, and experiments need some")
+    rng = np.random.default_rng([seed, *b"references"])
+    chosen = sorted(rng.choice(len(listed), size=min(paths, len(listed)), replace=False).tolist())
+    perfect = []
+    for scene, path_id in (listed[number] for number in chosen):
+        path = different[scene, path_id].path
+        distance = EUCLIDEAN if distances is None else distances
+        if not isinstance(distance, Distance):
+            if scene not in distance:
+                raise UnknownSceneError(
+                    f"{references.name}: there is no graph of the scene {scene!r}; add it to <<graphs>>"
+                )
+            distance = distance[scene]
+        name = f"{scene}-{path_id}"
+        perfect.append(Case(name, scene, name, path, path, distance, float(threshold)))
+    return _with_faults(f"{len(perfect)} paths of {references.name}", perfect, float(threshold), seed, "path")
+
+
+def _with_faults(source: str, perfect: Sequence[Case], threshold: float, seed: int, cluster: str) -> Cases:
+    rng = np.random.default_rng([seed, *b"faults"])
+    faulty = tuple(case.walked(_faulty(case, rng)) for case in perfect)
+    return Cases(source, tuple(perfect), faulty, threshold, cluster)
+
+
+def _faulty(case: Case, rng: Rng) -> Any:
+    """Return a walk of the reference with mistakes."""
+    graph = case.graph
+    if graph is None:
+        points: Floats = np.asarray(case.reference, dtype=np.float64)
+        return points + rng.normal(scale=SHIFT * case.threshold, size=points.shape)
+    for _ in range(TRIES):
+        walk = noisy(graph, case.reference, rng, mistakes=MISTAKES)
+        if walk != list(case.reference):
+            break
+    return walk
+
+
+# ruff: noqa: ARG001 -- changes share one signature, whether or not they leave anything to chance
+
 
 Change: TypeAlias = Callable[[Case, float, Rng], "Case | None"]
 MISPLACED = 1.5

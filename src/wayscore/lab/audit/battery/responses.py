@@ -1,24 +1,220 @@
-"""How metrics respond to one experiment: curves of means with intervals, and verdicts."""
+"""How metrics respond to changed episodes: the experiments, the responses, and how they are classified.
+
+A curve has one mean change per size, against the first size, with its 95 % interval; steps are the changes from each
+size to the next. Changes are in units of the metric's scale: the width of its bounds, d_th for metres, else 1.
+
+- invariant: no episode changes at any size, but for rounding (1e-9).
+- indifferent: at every size the interval of the mean change lies within +-TOLERANCE.
+- falls, rises: some change or step is certain (its interval excludes 0) and larger than TOLERANCE, and all such go in
+  this direction.
+- jumps down, jumps up: it falls or rises, the experiment is graded and has three sizes or more, and one step makes up
+  JUMP or more of the whole change.
+- mixed: such changes or steps go in both directions.
+- unclear: none of these; more episodes are needed.
+"""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.distances.base import Floats
-from wayscore.lab.audit.battery.cases import Case, Cases
-from wayscore.lab.audit.battery.experiments import Experiment
-from wayscore.lab.audit.battery.verdicts import Verdict, judge, scale_of
+from wayscore.errors import OptionError, did_you_mean
+from wayscore.evaluation.score import score
+from wayscore.evaluation.table import ScoreTable
+from wayscore.lab.audit.battery import changes
+from wayscore.lab.audit.battery.changes import Case, Cases, Change
 from wayscore.metrics import Metric
-from wayscore.scoring.score import score
-from wayscore.scoring.table import ScoreTable
 from wayscore.statistics import Interval, bootstrap_table
 from wayscore.statistics.values import differences
+
+Word: TypeAlias = Literal[
+    "invariant", "indifferent", "falls", "rises", "jumps down", "jumps up", "mixed", "unclear", "undefined"
+]
+WORDS: tuple[Word, ...] = Word.__args__  # type: ignore[attr-defined]
+TOLERANCE = 0.01
+"""Changes up to this share of the metric's scale do not matter."""
+JUMP = 0.8
+"""The share of the whole change that makes one step a jump."""
+
+
+class Verdict(NamedTuple):
+    """What a curve amounts to.
+
+    Attributes:
+        word: see above; "undefined" where no episode has a value at every size.
+        at: the number of the size that it jumps at; None where it does not.
+    """
+
+    word: Word
+    at: int | None = None
+
+
+def scale_of(metric: Metric, threshold: float) -> float:
+    """Return what changes of a metric are compared with.
+
+    >>> from wayscore import METRICS
+    >>> scale_of(METRICS["nDTW"], 3.0), scale_of(METRICS["NE"], 3.0)
+    (1, 3.0)
+    """
+    low, high = metric.bounds
+    return high - low if np.isfinite(high - low) and high > low else threshold if metric.unit == "m" else 1.0
+
+
+def judge(
+    changes: Sequence[Interval], steps: Sequence[Interval], *, same: bool, scale: float, graded: bool = True
+) -> Verdict:
+    """Return the verdict on a curve.
+
+    Args:
+        changes: at every size after the first, against the first.
+        steps: at every size after the first, against the size before.
+        same: no episode changes at any size.
+        scale: of the metric, see `scale_of`.
+        graded: whether it can jump: sizes begin small.
+
+    >>> fall = Interval(-0.5, -0.6, -0.4)
+    >>> judge([fall], [fall], same=False, scale=1.0)
+    Verdict(word='falls', at=None)
+    """
+    if same:
+        return Verdict("invariant")
+    if any(one.mean is None for one in (*changes, *steps)):
+        return Verdict("undefined")
+    band = TOLERANCE * scale
+    mean, low, high = np.array([*changes, *steps], dtype=np.float64).T
+    count = len(changes)
+    if (low[:count] >= -band).all() and (high[:count] <= band).all():
+        return Verdict("indifferent")
+    up, down = bool(((mean > band) & (low > 0)).any()), bool(((mean < -band) & (high < 0)).any())
+    if up == down:
+        return Verdict("mixed" if up else "unclear")
+    largest = int(np.argmax(np.abs(mean[count:])))
+    whole = np.ptp([0.0, *mean[:count]])
+    if graded and count > 1 and abs(mean[count + largest]) >= JUMP * whole:
+        return Verdict("jumps up" if up else "jumps down", largest + 1)
+    return Verdict("rises" if up else "falls")
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One change of episodes, in several sizes.
+
+    Attributes:
+        name: what tables and `--experiments` call it.
+        about: what is changed, in words.
+        sizes: from none (what the others are compared with) to the largest.
+        unit: what the sizes are.
+        change: the function that changes an episode.
+        base: the walk that is changed: a "perfect" one, or a "faulty" one, where a perfect one would hide the change.
+        on: "nodes" of a graph, "points" in space, or "any".
+        graded: sizes begin small enough to see whether a metric jumps; doubling the density does not.
+    """
+
+    name: str
+    about: str
+    sizes: tuple[float, ...]
+    unit: str
+    change: Change
+    base: Literal["perfect", "faulty"] = "perfect"
+    on: Literal["nodes", "points", "any"] = "any"
+    graded: bool = True
+
+
+_POINTS: dict[str, Any] = {"base": "faulty", "on": "points", "graded": False}
+_AWAY: dict[str, Any] = {"sizes": (0, 1, 2, 3, 4), "unit": "edges away", "on": "nodes"}
+_SWITCH: dict[str, Any] = {"sizes": (0, 1), "unit": "", "graded": False}
+_FACTORS: dict[str, Any] = {"sizes": (1, 2, 5, 10), "unit": "times", **_POINTS}
+_PARTS: dict[str, Any] = {"sizes": (1, 2, 4, 8), "unit": "parts", **_POINTS}
+EXPERIMENTS: dict[str, Experiment] = {
+    one.name: one
+    for one in (
+        Experiment("scale", "both paths and d_th are multiplied", change=changes.scale, **_FACTORS),
+        Experiment("scale-only", "both paths are multiplied; d_th stays", change=changes.magnify, **_FACTORS),
+        Experiment(
+            "translation", "both paths are moved together", (0, 1, 10, 100), "d_th", changes.translate, **_POINTS
+        ),
+        Experiment("query-density", "steps of the query are divided", change=changes.densify_query, **_PARTS),
+        Experiment(
+            "reference-density", "steps of the reference are divided", change=changes.densify_reference, **_PARTS
+        ),
+        Experiment("both-densities", "steps of both paths are divided", change=changes.densify_both, **_PARTS),
+        Experiment(
+            "repeats",
+            "every node of the query is logged several times",
+            (1, 2, 3, 5),
+            "times",
+            changes.repeat,
+            "faulty",
+            graded=False,
+        ),
+        Experiment("swap", "reference and query are exchanged", change=changes.swap, base="faulty", **_SWITCH),
+        Experiment("reversed", "the reference is walked from its end", change=changes.reverse, **_SWITCH),
+        Experiment(
+            "shuffled",
+            "inner nodes of the query are exchanged at random",
+            (0, 0.25, 0.5, 1),
+            "of the nodes",
+            changes.shuffle,
+        ),
+        Experiment(
+            "reversed-loop", "a loop is walked the other way around", change=changes.reverse_loop, on="nodes", **_SWITCH
+        ),
+        Experiment("retrace", "the query walks some edges back and forth", (0, 1, 2), "edges", changes.retrace),
+        Experiment(
+            "near-miss",
+            "the whole query is moved aside",
+            (0, 0.001, 0.01, 0.1, 0.5, 0.9, 1.1, 2),
+            "d_th",
+            changes.shift,
+            on="points",
+        ),
+        Experiment(
+            "misplaced-point",
+            f"one point is {changes.MISPLACED} d_th off, at the middle or nearer to the end",
+            (0.5, 0.75, 1),
+            "of the query",
+            changes.misplace,
+            on="points",
+        ),
+        Experiment("detour", "the query leaves the reference and comes back", change=changes.detour, **_AWAY),
+        Experiment(
+            "stop-early",
+            "the last edges are not walked",
+            (0, 0.2, 0.4, 0.6, 0.8, 1),
+            "of the edges",
+            changes.stop_early,
+        ),
+        Experiment("stop-late", "the query goes on beyond the goal", change=changes.stop_late, **_AWAY),
+        Experiment("overshoot", "the query passes the goal and comes back to it", change=changes.overshoot, **_AWAY),
+        Experiment("start-elsewhere", "the query walks to the start first", change=changes.start_elsewhere, **_AWAY),
+    )
+}
+"""Name -> experiment."""
+
+
+def find_experiments(names: Iterable[str] | None = None) -> tuple[Experiment, ...]:
+    """Return experiments by name; all of them by default.
+
+    >>> [one.unit for one in find_experiments(["detour"])]
+    ['edges away']
+    """
+    if names is None:
+        return tuple(EXPERIMENTS.values())
+    found = []
+    for name in [names] if isinstance(names, str) else names:
+        if name not in EXPERIMENTS:
+            raise OptionError(
+                f"there is no experiment {name!r}{did_you_mean(name, EXPERIMENTS) or '.'} "
+                f"Known: {', '.join(EXPERIMENTS)}"
+            )
+        found.append(EXPERIMENTS[name])
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,26 @@ from typing import Any
 import msgspec
 
 from wayscore.convention.presets import find_convention
-from wayscore.episodes.groups import few_clusters
 from wayscore.errors import OptionError, Sentence
 from wayscore.evaluation.comparison import evaluate_runs
+from wayscore.evaluation.groups import few_clusters
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.result import Result
-from wayscore.lab.audit.systems import alternatives, redundancy
-from wayscore.lab.audit.systems.alternatives import Alternative
-from wayscore.lab.audit.systems.power import Power, power
-from wayscore.lab.audit.systems.rankings import Matrix, Stability, agreement, stability
-from wayscore.lab.audit.systems.scoreboard import Scoreboard, ranks
+from wayscore.lab.audit.systems.scoreboard import (
+    Alternative,
+    Matrix,
+    Power,
+    Scoreboard,
+    Stability,
+    agreement,
+    conventions,
+    correlations,
+    groups,
+    power,
+    ranks,
+    stability,
+    thresholds,
+)
 from wayscore.lab.audit.systems.tables import tables_of
 from wayscore.metrics import Metric, find_metric
 from wayscore.report.document import Document, Documented, Line
@@ -139,7 +149,7 @@ class Systems(Documented):
 
     def figure(self) -> Any:
         """Return rankings, power and redundancy as a figure (matplotlib must be installed)."""
-        from wayscore.lab.audit.systems.figures import figure_systems
+        from wayscore.lab.audit.figures import figure_systems
 
         return figure_systems(self)
 
@@ -194,13 +204,13 @@ def audit_systems(
     warnings += few_clusters("scan", scans) if scans > 1 else []
     if all(result.inputs is not None for result in results):
         tell("other thresholds and conventions", 0, 0)
-        found = alternatives.thresholds(board, threshold, evaluate)
+        found = thresholds(board, threshold, evaluate)
         form = "" if known is None else known.format
-        others, unfit = alternatives.conventions(board, convention, form, evaluate)
+        others, unfit = conventions(board, convention, form, evaluate)
         found += others
     else:
         warnings.append("other thresholds and conventions need paths, and some of these runs are scores only")
-    rho = redundancy.correlations(board)
+    rho = correlations(board)
     means = board.means()
     signs = [1.0 if metric.direction == "up" else -1.0 for metric in board.metrics]
     return Systems(
@@ -218,7 +228,7 @@ def audit_systems(
         stability=stable,
         power=strong,
         correlations=rho,
-        groups=redundancy.groups(rho),
+        groups=groups(rho),
         alternatives=tuple(found),
         unfit=unfit,
         warnings=tuple(map(Sentence, dict.fromkeys(warnings))),

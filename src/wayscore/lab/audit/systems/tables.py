@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from wayscore.lab.audit.systems.rankings import Matrix
-from wayscore.lab.audit.systems.redundancy import ALIKE
+from wayscore.lab.audit.systems.scoreboard import ALIKE, Matrix
 from wayscore.report.document import Table
 from wayscore.report.layout import UNDEFINED, head, legend, number, short_names
 
 if TYPE_CHECKING:
-    from wayscore.lab.audit.systems.alternatives import Alternative
+    from wayscore.lab.audit.systems.scoreboard import Alternative
     from wayscore.lab.audit.systems.systems import Systems
     from wayscore.metrics import Metric
 

@@ -17,8 +17,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from wayscore.lab.study.database import CONNECTIONS
-from wayscore.lab.study.web import admin, rater
+from wayscore.lab.study.store import CONNECTIONS
+from wayscore.lab.study.web import dashboard, rater
 from wayscore.lab.study.web.forms import ANSWER_FIELDS, read_form
 from wayscore.lab.study.web.security import RefusalError, SafeHeaders
 from wayscore.lab.study.web.site import FOLDER, Site
@@ -109,11 +109,11 @@ def create_app(site: Site) -> Starlette:
         both("/r/{token}/sets/{number:int}", a_set),
         get("/r/{token}/pause", rater_page(rater.pause)),
         get("/r/{token}/finished", rater_page(rater.finished)),
-        get("/admin", admin_page(admin.overview)),
-        get("/admin/answers.jsonl", admin_page(admin.export)),
-        both("/admin/login", admin_form(admin.login, (*SIGNED, "secret"))),
-        post("/admin/logout", admin_form(admin.logout)),
-        post("/admin/link", admin_form(admin.new_link, (*SIGNED, "rater"))),
+        get("/admin", admin_page(dashboard.overview)),
+        get("/admin/answers.jsonl", admin_page(dashboard.export)),
+        both("/admin/login", admin_form(dashboard.login, (*SIGNED, "secret"))),
+        post("/admin/logout", admin_form(dashboard.logout)),
+        post("/admin/link", admin_form(dashboard.new_link, (*SIGNED, "rater"))),
         get("/static/palette.css", palette),
         Mount("/static", Static(directory=FOLDER / "static")),
     ]

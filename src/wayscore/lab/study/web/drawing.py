@@ -1,4 +1,4 @@
-"""The pictures of a comparison set as SVG: a graph, the blue reference as a broad band, an orange query on it.
+"""The pictures of a comparison set as SVG, described in words, and the example of the instructions.
 
 A ring marks where a path starts and a star where it ends. The orange line is drawn a little to the right, so a path
 that goes and comes back is two lines. Colours are those of the style sheet; the paths also differ in shape and width.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
+from itertools import groupby, pairwise
 from typing import TypeAlias
 
 from markupsafe import Markup, escape
@@ -203,3 +204,95 @@ def _ends(path: Sequence[Point], kind: str, ring: float, star: float) -> str:
         f'<circle class="start {kind}" cx="{begin[0]:.1f}" cy="{begin[1]:.1f}" r="{5.2 * ring:.1f}"/>'
         f'<path class="end {kind}" d="{STAR}Z" transform="translate({_at(end)}) scale({star:.2f})"/>'
     )
+
+
+WINDS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
+
+
+def describe_pair(scene: SceneMap, *, reference: Sequence[str], query: Sequence[str]) -> str:
+    """Describe a picture: the directions of both paths, and how far apart they start and end.
+
+    >>> places = {"a": (0.0, 0.0), "b": (1.0, 0.0), "c": (1.0, 1.0), "d": (2.0, 0.0)}
+    >>> scene = SceneMap(places, [(0, 1), (1, 2), (1, 3)], [1.0, 1.0, 1.0])
+    >>> describe_pair(scene, reference=["a", "b", "d"], query=["a", "b", "c"])
+    'Blue goes 2 steps east. Orange starts where blue starts and goes 1 step east, 1 step north. It ends 1.4 metres
+    north-west of where blue ends.'
+    """
+    starts = _apart(scene, query[0], reference[0])
+    ends = _apart(scene, query[-1], reference[-1])
+    return (
+        f"Blue {_walk(scene, reference)}. "
+        f"Orange starts {starts}where blue starts and {_walk(scene, query)}. "
+        f"It ends {ends}where blue ends."
+    )
+
+
+def _walk(scene: SceneMap, path: Sequence[str]) -> str:
+    places = [scene.positions[node] for node in path]
+    winds = [_wind(a, b) for a, b in pairwise(places) if a != b]
+    if not winds:
+        return "stays where it is"
+    counts = [(wind, len(list(steps))) for wind, steps in groupby(winds)]
+    return "goes " + ", ".join(f"{count} step{'s' if count > 1 else ''} {wind}" for wind, count in counts)
+
+
+def _apart(scene: SceneMap, node: str, other: str) -> str:
+    if node == other:
+        return ""
+    here, there = scene.positions[node], scene.positions[other]
+    return f"{math.dist(here, there):.1f} metres {_wind(there, here)} of "
+
+
+def _wind(a: tuple[float, float], b: tuple[float, float]) -> str:
+    return WINDS[round(math.atan2(b[1] - a[1], b[0] - a[0]) / (math.pi / 4)) % 8]
+
+
+SIZE = 5
+REFERENCE = ("0-1", "1-1", "2-1", "2-2", "2-3", "3-3", "4-3")
+ALIKE = REFERENCE
+"""Takes exactly the same path."""
+ELSEWHERE = ("0-1", "0-2", "0-3", "0-4", "1-4")
+"""Leaves at once, and ends far away."""
+BACK = ("0-1", "1-1", "2-1", "2-0", "2-1", "2-2", "2-3", "3-3", "3-4")
+"""Takes one wrong step, comes back, and ends next to the goal; shown as an example, not ranked."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """Three pictures and the graph under them."""
+
+    ground: Markup
+    read: Markup
+    alike: Markup
+    elsewhere: Markup
+
+
+@cache
+def draw_example() -> Example:
+    """Return the pictures of the instructions."""
+    scene = _scene()
+    window = Window.around(scene.positions.values())
+    pictures = (
+        draw_pair(
+            scene,
+            window,
+            reference=REFERENCE,
+            query=query,
+            label=describe_pair(scene, reference=REFERENCE, query=query),
+        )
+        for query in (BACK, ALIKE, ELSEWHERE)
+    )
+    return Example(draw_ground(scene, window), *pictures)
+
+
+def _scene() -> SceneMap:
+    """Return a grid, shifted a little at each node so that it looks like those of the study."""
+    shifts = ((0.1, -0.15), (-0.12, 0.08), (0.05, 0.14), (-0.08, -0.1), (0.13, 0.03), (-0.02, 0.11), (0.09, -0.06))
+    places = {}
+    for x in range(SIZE):
+        for y in range(SIZE):
+            dx, dy = shifts[(3 * x + 5 * y) % len(shifts)]
+            places[f"{x}-{y}"] = (x + dx, y + dy)
+    edges = [(SIZE * x + y, SIZE * x + y + 1) for x in range(SIZE) for y in range(SIZE - 1)]
+    edges += [(SIZE * x + y, SIZE * (x + 1) + y) for x in range(SIZE - 1) for y in range(SIZE)]
+    return SceneMap(places, edges, [1.0] * len(edges))

@@ -14,9 +14,7 @@ from starlette.responses import Response
 
 from wayscore.lab.study.model import Item
 from wayscore.lab.study.store import Groups, Rater
-from wayscore.lab.study.web.describing import describe_pair
-from wayscore.lab.study.web.drawing import Window, draw_ground, draw_pair, upright
-from wayscore.lab.study.web.example import draw_example
+from wayscore.lab.study.web.drawing import Window, describe_pair, draw_example, draw_ground, draw_pair, upright
 from wayscore.lab.study.web.forms import LETTERS, ranks_given, ranks_of, read_order, read_seconds
 from wayscore.lab.study.web.security import RefusalError, StaleFormError
 from wayscore.lab.study.web.site import Site, see

@@ -17,11 +17,9 @@ from markupsafe import Markup
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from wayscore.lab.study.database import explain
 from wayscore.lab.study.model import Assignment, Study
-from wayscore.lab.study.store import Store
-from wayscore.lab.study.web.security import Limiter, RefusalError, Signer
-from wayscore.lab.study.web.sessions import Sessions
+from wayscore.lab.study.store import Store, explain
+from wayscore.lab.study.web.security import Limiter, RefusalError, Sessions, Signer
 from wayscore.palette import base_css
 
 log = logging.getLogger("wayscore.study")

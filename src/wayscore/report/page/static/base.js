@@ -37,24 +37,15 @@ const drawing = (width, height, label, ...children) => {
   return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, ...said }, ...children);
 };
 
-// A table from heads ([text, class, title]) and bodies of rows: arrays of cells, or { cells } with attributes.
-function table(kind, caption, heads, ...bodies) {
+// A table from heads ([text, class, title]) and rows of cells.
+function table(kind, caption, heads, rows) {
   const cell = (what, n) => {
     if (what instanceof HTMLTableCellElement) return what;
     return n ? el("td", { class: heads[n][1] }, what) : el("th", { scope: "row" }, what);
   };
-  const row = (one) => {
-    const { cells, ...attributes } = Array.isArray(one) ? { cells: one } : one;
-    return el("tr", attributes, cells.map(cell));
-  };
   const head = ([text, style, title]) => el("th", { scope: "col", class: style, title }, text);
-  return el(
-    "table",
-    { class: kind },
-    caption && el("caption", caption),
-    el("thead", el("tr", heads.map(head))),
-    bodies.filter((rows) => rows.length).map((rows) => el("tbody", rows.map(row))),
-  );
+  const body = el("tbody", rows.map((cells) => el("tr", cells.map(cell))));
+  return el("table", { class: kind }, caption && el("caption", caption), el("thead", el("tr", heads.map(head))), body);
 }
 
 // The name of a run, with the mark of its colour and shape.
@@ -103,26 +94,11 @@ const withUnit = (metric, value) => [printed(metric, value), metric.unit].filter
 const whyUndefined = (run, { symbol }) => results.runs[run].why[symbol] ?? "undefined";
 const leftOut = (run, metric, count) => (count ? `(${grouped(count)} ${whyUndefined(run, metric)})` : "");
 
-const minus = (text) => text.replaceAll("-", "−").replaceAll("inf", "∞");
 const grouped = (count) => count.toLocaleString("en-GB");
 const counted = (count, what = "episode") => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
 const metres = (value) => `${value.toFixed(2)} ${results.unit}`;
 
-// Words with breaks that long names may use.
-const breakable = (text) => text.split(/(?<=[_\/.|-])/).flatMap((part) => [part, el("wbr")]);
-
-// Words of which those between backticks are code.
-function coded(text) {
-  const parts = text.replace(/(\d) %/g, "$1\u00a0%").split(/`([^`]+)`/);
-  return parts.map((part, n) => (n % 2 ? el("code", part) : part));
-}
-
-// A figure that is closed until someone opens it.
-const folded = (title, about, ...children) =>
-  el("details.folded", el("summary", title), el("figure.card", el("figcaption", about), ...children));
-
-// What a screen reader says without moving to it.
-const announce = (text) => ($("#announcer").textContent = text);
+const showSection = (id, shown) => ($(`#${id}`).hidden = $(`nav a[href="#${id}"]`).hidden = !shown);
 
 // A figure that is drawn again whenever its width changes.
 function responsive(draw, kind = "") {
@@ -156,15 +132,9 @@ async function copy(text, button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const box = el("textarea.unseen", text);
-    document.body.append(box);
-    box.select();
-    document.execCommand("copy");
-    box.remove();
-    button.focus();
+    return prompt("Copy this text:", text); // some browsers give files no clipboard
   }
   const before = button.textContent;
-  button.textContent = "Copied";
-  announce("Copied");
+  $("#announcer").textContent = button.textContent = "Copied";
   setTimeout(() => (button.textContent = before), 1500);
 }

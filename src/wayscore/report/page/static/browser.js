@@ -14,7 +14,8 @@ const browser = {
       state.descending = gains && metricOf[LEADING].direction !== "down";
     }
     const show = (row) => this.show(row);
-    this.list = new List("Episodes", (row) => this.drawRow(row), show, (how) => this.opened(how));
+    const opened = (clicked) => (!clicked || !this.isWide()) && this.enter(); // a click leaves the keys with the list
+    this.list = new List("Episodes", (row) => this.drawRow(row), show, opened);
     this.detail = el("article.detail", { "aria-labelledby": "episode-title" });
     this.controls = el("div");
     this.count = el("p.count", { role: "status" });
@@ -40,11 +41,6 @@ const browser = {
     this.update();
     addEventListener("hashchange", () => this.follow());
     if (!this.follow() && this.isWide() && this.list.items.length) this.show(this.list.items[0], { quiet: true });
-  },
-
-  // A click beside the open episode leaves the keys with the list.
-  opened({ clicked = false } = {}) {
-    if (!clicked || !this.isWide()) this.enter();
   },
 
   isWide: () => matchMedia("(min-width: 900px)").matches,
@@ -197,10 +193,6 @@ const browser = {
     this.list.box.focus({ preventScroll: this.isWide() });
   },
 
-  move(by) {
-    this.list.move(by);
-  },
-
   // The episode that the address names.
   follow() {
     const row = data.rowOf.get(new URLSearchParams(location.hash.slice(1)).get("episode"));
@@ -209,18 +201,9 @@ const browser = {
     return true;
   },
 
-  showRange(metric, low, high, run) {
-    const b = this.state.b === run ? this.state.a : this.state.b;
-    this.set({ ...NO_FILTERS, a: run, b, metric, low, high, of: "a", sort: "value", descending: false }, true);
-    this.jump();
-  },
-
-  showScene(scene) {
-    this.set({ ...NO_FILTERS, scene }, true);
-    this.jump();
-  },
-
-  jump() {
+  // List the episodes that someone clicked on elsewhere.
+  only(changes) {
+    this.set({ ...NO_FILTERS, ...changes }, true);
     this.wrap.classList.remove("open");
     $("#episodes").scrollIntoView({ behavior: "instant" });
     this.list.box.focus({ preventScroll: true });

@@ -57,60 +57,33 @@ function chart({ kind, width, height, pad, x, y, label, ...rest }) {
 }
 
 const MARKS = {
-  // The outlines of a few runs over each other: bins are shares of episodes, by run.
-  layers(frame) {
+  // The outlines of a few runs over each other, of many below each other: bins are shares of episodes, by run.
+  histogram(frame) {
     const { bins, means, edges, x, across, top, base } = frame;
-    const y = linear([0, Math.max(...bins.flat()) || 1], [base, top]);
+    const many = bins.length > LAYERS;
+    const room = many ? (base - top) / bins.length : base - top;
     const at = edges.map(across);
-    return [
-      svg("line.base", { x1: at[0], x2: at.at(-1), y1: base, y2: base }),
-      bins.map((parts, run) => {
-        const steps = parts.map((part, bin) => `L${at[bin]} ${y(part)}H${at[bin + 1]}`);
-        const line = `M${at[0]} ${base}${steps.join("")}V${base}`;
-        const mean = means[run]; // null where no episode has a value
-        return svg(
-          "g.layer",
-          { class: `run-${run % 7}` },
-          bins.length < LAYERS && svg("path.fill", { d: `${line}Z` }),
-          svg("path.step", { d: line, "stroke-dasharray": DASHES[run % 5] }),
-          mean !== null && svg("path.mean-tick", { d: shape(4, across(Math.min(mean, x.domain.high)), top - 5, 3.5) }),
-        );
-      }),
-      bins[0].map((_, bin) => bar(frame, bin, { y: top, height: base - top, class: "bin" }, 0, bins.length)),
-    ];
-  },
-
-  // A row of cells for each of many runs, the darker the more episodes.
-  cells(frame) {
-    const { bins, means, x, across, top } = frame;
-    const most = Math.max(...bins.flat()) || 1;
-    return bins.map((parts, run) => {
-      const y = top + 14 * run;
-      const at = across(Math.min(means[run] ?? 0, x.domain.high));
-      const cell = (part) => ({ y, height: 13, class: "cell", "fill-opacity": Math.sqrt(part / most).toFixed(3) });
+    const bars = (first, runs, ceiling, floor) =>
+      bins[0].map((_, bin) => bar(frame, bin, { y: ceiling, height: floor - ceiling }, first, runs));
+    const layers = bins.map((parts, run) => {
+      const floor = many ? top + room * (run + 1) : base;
+      const ceiling = floor - room + 14 * many;
+      const y = linear([0, Math.max(...bins.flat()) || 1], [floor, ceiling]);
+      const steps = parts.map((part, bin) => `L${at[bin]} ${y(part)}H${at[bin + 1]}`);
+      const line = `M${at[0]} ${floor}${steps.join("")}V${floor}`;
+      const mean = means[run]; // null where no episode has a value
       return svg(
-        "g",
+        "g.layer",
         { class: `run-${run % 7}` },
-        svg("path.cell-mark", { d: shape(run, 7, y + 6.5, 4) }),
-        parts.map((part, bin) => bar(frame, bin, cell(part), run, 1)),
-        means[run] !== null && svg("line.mean-line", { x1: at, x2: at, y1: y - 1, y2: y + 14 }),
+        svg("line.base", { x1: at[0], x2: at.at(-1), y1: floor, y2: floor }),
+        (many || bins.length < LAYERS) && svg("path.fill", { d: `${line}Z` }),
+        svg("path.step", { d: line, "stroke-dasharray": many ? null : DASHES[run] }),
+        many && svg("path.mark", { d: shape(run, 7, floor - 8, 4) }),
+        mean !== null && svg("path.mark", { d: shape(4, across(Math.min(mean, x.domain.high)), ceiling - 5, 3.5) }),
+        many && bars(run, 1, ceiling, floor),
       );
     });
-  },
-
-  // Shares as bars, each with a name where it is the first of its kind.
-  bars({ rows, line, across, width }) {
-    const [from, room] = [across(0), across(1) - across(0)];
-    return rows.map(({ name, run, mean, text, y }) =>
-      svg(
-        "g.share",
-        { class: `run-${run % 7}` },
-        svg("text.name", { x: 0, y: y + line / 2 + 5 }, name),
-        svg("rect.rest", { x: from, y: y + 1, width: room, height: line - 2, rx: 2 }),
-        mean !== null && svg("rect.part", { x: from, y: y + 1, width: mean * room, height: line - 2, rx: 2 }),
-        svg("text.name", { x: width - 44, y: y + line / 2 + 4 }, text),
-      ),
-    );
+    return [layers, !many && bars(0, bins.length, top, base)];
   },
 
   // Means of groups with their intervals, one line for each group.
@@ -126,13 +99,8 @@ const MARKS = {
         runs.map(({ mean, error, about, missing }, run) => {
           const at = y + 8 * (run - (runs.length - 1) / 2);
           if (!Number.isFinite(mean)) return missing && svg("text", { x: left, y: at + 4 }, `– ${missing}`);
-          const [x1, x2] = [clamp(mean - 1.96 * error), clamp(mean + 1.96 * error)];
-          return svg(
-            "g.whisker",
-            { class: `run-${run % 7}` },
-            Number.isFinite(error) && svg("line", { x1, x2, y1: at, y2: at }),
-            svg("path", { d: shape(run, across(mean), at, 4) }, svg("title", about)),
-          );
+          const [x1, x2] = [clamp(mean - 1.96 * (error || 0)), clamp(mean + 1.96 * (error || 0))];
+          return add(whisker(`run-${run % 7}`, at, x1, x2, shape(run, across(mean), at, 4)), svg("title", about));
         }),
       );
     });
@@ -200,7 +168,11 @@ const MARKS = {
   },
 };
 
-const LAYERS = 3; // more runs than this are rows of cells instead
+// An interval, and its mark.
+const whisker = (kind, y, x1, x2, d) =>
+  svg("g.whisker", { class: kind }, svg("line", { x1, x2, y1: y, y2: y }), svg("path", { d }));
+
+const LAYERS = 3; // more runs than this are drawn below each other
 
 // One bin of some runs, to point at and to click.
 function bar({ bins, edges, x: { metric, domain }, across }, bin, attributes, first, runs) {
@@ -210,13 +182,17 @@ function bar({ bins, edges, x: { metric, domain }, across }, bin, attributes, fi
     return `${whose}${(100 * parts[bin]).toFixed(1)} % of episodes`;
   });
   const range = `${tickText(metric, low)} to ${last && domain.cut ? "more" : tickText(metric, high)}`;
-  const click = () => browser.showRange(metric.symbol, low, last ? null : high, first);
+  const click = () => {
+    const { a, b } = browser.state;
+    const sorted = { of: "a", sort: "value", descending: false };
+    browser.only({ a: first, b: b === first ? a : b, metric: metric.symbol, low, high: last ? null : high, ...sorted });
+  };
   const title = svg("title", [`${metric.symbol} ${range}`, ...shares].join("\n"));
-  return svg("rect", { ...attributes, x: across(low), width: across(high) - across(low), click }, title);
+  return svg("rect.bin", { ...attributes, x: across(low), width: across(high) - across(low), click }, title);
 }
 
-// How many episodes a figure cannot show, because a value of theirs is undefined.
-function undefinedNote(some, runs = results.runs.map((_, run) => run)) {
+// How many episodes have no value of some metrics: "1 unreachable", after whose and of what if need be.
+function undefinedIn(some, runs = results.runs.map((_, run) => run)) {
   const counts = runs.flatMap((run) =>
     some.map((metric) => {
       const left = leftOut(run, metric, results.runs[run].undefined[metric.symbol]);
@@ -224,8 +200,12 @@ function undefinedNote(some, runs = results.runs.map((_, run) => run)) {
       return left && [...whose, left.slice(1, -1)].join(" ");
     }),
   );
-  const found = [...new Set(counts)].filter(Boolean);
-  return found.length > 0 && el("p.note.left-out", `Not shown: ${found.join(", ")}.`);
+  return [...new Set(counts)].filter(Boolean).join(", ");
+}
+
+function undefinedNote(...of) {
+  const found = undefinedIn(...of);
+  return found && el("p.note.left-out", `Not shown: ${found}.`);
 }
 
 const legend = (runs) => el("div.legend", runs.map((run) => runName(run, true)));

@@ -47,18 +47,9 @@ class Episodes {
   }
 
   // The nodes or points of a path: position where it is known, and the node's name; null where it is not drawn.
-  path(row, number) {
-    if (number < 0) return null;
-    return this.#placesOf(this.scene[row], this.paths[number]);
-  }
-
-  goalsOf(row) {
-    return this.#placesOf(this.scene[row], this.goals[row]);
-  }
-
-  #placesOf(number, codes) {
-    const scene = this.scenes[number];
-    if (scene.nodes) return codes.map((code) => scene.places[code]);
+  places(row, codes) {
+    const scene = this.scenes[this.scene[row]];
+    if (!codes || scene.nodes) return codes?.map((code) => scene.places[code]) ?? null;
     const places = [];
     let [x, y, h] = [0, 0, 0];
     for (let i = 0; i < codes.length; i += 3) {
@@ -103,22 +94,15 @@ function sceneOf(plain) {
   return scene;
 }
 
-function floorOf(scene, height) {
-  let nearest = 0;
-  scene.floors.forEach((floor, number) => {
-    if (Math.abs(floor - height) < Math.abs(scene.floors[nearest] - height)) nearest = number;
-  });
-  return nearest;
+function floorOf({ floors }, height) {
+  const away = floors.map((floor) => Math.abs(floor - height));
+  return Math.max(0, away.indexOf(Math.min(...away)));
 }
 
 // Reference lengths in at most eight groups of one width.
 function lengthGroups(lengths) {
-  let least = Infinity;
-  let most = 0;
-  for (const length of lengths) {
-    least = Math.min(least, length);
-    most = Math.max(most, length);
-  }
+  const least = lengths.reduce((a, b) => Math.min(a, b));
+  const most = lengths.reduce((a, b) => Math.max(a, b));
   let width = 1;
   for (let step = 0; Math.floor(most / width) - Math.floor(least / width) >= 8; step++) width *= [2, 2.5, 2][step % 3];
   const name = (length) => {

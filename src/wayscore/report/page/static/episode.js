@@ -7,7 +7,8 @@ function showEpisode(row, runs, box) {
   const drawn = known && scene.drawn;
   const address = () => `${location.href.split("#")[0]}#episode=${encodeURIComponent(data.id[row])}`;
   const link = el("button.small", { click: () => copy(address(), link) }, "Copy link");
-  const move = (by, text, label) => el("button.small", { "aria-label": label, click: () => browser.move(by) }, text);
+  const move = (by, text, label) =>
+    el("button.small", { "aria-label": label, click: () => browser.list.move(by) }, text);
   refill(
     box,
     el(

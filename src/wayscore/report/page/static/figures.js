@@ -2,44 +2,18 @@
 
 // How the scores are spread, one figure per metric; a click on a bar lists its episodes.
 function showDistributions() {
-  const yesNo = metrics.filter(
-    ({ share, symbol }) =>
-      share && data.runs.every(({ scores }) => scores[symbol].every((one) => !isFinite(one) || one === one ** 2)),
-  );
   const runs = results.runs.map((_, run) => run);
-  const figure = (title, head, text, ...drawn) =>
-    el("figure.card", el("figcaption", { title }, el("b", head), el("span.long", text)), ...drawn);
+  const figure = (metric) => {
+    const about = el("span.long", metric.name + (metric.unit ? `, ${metric.unit}` : ""));
+    const caption = el("figcaption", { title: metric.formula }, el("b", metric.symbol), about);
+    return el("figure.card", caption, histogram(metric), undefinedNote([metric]));
+  };
+  const click = el("span.screen", " Click a bar to list its episodes.");
   add(
     $("#distributions"),
-    el(
-      "p.lead",
-      runs.length > LAYERS
-        ? "Number of episodes by score: the darker, the more episodes; a line marks the mean."
-        : "Share of episodes by score; a triangle marks the mean.",
-      el("span.screen", " Click a bar to list its episodes."),
-    ),
+    el("p.lead", "Share of episodes by score; a triangle marks the mean.", click),
     runs.length > 1 && legend(runs),
-    el(
-      "div.multiples",
-      yesNo.length > 0 &&
-        figure(
-          null,
-          yesNo.map((metric) => metric.symbol).join(", "),
-          "Yes or no in each episode: % of yes",
-          responsive((width) => shares(yesNo, width)),
-        ),
-      metrics
-        .filter((metric) => !yesNo.includes(metric))
-        .map((metric) =>
-          figure(
-            metric.formula,
-            metric.symbol,
-            metric.name + (metric.unit ? `, ${metric.unit}` : ""),
-            histogram(metric),
-            undefinedNote([metric]),
-          ),
-        ),
-    ),
+    el("div.multiples", metrics.map(figure)),
   );
 }
 
@@ -56,45 +30,21 @@ function histogram(metric, count = 20) {
     return counts.map((some) => some / (values.length || 1));
   });
   const many = bins.length > LAYERS;
-  const means = results.runs.map((run) => run.means[metric.symbol]);
-  const told = results.runs.map((run, n) => `${run.name}: mean ${means[n].text}`).join("; ");
+  const means = results.runs.map((run) => run.means[metric.symbol].mean);
+  const told = results.runs.map((run, n) => `${run.name}: mean ${printed(metric, means[n] ?? NaN)}`).join("; ");
   return responsive((width) =>
     chart({
-      kind: many ? "cells" : "layers",
+      kind: "histogram",
       width,
-      height: many ? 14 * bins.length + 24 : 132,
+      height: many ? 34 * bins.length + 24 : 132,
       pad: many ? { left: 20, top: 2 } : {},
       x: { metric, domain },
       bins,
       edges,
-      means: means.map(({ mean }) => mean),
+      means,
       label: `Histogram of ${metric.name}. ${told}`,
     }),
   );
-}
-
-// Metrics that are 1 or 0 in each episode: a bar for each run.
-function shares(yesNo, width) {
-  const runs = results.runs.length;
-  const line = Math.max(13, Math.min(22, 96 / (yesNo.length * runs)));
-  const rows = yesNo.flatMap((metric, place) =>
-    results.runs.map(({ name, means }, run) => {
-      const { mean } = means[metric.symbol];
-      const text = printed(metric, mean);
-      const about = `${metric.symbol} of ${name}: ${text} %`;
-      return { name: run ? "" : metric.symbol, run, mean, text, about, y: (place * runs + run) * line + place * 12 };
-    }),
-  );
-  return chart({
-    kind: "bars",
-    width,
-    height: rows.at(-1).y + line + 4,
-    pad: { left: 44, right: 50 },
-    x: { domain: { low: 0, high: 1 } },
-    rows,
-    line,
-    label: rows.map(({ about }) => about).join("; "),
-  });
 }
 
 // Means by scan, by the length of the reference or by path: a figure of one metric, a table of all.
@@ -104,7 +54,7 @@ function showBreakdown() {
     data.lengths && ["length", "reference length"],
     data.path_id && ["path", "path"],
   ].filter(Boolean);
-  $("#breakdown").hidden = $('nav a[href="#breakdown"]').hidden = !kinds.length;
+  showSection("breakdown", kinds.length > 0);
   if (!kinds.length) return;
   const first = kinds.find(([key]) => key === results.split_by) ?? kinds[0];
   const state = { by: first[0], metric: LEADING, run: 0 };
@@ -199,7 +149,8 @@ function groupTable(found, { by, run }) {
     const missing = left > 0 && el("span.left-out", leftOut(run, metrics[n], left));
     return el("td.number.shaded", { style }, printed(metrics[n], mean), missing);
   };
-  const link = (name) => el("button.link", { title: "List its episodes", click: () => browser.showScene(name) }, name);
+  const link = (scene) =>
+    el("button.link", { title: "List its episodes", click: () => browser.only({ scene }) }, scene);
   const what = by === "length" ? "number of nodes in the reference" : by;
   return table(
     "groups",
@@ -213,25 +164,12 @@ function groupTable(found, { by, run }) {
   );
 }
 
-const CLICK = () => el("span.screen", " Click a mark to open its episode.");
-
-// Near the goal and near the path are two things: episodes by navigation error and nDTW, a panel for each run.
-function showCloud() {
-  const [x, y] = [metricOf.NE, metricOf.nDTW];
-  if (!x || !y) return;
-  const [xs, ys] = [domainOf(x), domainOf(y)];
-  const limit = results.unit === "m" && results.goal !== "set" ? results.threshold : null;
-  const lines = ({ across, top, base }) =>
-    limit !== null &&
-    limit < xs.high && [
-      svg("line.threshold", { x1: across(limit), x2: across(limit), y1: base, y2: top }),
-      svg("text", { x: across(limit) + 5, y: top + 10 }, `success within ${limit} m`),
-    ];
-  const panel = (run) => {
-    const value = (metric) => (row) => data.runs[run].scores[metric.symbol][row];
-    return el(
+// Every episode of some runs by two values, a panel for each run; closed until someone opens it.
+function showScatter(place, title, about, runs, axes, lines) {
+  const panel = (run) =>
+    el(
       "div",
-      results.runs.length > 1 && runName(run, true),
+      runs.length > 1 && runName(run, true),
       responsive((width) =>
         chart({
           kind: "cloud",
@@ -239,50 +177,56 @@ function showCloud() {
           height: Math.round(Math.min(400, Math.max(250, width * 0.72))),
           pad: { left: 44, right: 14, top: 12, bottom: 40 },
           run,
-          x: { metric: x, domain: xs, title: `${x.name}, ${x.unit}`, value: value(x) },
-          y: { metric: y, domain: ys, title: `${y.symbol}, %`, value: value(y) },
-          label: `Episodes of ${results.runs[run].name} by ${x.name} and ${y.name}`,
+          ...axes(run),
+          label: title,
           lines,
         }),
       ),
-      undefinedNote([x, y], [run]),
     );
-  };
-  const about = [
-    "One mark per episode. On the left the agent stopped near the goal: marks at the top followed the reference, ",
-    "marks at the bottom took another route.",
-    CLICK(),
-  ];
-  const title = "Scatter plot: which episodes reach the goal, and which follow the path?";
-  add($("#cloud"), folded(title, about, el("div.panels", results.runs.map((_, run) => panel(run)))));
+  const click = el("span.screen", " Click a mark to open its episode.");
+  const figure = el("figure.card", el("figcaption", about, click), el("div.panels", runs.map(panel)));
+  add(place, el("details.folded", el("summary", `Scatter plot: ${title}`), figure));
+  return figure;
+}
+
+const axisOf = (metric, run, title) => ({
+  metric,
+  domain: domainOf(metric),
+  title: metric.unit ? `${title}, ${metric.unit}` : title,
+  value: (row) => data.runs[run].scores[metric.symbol][row],
+});
+
+// Near the goal and near the path are two things: episodes by navigation error and nDTW.
+function showCloud() {
+  const [x, y] = [metricOf.NE, metricOf.nDTW];
+  if (!x || !y) return;
+  const limit = results.unit === "m" && results.goal !== "set" ? results.threshold : null;
+  const lines = ({ across, top, base, x: { domain } }) =>
+    limit !== null &&
+    limit < domain.high && [
+      svg("line.threshold", { x1: across(limit), x2: across(limit), y1: base, y2: top }),
+      svg("text", { x: across(limit) + 5, y: top + 10 }, `success within ${limit} m`),
+    ];
+  const about =
+    "One mark per episode. On the left the agent stopped near the goal: marks at the top followed the reference, " +
+    "marks at the bottom took another route.";
+  const title = "which episodes reach the goal, and which follow the path?";
+  const runs = results.runs.map((_, run) => run);
+  const axes = (run) => ({ x: axisOf(x, run, x.name), y: axisOf(y, run, y.symbol) });
+  add(showScatter($("#cloud"), title, about, runs, axes, lines), undefinedNote([x, y]));
 }
 
 // Every episode by its score in both runs.
 function showAgainst() {
   const metric = metricOf[LEADING];
-  const domain = domainOf(metric);
+  const diagonal = ({ left, end, base, top }) => svg("line.threshold", { x1: left, y1: base, x2: end, y2: top });
   for (const place of document.querySelectorAll("#comparison [data-run]")) {
     const [run, base] = [Number(place.dataset.run), Number(place.dataset.base)];
-    const axis = (n) => ({
-      metric,
-      domain,
-      title: `${metric.symbol} of ${results.runs[n].short}${metric.unit ? `, ${metric.unit}` : ""}`,
-      value: (row) => data.runs[n].scores[LEADING][row],
-    });
-    const draw = (width) =>
-      chart({
-        kind: "cloud",
-        width,
-        height: Math.min(430, Math.max(280, width * 0.8)),
-        pad: { left: 44, right: 14, top: 12, bottom: 40 },
-        run,
-        x: axis(base),
-        y: axis(run),
-        label: `Episodes by ${metric.name} in both runs`,
-        lines: ({ left, end, base: low, top }) => svg("line.threshold", { x1: left, y1: low, x2: end, y2: top }),
-      });
-    const about = ["One mark per episode. On the diagonal the two runs are equal.", CLICK()];
-    const title = `Scatter plot: ${metric.symbol} of every episode in both runs`;
-    add($(".against", place), folded(title, about, responsive(draw), undefinedNote([metric], [base, run])));
+    const axis = (n) => axisOf(metric, n, `${metric.symbol} of ${results.runs[n].short}`);
+    const about = "One mark per episode. On the diagonal the two runs are equal.";
+    const title = `${metric.symbol} of every episode in both runs`;
+    const axes = () => ({ x: axis(base), y: axis(run) });
+    const figure = showScatter($(".against", place), title, about, [run], axes, diagonal);
+    add(figure, undefinedNote([metric], [base, run]));
   }
 }

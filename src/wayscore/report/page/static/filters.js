@@ -60,25 +60,22 @@ function filterControls(state, set, enter) {
   const outcomes = state.b === null ? one : [["11", "both succeed"], ...only, ["00", "both fail"]];
   const scenes = data.scenes.map(({ name }) => [name, name]);
   const any = [["", "any"]];
+  const none = undefinedIn([metric], state.b === null ? [state.a] : [state.a, state.b]);
   return group(
     "Show only episodes where",
     el("div.field.wide", el("label", { for: "search" }, "the ID or the instruction contains"), search),
     scenes.length > 1 && select("the scan is", any.concat(scenes), state.scene, (scene) => set({ scene })),
     SUCCESS && select("the outcome is", any.concat(outcomes), state.outcome, (outcome) => set({ outcome })),
-    rangeOf(metric, valueName(state), state, set),
+    rangeOf(metric, state, set, a, b),
     el("button.order", { click: () => set({ ...NO_FILTERS }, true) }, "Clear filters"),
-    undefinedHint(state, metric),
+    none && el("p.note", `No ${metric.symbol}: ${none}. Limits hide these episodes.`), // neither high nor low
   );
 }
 
-// What the list is sorted and filtered by: a metric of a run, or its difference between two.
-function valueName({ a, b, of, metric }) {
-  if (b === null) return metric;
-  const [first, second] = [a, b].map((run) => results.runs[run].short);
-  return of === "difference" ? `${metric} of ${second} minus ${first}` : `${metric} of ${of === "a" ? first : second}`;
-}
-
-function rangeOf(metric, name, state, set) {
+// Limits of what the list is sorted and filtered by: a metric of a run, or its difference between two.
+function rangeOf(metric, state, set, a, b) {
+  const whose = { a, b, difference: `${b} minus ${a}` }[state.of];
+  const name = state.b === null ? metric.symbol : `${metric.symbol} of ${whose}`;
   const per = metric.share ? 100 : 1;
   const bound = (key, label) => {
     const box = el("input", {
@@ -92,17 +89,6 @@ function rangeOf(metric, name, state, set) {
   };
   const legend = `${name} is between${metric.unit ? ` (${metric.unit})` : ""}`;
   return el("fieldset.field.range", el("legend", legend), bound("low", "at least"), " and ", bound("high", "at most"));
-}
-
-// Undefined values are neither high nor low: limits hide their episodes.
-function undefinedHint(state, metric) {
-  const runs = state.b === null ? [state.a] : [state.a, state.b];
-  const counts = runs.map((run) => {
-    const left = meanOf(data.runs[run].scores[metric.symbol], data.runs[run].has.keys()).left;
-    return left && `${runs.length > 1 ? `${results.runs[run].short} ` : ""}${leftOut(run, metric, left).slice(1, -1)}`;
-  });
-  const found = counts.filter(Boolean).join(", ");
-  return found && el("p.note", `No ${metric.symbol}: ${found}. Limits hide these episodes.`);
 }
 
 const group = (legend, ...children) =>

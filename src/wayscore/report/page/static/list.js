@@ -10,7 +10,7 @@ class List {
       const row = event.target.closest(".row");
       if (!row) return;
       this.to([...this.sheet.children].indexOf(row));
-      open({ clicked: true });
+      open(true);
     };
     const keydown = (event) => {
       if (event.altKey || event.ctrlKey || event.metaKey) return;
@@ -21,7 +21,7 @@ class List {
       event.preventDefault();
       if (by) return this.move(by);
       if (this.place < 0) this.to(0);
-      open();
+      open(false);
     };
     const scroll = () => this.fill();
     Object.assign(this, { draw, choose, items: [], place: -1, sheet: el("div", { role: "presentation" }) });

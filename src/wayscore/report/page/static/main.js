@@ -1,16 +1,5 @@
 // Colours, keys, and the order in which the page comes to life.
 
-const KEYS = [
-  ["j or ↓", "next episode"],
-  ["k or ↑", "previous episode"],
-  ["Enter", "go to the open episode"],
-  ["Esc", "back to the list"],
-  ["/", "search"],
-  ["← →", "step through the warping"],
-  ["d", "dark or light"],
-  ["?", "this help"],
-];
-
 function setTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   $("#theme").setAttribute("aria-pressed", String(dark));
@@ -36,15 +25,6 @@ function startTheme() {
 
 function startHelp() {
   const help = $("#help");
-  const single = el("input", { type: "checkbox", checked: true });
-  const keys = (text) => text.split(/( or | )/).map((part) => (/^\S+$/.test(part) ? el("kbd", part) : part));
-  add(
-    help,
-    el("h2", { id: "help-title" }, "Keys"),
-    el("dl.keys", KEYS.map(([key, what]) => [el("dt", keys(key)), el("dd", what)])),
-    el("p", el("label", single, " Use single-letter keys")),
-    el("form", { method: "dialog" }, el("button", "Close")),
-  );
   $("#keys").addEventListener("click", () => help.showModal());
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
@@ -53,10 +33,10 @@ function startHelp() {
       if (typing || event.target.closest(".browser")) browser.close();
       return;
     }
-    if (typing || !single.checked || !data) return;
+    if (typing || !$("#single-keys").checked || !data) return;
     const actions = {
-      j: () => browser.move(1),
-      k: () => browser.move(-1),
+      j: () => browser.list.move(1),
+      k: () => browser.list.move(-1),
       "/": () => {
         $(".filters").open = true;
         $("#search").focus();
@@ -80,23 +60,15 @@ function stepWarping(by) {
   }
 }
 
-// Means of a large run, whose table of episodes was not kept.
-function showNoEpisodes() {
-  for (const id of ["distributions", "breakdown"]) $(`#${id}`).hidden = $(`nav a[href="#${id}"]`).hidden = true;
-  $("#episodes").append(
-    el("p.note", "The scores of single episodes were not kept, so there are no figures and no list."),
-  );
-}
-
 async function start() {
   startTheme();
   startHelp();
-  showResults();
+  showMeans();
   showComparison();
   try {
     data = await unpack();
   } catch (error) {
-    $("#episodes").append(el("p.warning", `The episodes cannot be unpacked by this browser: ${error.message}`));
+    add($("#episodes"), el("p.warning", `The episodes cannot be unpacked by this browser: ${error.message}`));
     return;
   }
   if (data.count) {
@@ -105,7 +77,11 @@ async function start() {
     showDistributions();
     showBreakdown();
     browser.start();
-  } else showNoEpisodes();
+  } else {
+    // means of a large run, whose table of episodes was not kept
+    for (const id of ["distributions", "breakdown"]) showSection(id, false);
+    add($("#episodes"), el("p.note", "The scores of single episodes were not kept: no figures, and no list."));
+  }
   document.documentElement.dataset.ready = "true";
   performance.mark("interactive");
 }

@@ -7,11 +7,11 @@ const MOST_LINES = 400;
 class Maps {
   constructor(row, runs) {
     this.scene = data.scenes[data.scene[row]];
-    this.goals = data.goalsOf(row);
-    this.reference = data.path(row, data.reference[row]);
+    this.goals = data.places(row, data.goals[row]);
+    this.reference = data.places(row, data.paths[data.reference[row]]);
     this.walks = runs.map((run) => ({
       run,
-      query: data.path(row, data.runs[run].query[row]),
+      query: data.places(row, data.paths[data.runs[run].query[row]]),
       pairs: data.warping(run, row),
       chosen: null,
     }));

@@ -1,80 +1,27 @@
-// Warnings, the table of means, and signatures.
+// The tables of means, as Python wrote them: names of runs and metrics get their marks, intervals are drawn.
 
-function showResults() {
-  refill($("#title"), breakable(results.title));
-  const many = results.runs.length;
-  const over = [...new Set(results.runs.map((run) => run.scope))].join(", ");
-  const agents = results.runs.some((run) => run.runs > 1) ? "agent" : "run";
-  $("#lead").textContent =
-    `${many === 1 ? `One ${agents}` : `${many} ${agents}s`} on ${over}` +
-    `${results.references && ` of ${results.references}`}. ${criterion()}`;
-  $("#made").textContent =
-    `Made by wayscore ${results.version}. This file holds everything it shows and uses no network.`;
-  showWarnings();
-  add($("#means"), meansTables(), notesOnRuns());
-  add($("#signatures"), signatures());
-  const wide = many > 2 || (many > 1 && results.runs.some((run) => Object.values(run.means).some(({ rest }) => rest)));
-  $("#results .beside").classList.toggle("stacked", wide);
-}
-
-// What success means, as far as it is known of results that were loaded.
-function criterion() {
-  const { goal, threshold, unit, convention } = results;
-  if (threshold === null) return "Scored by another evaluator.";
-  if (goal === null) return `Threshold ${threshold} ${unit}; convention ${convention}.`;
-  const success = goal === "set" ? "at a goal" : `within ${threshold} ${unit} of the goal`;
-  return `Success means stopping ${success}; convention ${convention}.`;
-}
-
-function showWarnings() {
-  const { warnings } = results;
-  if (!warnings.length) return $("#warnings").remove();
-  const title = `${counted(warnings.length, "warning")}: read before you use these numbers`;
-  add(
-    $("#warnings"),
-    el("h2", { id: "warnings-title" }, title),
-    el("ul", warnings.map((text) => el("li", coded(text)))),
-  );
-}
-
-const COLUMNS = 3; // so many runs are columns beside each other; more are rows
-
-function meansTables() {
-  const { runs, caption } = results;
-  const parts = [metrics.filter((one) => one.headline), metrics.filter((one) => !one.headline)];
-  if (runs.length > COLUMNS)
-    return parts
-      .filter((some) => some.length)
-      .map((some, n) => {
-        const heads = [["Run"], ...some.map((metric) => [metricName(metric), "number"])];
-        const rows = runs.map((run, place) => [runName(place), ...some.map((metric) => meanOfRun(run, metric))]);
-        const label = n ? "Means of the other metrics" : "Means";
-        return scrolling(label, table("means many", n ? "The other metrics" : caption, heads, rows));
-      });
+function showMeans() {
+  const { runs } = results;
   const several = runs.length > 1;
-  const row = (metric) => ({
-    class: metric.headline && "headline",
-    cells: [
-      [metricName(metric), el("span.long", metric.name)],
-      ...runs.map((run) => meanOfRun(run, metric)),
-      whiskers(metric),
-    ],
-  });
-  const heads = [
-    ["Metric"],
-    ...runs.map((_, run) => [several ? runName(run) : "Mean [95 % interval]", "number"]),
-    [several ? "Intervals" : "0 to 100 %", "whiskers"],
-  ];
-  return scrolling("Means", table("means", caption, heads, ...parts.map((some) => some.map(row))));
-}
-
-function meanOfRun({ means }, { symbol }) {
-  const { text, rest, interval, best } = means[symbol];
-  return [
-    el(best ? "strong.mean" : "span.mean", minus(text)),
-    rest && el("span.rest", ` ${rest}`),
-    el("span.interval", minus(interval)),
-  ];
+  let first = 0; // metric of a table; many runs have two
+  for (const table of document.querySelectorAll("#means table")) {
+    const [head, ...rows] = table.rows;
+    const many = head.cells[0].textContent === "Run";
+    const [across, down] = many ? [(n) => metricName(metrics[first + n]), runName] : [runName, metricName];
+    if (many || several) [...head.cells].slice(1).forEach((cell, n) => refill(cell, across(n)));
+    rows.forEach((row, n) => {
+      refill(row.cells[0], down(many ? n : metrics[n]), !many && el("span.long", metrics[n].name));
+      row.classList.toggle("headline", !many && metrics[n].headline);
+      if (!many) add(row, el("td.whiskers", whiskers(metrics[n])));
+    });
+    if (!many) add(head, el("th.whiskers", { scope: "col" }, several ? "Intervals" : "0 to 100 %"));
+    $("#means").classList.toggle("many", many);
+    first += head.cells.length - 1;
+  }
+  const wide = runs.length > 2 || (several && $("#means small"));
+  $("#results .beside").classList.toggle("stacked", Boolean(wide));
+  for (const button of document.querySelectorAll("[data-copy]"))
+    button.addEventListener("click", () => copy(button.dataset.copy, button));
 }
 
 // The intervals of all runs on one scale: from 0 to 100 for percentages, else from the lowest to the highest bound.
@@ -88,42 +35,9 @@ function whiskers(metric) {
   const height = line * found.length + 4;
   const marks = found.map(({ mean, low, high }, run) => {
     const y = line * run + line / 2 + 2;
-    if (mean === null) return null;
-    const span = svg("line", { x1: scale(low), x2: scale(high), y1: y, y2: y });
-    return svg("g.whisker", { class: `run-${run % 7}` }, span, svg("path", { d: shape(run, scale(mean), y, 3) }));
+    const mark = shape(run, scale(mean), y, 3);
+    return mean !== null && whisker(`run-${run % 7}`, y, scale(low), scale(high), mark);
   });
   const track = metric.share && svg("rect.track", { x: 6, width: width - 12, height, rx: 2 });
   return drawing(width, height, null, track, marks);
-}
-
-// What the counts beside means are, and what did not fit the references.
-function notesOnRuns() {
-  const words = new Set(results.runs.flatMap(({ why }) => Object.values(why)));
-  const who = words.has("unreachable") ? "Unreachable episodes" : "Undefined values";
-  const problemsOf = ({ name, problems }) =>
-    problems.length > 0 &&
-    el("details.note", el("summary", `Problems found in ${name}`), el("ul", problems.map((text) => el("li", text))));
-  return [
-    words.size > 0 && el("p.note", `${who} are left out of the mean; their number is given beside it.`),
-    results.runs.map(problemsOf),
-  ];
-}
-
-// Every signature once, key by key, with the runs that it is of where there are several.
-function signatures() {
-  const found = Map.groupBy(results.runs, (run) => run.signature);
-  return [...found].map(([signature, runs]) => {
-    const button = el("button.small", { click: () => copy(signature, button) }, "Copy the signature");
-    const parts = signature.split("|").slice(1).map((part) => {
-      const [, key, value] = part.match(/^([^:]*):?([^]*)$/);
-      return el("div", el("dt", key), el("dd.value", breakable(value)), el("dd", results.keys[key]));
-    });
-    return el(
-      "details.signature.card",
-      { open: found.size <= 2 },
-      el("summary", "Signature", found.size > 1 && ` of ${runs.map((run) => run.name).join(", ")}`),
-      el("p", "Everything that these numbers depend on. Print it below your table. ", button),
-      el("dl", parts),
-    );
-  });
 }

@@ -24,11 +24,12 @@ function warpingOf(maps, walk, row) {
       null,
       null,
       [["Pair"], ["Reference"], ["Query"], [`Distance, ${results.unit}`, "number"]],
-      pairs.slice(0, MOST_ROWS).map((pair, n) => pairRow(pair, n, reference, query, () => choose(n))),
+      pairs.slice(0, MOST_ROWS).map((pair, n) => pairCells(pair, n, reference, query)),
     ),
   );
   list.classList.add("pairs");
   const rows = [...list.querySelectorAll("tbody tr")];
+  rows.forEach((one, n) => one.addEventListener("click", () => choose(n)));
   const chosen = () => maps.walks[walk].chosen;
   const figure = responsive((width) => strip(pairs, reference, query, width, chosen(), choose), "strip");
   function choose(n) {
@@ -59,15 +60,14 @@ function whyNoWalk(run, row) {
     : "The paths of this run are not known: its scores were loaded from a file, or it has other references.";
 }
 
-function pairRow({ i, j, gap }, n, reference, query, click) {
+function pairCells({ i, j, gap }, n, reference, query) {
   const place = (kind, index, { name }) => [
     el("span.pair-side", { class: kind }, String(index + 1)),
     " ",
     el("span.node", { title: name }, name.length > 14 ? `${name.slice(0, 8)}…` : name),
   ];
   const distance = el("td.number", { class: gap > results.threshold && "far" }, gap.toFixed(2));
-  const sides = [place("of-reference", i, reference[i]), place("of-query", j, query[j])];
-  return { click, cells: [String(n + 1), ...sides, distance] };
+  return [String(n + 1), place("of-reference", i, reference[i]), place("of-query", j, query[j]), distance];
 }
 
 // Both paths as rows of dots with lines between those matched, and below them how far apart each pair is.

@@ -1,0 +1,141 @@
+"""Distances to the goal that a run does not record: by navigation meshes, or along what others have walked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from wayscore.distances.base import Floats
+from wayscore.episodes import References
+from wayscore.errors import OptionError, WayscoreError
+
+NAVMESH, WALKABLE = "navmesh", "walkable"
+
+
+class Geodesics(Struct, frozen=True):
+    """Where distances to the goal come from: for each scene the first source that has it.
+
+    Attributes:
+        sources: by name, scene -> an object with `distances(points, goal)` and a `fingerprint`.
+    """
+
+    sources: Mapping[str, Mapping[str, Any]]
+
+    def find(self, scene: str) -> tuple[str, Any] | None:
+        """Return what signatures call the source of a scene, and the source; None where no source has the scene."""
+        for name, spaces in self.sources.items():
+            if scene in spaces:
+                space = spaces[scene]
+                kind, _, digits = space.fingerprint.partition("#")
+                return f"{name if name == WALKABLE else kind}#{digits}", space
+        return None
+
+    def measure(self, scene: str, query: Floats, goals: Floats, episode: str) -> tuple[str, list[float]] | None:
+        """Return the source's name and how far every point of a query is from the nearest goal, metres."""
+        found = self.find(scene)
+        if found is None:
+            return None
+        name, space = found
+        try:
+            return name, space.distances(query, goals if len(goals) > 1 else goals[0]).tolist()
+        except WayscoreError as error:
+            raise type(error)(
+                f"episode {episode}, distances to the goal by the {name.partition('#')[0]}: {error}"
+            ) from error
+
+
+def find_geodesics(navmesh: Any, walkable: bool, references: References | None) -> Geodesics:
+    """Take sources in any form.
+
+    Args:
+        navmesh: a folder of .navmesh files, or scene -> `NavMesh`.
+        walkable: also take what the references' dense walks make walkable, in scenes without a mesh.
+        references: the ground-truth paths.
+    """
+    sources: dict[str, Mapping[str, Any]] = {}
+    if navmesh is not None:
+        sources[NAVMESH] = _meshes(navmesh)
+    if walkable:
+        sources[WALKABLE] = _walkable(references)
+    return Geodesics(sources)
+
+
+def _meshes(navmesh: Any) -> Mapping[str, Any]:
+    if isinstance(navmesh, str | os.PathLike):
+        from wayscore.distances.navmesh import load_navmeshes
+
+        return load_navmeshes(navmesh)
+    if not isinstance(navmesh, Mapping):
+        raise OptionError(
+            f"<<navmesh>> must be a folder of .navmesh files or a mapping from scene to NavMesh, not a "
+            f"{type(navmesh).__name__}"
+        )
+    return navmesh
+
+
+def _walkable(references: References | None) -> Mapping[str, Any]:
+    from wayscore.distances.snapped import Snapped
+
+    walks: dict[str, list[Any]] = {}
+    for one in [] if references is None else references.episodes.values():
+        if isinstance(one.path, np.ndarray):
+            walks.setdefault(one.scene, []).append(one.path if one.dense is None else one.dense)
+    if not walks:
+        raise OptionError(
+            "<<walkable>> joins the walks of the references, which must be points in space (VLN-CE's, with the _gt "
+            "file beside them); these have none"
+        )
+    return {scene: Snapped.from_walks(some) for scene, some in walks.items()}
+
+
+def geodesic_warnings(geodesics: Geodesics, references: References | None, counts: Mapping[str, int]) -> list[str]:
+    """Return what a reader must know of measured distances to the goal.
+
+    Args:
+        geodesics: the sources.
+        references: the ground-truth paths; a mesh should be built for the agent that they are for.
+        counts: by source, how many queries it measured.
+    """
+    found = []
+    if walked := sum(count for source, count in counts.items() if source.startswith(WALKABLE)):
+        found.append(
+            f"{walked:,} episodes have no `goal_distances`: NE, ONE and success use distances along the references' "
+            "walks, where a point off these walks counts as its nearest point on them; give <<navmesh>>, or record "
+            "`goal_distances` in the run"
+        )
+    meshes = geodesics.sources.get(NAVMESH, {})
+    if references is not None and references.agent is not None and meshes:
+        height, radius = references.agent
+        scenes = [
+            scene for scene in dict.fromkeys(one.scene for one in references.episodes.values()) if scene in meshes
+        ]
+        sizes = (meshes[scene].agent_warning(height=height, radius=radius) for scene in scenes)
+        found += [sentence for sentence in sizes if sentence][:1]
+    return found
+
+
+def signed_sources(counts: Mapping[str, int], recorded: int, straight: bool) -> str:
+    """Return what signatures say of where distances to the goal come from, in the order of preference.
+
+    Args:
+        counts: by source, how many queries it measured.
+        recorded: how many queries have distances from the simulator.
+        straight: whether straight lines stand in for others.
+
+    >>> signed_sources({"navmesh-0.3.4#12345678": 3}, recorded=2, straight=False)
+    'recorded+navmesh-0.3.4#12345678'
+    """
+    digits: dict[str, list[str]] = {}
+    for source in counts:
+        kind, _, own = source.partition("#")
+        digits.setdefault(kind, []).append(own)
+    joined = [
+        f"{kind}#{some[0] if len(some) == 1 else hashlib.sha256(' '.join(sorted(some)).encode()).hexdigest()[:8]}"
+        for kind, some in sorted(digits.items())
+    ]
+    return "+".join([*(["recorded"] if recorded else []), *joined, *(["straight"] if straight else [])])

@@ -1,0 +1,282 @@
+"""A run of any size as chunks: whole files, row groups of Parquet, bytes of JSON lines.
+
+A chunk is read by itself, a batch of rows at a time, by whoever gets it; the plan holds no rows. `pyarrow.dataset`
+cuts Parquet too, but names neither the row nor the row group of what it cannot read, and knows no JSON lines of ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from msgspec import Struct, structs
+
+from wayscore import reading
+from wayscore.episodes import EpisodeBatch
+from wayscore.errors import FormatError, first_line
+from wayscore.formats import storage
+from wayscore.formats.arrow import COLUMNS, FORMAT, from_arrow
+from wayscore.formats.decoding import LINE_LIMIT
+from wayscore.formats.files import MARK, Fault, Source, read
+from wayscore.formats.sniff import FORMATS, HEAD, PARQUET_MAGIC, choose, look, read_with
+
+CHUNK_BYTES = 8 * 2**20
+"""Files up to this size are read whole; of larger JSON lines, so many bytes are decoded at once."""
+CHUNK_ROWS = 400_000
+"""Rows of a file go together until a chunk has so many ..."""
+CHUNKS = 4096
+"""... or there are so many chunks."""
+
+
+class Chunk(Struct, frozen=True):
+    """Some rows of a file.
+
+    Attributes:
+        file: where its rows are.
+        kind: "whole", "parquet" or "lines".
+        format: how the file is written.
+        first: the number of its first row in the run.
+        start: its first row group, or the byte at which it begins.
+        stop: the row group or byte after its last; of lines, 0 for all of them.
+        row: the number of its first row or line in the file.
+        rows: how many it has; of a whole file at most so many as are known.
+        source: the content, where it was read already.
+    """
+
+    file: str
+    kind: str
+    format: str
+    first: int = 0
+    start: int = 0
+    stop: int = 0
+    row: int = 0
+    rows: int = 0
+    source: Source | None = None
+
+
+class RunPlan(Struct, frozen=True):
+    """A run to be read.
+
+    Attributes:
+        name: what tables call it.
+        format: how it is written.
+        chunks: its rows.
+        rows: how many there are, as far as that is known without decoding them.
+    """
+
+    name: str
+    format: str
+    chunks: Sequence[Chunk]
+    rows: int
+
+    def batches(self, faults: list[Fault] | None = None) -> Iterator[EpisodeBatch]:
+        """Read all of the run."""
+        for chunk in self.chunks:
+            yield from read_chunk(chunk, faults=faults)
+
+
+def plan_run(
+    run: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    format: str | None = None,  # noqa: A002 - what every reader calls it
+    progress: Callable[[str], None] | None = None,
+) -> RunPlan:
+    """Find the files of a run and cut them into chunks.
+
+    Args:
+        run: a file, a folder of files, a pattern, an address that fsspec knows; or several, which are one run.
+        format: how the files are written; by default their beginning says.
+        progress: called with a few words before a file is looked at.
+    """
+    addresses = [os.fspath(run)] if isinstance(run, str | os.PathLike) else [os.fspath(one) for one in run]
+    files = [file for address in addresses for file in storage.find_files(address)]
+    found: list[Chunk] = []
+    for file in files:
+        if progress is not None:
+            progress(f"looking at {PurePosixPath(file).name}")
+        found += _chunks_of(file, format, alone=len(files) == 1)
+    if not found:
+        raise FormatError(f"{addresses[0]}: holds no rows; expected episodes and paths")
+    rows = sum(chunk.rows for chunk in found)
+    chunks: list[Chunk] = []
+    first = 0
+    for chunk in found:
+        if chunk.row and chunks[-1].rows + chunk.rows <= max(CHUNK_ROWS, rows // CHUNKS):  # not the first of its file
+            chunks[-1] = structs.replace(chunks[-1], stop=chunk.stop, rows=chunks[-1].rows + chunk.rows)
+        else:
+            chunks.append(structs.replace(chunk, first=first))
+        first += chunk.rows
+    return RunPlan(name_of(addresses[0]), chunks[0].format, chunks, rows)
+
+
+def name_of(address: str) -> str:
+    """Return what tables call a run.
+
+    >>> name_of("runs/agent.json.gz"), name_of("runs/agent/"), name_of("runs/agent-*.jsonl")
+    ('agent', 'agent', 'agent')
+    """
+    archive, _, member = address.partition("::")
+    stem = Source(Path(archive.rstrip("/")), b"", member).stem
+    return stem.replace("*", "").strip("-_.") or "run"
+
+
+def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
+    """Look at a file and cut it; what is small or cannot be read from its middle is one chunk."""
+    if storage.is_remote(file) or (os.path.isfile(file) and os.path.getsize(file) > CHUNK_BYTES):
+        whole, parquet = None, is_parquet(file)
+    else:  # small, or can be read only once: a pipe, a member of a tar
+        whole = read(file)
+        plain = os.path.isfile(file) and os.path.getsize(file) == len(whole.content)
+        parquet = plain and whole.content.startswith(PARQUET_MAGIC)
+    if parquet:
+        return _parquet_chunks(file, name)
+    head = whole or head_of(file)
+    form = choose(head, "run", name, FORMATS)
+    if whole is None and look(head.content).layout == "lines":
+        return _line_chunks(file, form.name)
+    chunk = Chunk(file, "whole", form.name, source=whole)
+    if not alone:  # rows of later files are numbered after these
+        chunk = structs.replace(chunk, rows=sum(map(len, read_chunk(chunk))))
+    return [chunk]
+
+
+def is_parquet(file: str) -> bool:
+    """Say whether a file is Parquet."""
+    with storage.open_file(file) as stream:
+        return bool(stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC)
+
+
+def head_of(file: str) -> Source:
+    """Return the beginning of a file, decompressed; of Parquet, its columns without rows."""
+    if is_parquet(file):
+        with open_parquet(file) as opened:
+            return Source(Path(file), storage.parquet_bytes(opened.schema_arrow.empty_table()))
+    with storage.open_file(file) as raw:
+        return Source(Path(file), reading.BoundedFile(raw, file, None).read(HEAD + 1).removeprefix(MARK))
+
+
+def _parquet_chunks(file: str, name: str | None) -> list[Chunk]:
+    with open_parquet(file) as opened:
+        notes = opened.schema_arrow.metadata or {}
+        groups = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
+        if not {"path", "query"} & set(opened.schema_arrow.names):
+            choose(head_of(file), "run", name, FORMATS)  # says what the file looks like instead
+    form = notes.get(FORMAT, b"table").decode(errors="replace")
+    return [
+        Chunk(file, "parquet", form, start=number, stop=number + 1, row=sum(groups[:number]), rows=rows)
+        for number, rows in enumerate(groups)
+        if rows
+    ]
+
+
+def _line_chunks(file: str, form: str) -> list[Chunk]:
+    """Cut JSON lines at line ends; compressed ones are one chunk, since nothing can be read from their middle."""
+    with storage.open_file(file) as raw:
+        packed = reading.is_packed(raw)
+    chunks: list[Chunk] = []
+    start = row = 0
+    for lines in _lines(file):
+        stop, rows = start + len(lines), _count(lines)
+        chunks.append(Chunk(file, "lines", form, start=start, stop=stop, row=row, rows=rows))
+        start, row = stop, row + rows
+    return [Chunk(file, "lines", form, rows=row)] if packed and chunks else chunks
+
+
+def read_chunk(
+    chunk: Chunk, rows: int = storage.ROWS_AT_ONCE, faults: list[Fault] | None = None, leave: Collection[str] = ()
+) -> Iterator[EpisodeBatch]:
+    """Go through the rows of a chunk, some at a time.
+
+    Args:
+        chunk: what to read.
+        rows: how many rows of Parquet at a time, at most.
+        faults: a list that receives what is wrong with single records, which are left out then; without it, the first
+            is an error.
+        leave: columns of Parquet that need not be read, where rows name their references.
+
+    Raises:
+        FormatError: naming the file and the row, line or record that cannot be read.
+    """
+    if chunk.kind == "parquet":
+        yield from _read_parquet(chunk, rows, faults, leave)
+        return
+    source = chunk.source or Source(Path(chunk.file), b"")
+    form = choose(source, "run", chunk.format, FORMATS)
+    if chunk.kind == "lines":
+        first, line = chunk.first, chunk.row
+        for lines in _lines(chunk.file, chunk.start, chunk.stop):
+            if not lines.isspace():
+                content = lines if line else lines.removeprefix(MARK)
+                source = Source(Path(chunk.file), content, faults=faults, lines_before=line)
+                yield structs.replace(form.run(source), first=first)
+            first, line = first + _count(lines), line + _count(lines)
+        return
+    if chunk.source is None and not storage.is_remote(chunk.file):
+        source = read(chunk.file)
+    elif chunk.source is None:
+        with storage.open_file(chunk.file) as raw:
+            content = reading.BoundedFile(raw, chunk.file, reading.size_limit()).read()
+        source = Source(Path(chunk.file), content.removeprefix(MARK))
+    found = read_with(form, structs.replace(source, faults=faults), "run", {}, FORMATS)
+    assert isinstance(found, EpisodeBatch)
+    yield structs.replace(found, first=chunk.first)
+
+
+def open_parquet(file: str) -> Any:
+    """Open a Parquet file whose names of episodes, scenes and nodes are read as codes of dictionaries."""
+    import pyarrow.parquet as pq
+
+    stream = storage.open_native(file)
+    with storage.damage(file):
+        metadata = pq.read_metadata(stream)
+        leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
+        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        lists = ("path.", "query.", "reference.")
+        named = [path for path in texts if path in ("episode", "scene") or path.startswith(lists)]
+        return storage.parquet_file(stream, file, metadata=metadata, read_dictionary=named)
+
+
+def _read_parquet(
+    chunk: Chunk, rows: int, faults: list[Fault] | None, leave: Collection[str]
+) -> Iterator[EpisodeBatch]:
+    import pyarrow as pa
+
+    source = Source(Path(chunk.file), b"", faults=faults)
+    with open_parquet(chunk.file) as file:
+        names = [name for name in COLUMNS if name in file.schema_arrow.names]
+        if "episode" in names and "path" in names and "reference" not in names:
+            names = [name for name in names if name not in leave]
+        first, row = chunk.first, chunk.row
+        for group in range(chunk.start, chunk.stop):
+            try:
+                for batch in file.iter_batches(rows, row_groups=[group], columns=names, use_threads=False):
+                    batch.validate(full=True)  # codes of names beyond their list, offsets beyond their values
+                    yield from_arrow(batch, source, first=first, row=row)
+                    first, row = first + len(batch), row + len(batch)
+            except (pa.ArrowException, OSError) as error:
+                raise FormatError(
+                    f"{chunk.file}, row group {group}: is damaged ({first_line(error)}); copy or write it again"
+                ) from None
+
+
+def _lines(file: str, start: int = 0, stop: int = 0) -> Iterator[bytes]:
+    """Go through the lines of a file, decompressed, or those from byte to byte, many whole lines at a time."""
+    with storage.open_file(file) as raw:
+        raw.seek(start)
+        stream = raw if stop else reading.BoundedFile(raw, file, None)
+        rest = b""
+        while lines := stream.read(min(CHUNK_BYTES, stop - start) if stop else CHUNK_BYTES):
+            start += len(lines)
+            cut = lines.rfind(b"\n") + 1
+            if cut:
+                yield rest + lines[:cut]
+            rest = lines[cut:] if cut else rest + lines
+            if len(rest) > LINE_LIMIT:
+                raise FormatError(f"{file}: a line has more than {LINE_LIMIT:,} bytes; write one record per line")
+        if rest.strip():
+            yield rest
+
+
+def _count(lines: bytes) -> int:
+    return lines.count(b"\n") + (not lines.endswith(b"\n"))

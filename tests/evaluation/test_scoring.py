@@ -1,0 +1,392 @@
+"""score() over batches, and the table it returns."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wayscore as ws
+from tests.oracles import paper
+from wayscore.evaluation import measure
+
+LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 4.0], nodes="abcdz")
+TRIANGLE = ws.Graph.from_edges([("x", "y"), ("y", "z"), ("z", "x")], [1.0, 1.0, 1.0])
+
+
+def random_labels(seed: int, count: int, nodes: str = "abcd") -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    return [rng.choice(list(nodes), rng.integers(1, 12)).tolist() for _ in range(count)]
+
+
+@pytest.mark.parametrize("threads", [None, 1, 3])
+def test_batches_of_any_size_and_any_number_of_threads(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "EPISODES_AT_ONCE", 16)
+    references, queries = random_labels(1, 131), random_labels(2, 131)
+    table = ws.score(references=references, queries=queries, distance=LINE, threads=threads)
+    for number, (R, Q) in enumerate(zip(references, queries, strict=True)):
+        for metric, value in paper.metrics(R, Q, LINE.distance, 3.0).items():
+            assert table[metric][number] == pytest.approx(value, rel=1e-12), (number, metric)
+
+
+def test_every_distance_gives_the_same_scores() -> None:
+    references, queries = random_labels(3, 40, "abcdz"), random_labels(4, 40, "abcdz")
+    expected = ws.score(references=references, queries=queries, distance=LINE)
+    for distance in (ws.Table(LINE.table, LINE.nodes), ws.Function(LINE.distance)):
+        table = ws.score(references=references, queries=queries, distance=distance)
+        for metric in expected.metrics:
+            assert table[metric].tolist() == expected[metric].tolist(), metric
+
+
+def test_points_alone_and_long() -> None:
+    rng = np.random.default_rng(5)
+    references = [rng.normal(size=(n, 3)).cumsum(axis=0) for n in (1, 7, 90, 200, 3)]
+    queries = [rng.normal(size=(n, 3)).cumsum(axis=0) for n in (150, 6, 80, 1, 3)]
+    queries[4] = references[4]
+    table = ws.score(references=references, queries=queries)
+    for number, (R, Q) in enumerate(zip(references, queries, strict=True)):
+        for metric, value in paper.metrics(list(map(tuple, R)), list(map(tuple, Q)), math.dist, 3.0).items():
+            assert table[metric][number] == pytest.approx(value, rel=1e-10), (number, metric)
+        assert table["DTW"][number] == ws.dtw(reference=R, query=Q)
+
+
+@pytest.mark.parametrize("nodes", ["abcd", "abcdz"])
+def test_one_episode_alone_has_the_bits_of_a_batch(nodes: str) -> None:
+    references, queries = random_labels(8, 300, nodes), random_labels(9, 300, nodes)
+    references[:3], queries[:3] = [["a"], ["a"], ["a", "z"]], [["a"], ["a", "a"], ["z", "a"]]
+    together = ws.score(references=references, queries=queries, distance=LINE, threshold=2.0)
+    for number, (R, Q) in enumerate(zip(references, queries, strict=True)):
+        alone = ws.score(references=[R], queries=[Q], distance=LINE, threshold=2.0)
+        assert {metric: alone[metric].tolist() for metric in alone.metrics} == {
+            metric: [together[metric][number]] for metric in together.metrics
+        }
+        assert alone.settings == together.settings
+    rng = np.random.default_rng(10)
+    for length in (1, 2, 9, 70):
+        points = rng.normal(size=(length, 2)).cumsum(axis=0)
+        walk = points[::2] + 0.1
+        doubled = ws.score(references=[points, points], queries=[walk, walk], metrics="SPL,CLS,nDTW")
+        alone = ws.score(references=[points.tolist()], queries=[walk], metrics="SPL,CLS,nDTW")
+        assert all(alone[metric][0] == doubled[metric][0] for metric in ("SPL", "CLS", "nDTW"))
+        assert alone.metrics == ["SPL", "CLS", "nDTW"]
+
+
+def test_what_is_unusual_about_one_episode_is_said() -> None:
+    with pytest.raises(ws.UnknownNodeError, match="episode 0, query, step 1: node 'q'"):
+        ws.score(references=[["a"]], queries=[["a", "q"]], distance=LINE)
+    with pytest.raises(ws.PathError, match="episode 0, query is empty"):
+        ws.score(references=[["a"]], queries=[[]], distance=LINE)
+    with pytest.raises(ws.PathError, match="episode 0, query, step 0: coordinates must be finite"):
+        ws.score(references=[[[0.0, 0.0]]], queries=[[[0.0, 1e151]]])
+    with pytest.raises(ws.PathError, match="this is a single path"):
+        ws.score(
+            references=[("a", "b")], queries=[("a", "b")], distance=ws.Table(np.zeros((3, 3)), [("a", "b"), "a", "b"])
+        )
+
+
+def test_long_episodes_are_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(11)
+    references, queries = ([rng.normal(size=(n, 3)).cumsum(axis=0) for n in rng.integers(2, 60, 40)] for _ in range(2))
+    expected = ws.score(references=references, queries=queries, threads=1)
+    monkeypatch.setattr(measure, "CELLS_AT_ONCE", 2000)
+    cells = [len(R) * len(Q) for R, Q in zip(references, queries, strict=True)]
+    batches = measure.PathSets(*(ws.Euclidean().encode(paths) for paths in (references, queries)))
+    cut = list(measure.cut(ws.Euclidean(), batches, None, range(40)))
+    assert len(cut) > 5
+    assert [row for part in cut for row in range(*part.rows.indices(40))] == list(range(40))
+    for part in cut:
+        assert len(part.paths.queries) == 1 or sum(cells[part.rows]) <= 2 * 2000
+    shared = ws.score(references=references, queries=queries, threads=3)
+    assert all(shared[metric].tolist() == expected[metric].tolist() for metric in expected.metrics)
+
+
+def test_only_what_is_needed_is_measured() -> None:
+    everything = ws.score(references=["abcd", "ab"], queries=["abd", "cd"], distance=LINE)
+    for metric in everything.metrics:
+        alone = ws.score(references=["abcd", "ab"], queries=["abd", "cd"], distance=LINE, metrics=metric)
+        assert alone[metric].tolist() == everything[metric].tolist()
+    facts = {"name": "Mine", "direction": "down", "bounds": (0, math.inf), "unit": "m", "formula": "min d(q, goal)"}
+    mine = ws.Metric(symbol="mine", compute=lambda m: m.closest, **facts)
+    call = {"references": ["abcd", "ab"], "queries": ["abd", "cd"], "distance": LINE}
+    assert ws.score(**call, metrics=[mine])["mine"].tolist() == everything["ONE"].tolist()
+    unsaid = ws.Metric(symbol="mine", compute=lambda m: m.closest, needs=frozenset({"warping"}), **facts)
+    with pytest.raises(ws.OptionError, match="list the costly measurements that it looks at in needs="):
+        ws.score(**call, metrics=[unsaid])
+
+
+def test_queries_that_share_a_reference() -> None:
+    references, queries = random_labels(6, 5), random_labels(7, 60)
+    pairing = np.random.default_rng(0).integers(0, 5, 60)
+    shared = ws.score(references=references, queries=queries, pairing=pairing, distance=LINE)
+    apart = ws.score(references=[references[i] for i in pairing], queries=queries, distance=LINE)
+    for metric in shared.metrics:
+        assert shared[metric].tolist() == apart[metric].tolist()
+
+
+def test_scenes() -> None:
+    graphs = {"line": LINE, "triangle": TRIANGLE}
+    references, queries = [["a", "b"], ["x", "y"], ["c"]], [["a"], ["z"], ["c", "d"]]
+    table = ws.score(references=references, queries=queries, distance=graphs, scenes=["line", "triangle", "line"])
+    assert table["NE"].tolist() == [1.0, 1.0, 4.0]
+    assert table.scenes == ["line", "triangle", "line"]
+    assert table.settings["distance"] == sorted(graph.fingerprint for graph in graphs.values())
+    paired = ws.score(
+        references=references,
+        queries=queries[::-1],
+        pairing=[2, 1, 0],
+        distance=graphs,
+        scenes=["line", "triangle", "line"],
+    )
+    assert paired["NE"].tolist() == [4.0, 1.0, 1.0]
+
+
+def test_codes_belong_to_one_scene() -> None:
+    graphs = {"line": LINE, "triangle": TRIANGLE}
+    with pytest.raises(ws.PathError, match="a batch of codes belongs to one scene"):
+        ws.score(references=LINE.encode([["a"]]), queries=[["a"]], distance=graphs, scenes=["line"])
+
+
+def test_undefined_values_leave_the_mean_and_are_counted() -> None:
+    table = ws.score(references=["ab", "ab", "zz"], queries=["ab", "az", "ab"], distance=LINE)
+    assert table.undefined() == {"PL": 1, "NE": 2, "ONE": 1, "AD": 2, "MD": 2, "DTW": 2}
+    assert table.means()["NE"] == 0.0
+    assert table.means()["SR"] == pytest.approx(1 / 3)
+    nowhere = ws.score(references=["z"], queries=["a"], distance=LINE, metrics="NE")
+    assert nowhere.means() == {"NE": None}
+    assert nowhere.undefined() == {"NE": 1}
+
+
+def test_errors_name_the_episode() -> None:
+    with pytest.raises(
+        ws.UnknownNodeError, match="episode 7_1, query, step 1: node 'q' is not among the 5 nodes of the graph"
+    ):
+        ws.score(references=["ab", "ab"], queries=["a", "aq"], episodes=["7_0", "7_1"], distance=LINE)
+    with pytest.raises(ws.PathError, match="episode 1, reference is empty"):
+        ws.score(references=["ab", ""], queries=["a", "a"], distance=LINE)
+    with pytest.raises(ws.PathError, match="reference 1 is empty"):
+        ws.score(references=["ab", ""], queries=["a"], pairing=[0], distance=LINE)
+    graphs = {"line": LINE, "triangle": TRIANGLE}
+    with pytest.raises(ws.UnknownNodeError, match="episode two, query, step 0: node 'a'"):
+        ws.score(
+            references=["a", "x"],
+            queries=["a", "a"],
+            distance=graphs,
+            scenes=["line", "triangle"],
+            episodes=["one", "two"],
+        )
+    with pytest.raises(ws.UnknownNodeError, match="episode two, reference, step 0: node 'a'"):
+        ws.score(
+            references=["a", "a"],
+            queries=["a", "x"],
+            distance=graphs,
+            scenes=["line", "triangle"],
+            episodes=["one", "two"],
+        )
+    with pytest.raises(ws.PathError, match="episode 1, query, step 0: coordinates must be finite"):
+        ws.score(references=[[[0.0]], [[0.0]]], queries=[[[0.0]], [[math.nan]]])
+    with pytest.raises(ws.PathError, match="references have 2-dimensional points and queries 3-dimensional"):
+        ws.score(references=[[[0.0, 0.0]]], queries=[[[0.0, 0.0, 0.0]]])
+
+
+def test_batches_that_do_not_fit() -> None:
+    with pytest.raises(ws.PathError, match="2 references but 1 queries; give one query for each reference"):
+        ws.score(references=["a", "a"], queries=["a"], distance=LINE)
+    with pytest.raises(ws.PathError, match="2 queries but 1 values of episodes"):
+        ws.score(references=["a", "a"], queries=["a", "a"], distance=LINE, episodes=["x"])
+    with pytest.raises(ws.PathError, match="2 queries but a pairing of shape"):
+        ws.score(references=["a"], queries=["a", "a"], distance=LINE, pairing=[0])
+    with pytest.raises(ws.PathError, match="names reference 3, but there are 1"):
+        ws.score(references=["a"], queries=["a", "a"], distance=LINE, pairing=[0, 3])
+    with pytest.raises(ws.OptionError, match="say with scenes="):
+        ws.score(references=["a"], queries=["a"], distance={"line": LINE})
+    with pytest.raises(ws.PathError, match="1 queries but 2 values of scenes"):
+        ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["line", "line"])
+    with pytest.raises(ws.PathError, match="episode 0: there is no scene 'lien'; did you mean 'line'"):
+        ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["lien"])
+    with pytest.raises(ws.OptionError, match="threshold must be a positive distance"):
+        ws.score(references=["a"], queries=["a"], distance=LINE, threshold=-1)
+    with pytest.raises(ws.OptionError, match="threads must be a whole number"):
+        ws.score(references=["a"], queries=["a"], distance=LINE, threads=0)
+    with pytest.raises(ws.OptionError, match="there is no convention 'papre'; did you mean 'paper'"):
+        ws.score(references=["a"], queries=["a"], distance=LINE, convention="papre")
+
+
+@pytest.mark.parametrize("distance", ["graph", 3, LINE.table, {"line": "graph"}])
+def test_what_is_no_distance(distance: object) -> None:
+    scenes = ["line"] if isinstance(distance, dict) else None
+    with pytest.raises(ws.OptionError, match="distance must be a Graph, Euclidean, Grid, Table, Function, NavMesh"):
+        ws.score(references=["a"], queries=["a"], distance=distance, scenes=scenes)  # type: ignore[arg-type]
+    if not isinstance(distance, dict):
+        for call in (ws.dtw, ws.align, ws.fast_dtw):
+            with pytest.raises(ws.OptionError, match="distance must be"):
+                call(reference="a", query="a", distance=distance)
+        with pytest.raises(ws.OptionError, match="distance must be"):
+            ws.RunningDTW(reference="a", distance=distance)  # type: ignore[arg-type]
+        with pytest.raises(ws.OptionError, match="distance must be"):
+            ws.RunningBatch(references=["a"], distance=[distance])  # type: ignore[list-item]
+
+
+def test_arguments_of_the_wrong_kind() -> None:
+    with pytest.raises(ws.PathError, match="references must be a list of paths or a PathBatch, got None"):
+        ws.score(references=None, queries=[])  # type: ignore[arg-type]
+    with pytest.raises(ws.OptionError, match="metrics must be symbols"):
+        ws.score(references=["a"], queries=["a"], distance=LINE, metrics=5)  # type: ignore[arg-type]
+    with pytest.raises(ws.DistanceError, match="must be pairs of node labels, got None"):
+        ws.Graph.from_edges(None)  # type: ignore[arg-type]
+    with pytest.raises(ws.DistanceError, match="a table needs a list of names"):
+        ws.Table([[0]], [["a"]])  # type: ignore[list-item]
+
+
+def test_no_episodes_at_all() -> None:
+    table = ws.score(references=[], queries=[], distance=LINE)
+    assert len(table) == 0
+    assert set(table.means().values()) == {None}
+
+
+@pytest.fixture
+def table() -> ws.ScoreTable:
+    return ws.score(
+        references=["ab", "zb"],
+        queries=["abc", "az"],
+        distance={"line": LINE},
+        scenes=["line"] * 2,
+        episodes=["1_0", "1_1"],
+    )
+
+
+def test_frames(table: ws.ScoreTable) -> None:
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    assert table.to_arrow().column_names == ["episode", "scene", *table.metrics]
+    frame = table.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame["nDTW"].tolist() == table["nDTW"].tolist()
+    assert table.to_polars().filter(polars.col("episode") == "1_0")["SR"].to_list() == [1.0]
+    assert "2 episodes" in repr(table)
+
+
+def test_a_metric_that_a_table_does_not_have(table: ws.ScoreTable) -> None:
+    with pytest.raises(ws.OptionError, match=r"no metric 'NDTW'; did you mean 'nDTW'\? It has: PL"):
+        table["NDTW"]
+
+
+def test_names_of_several_kinds_become_strings() -> None:
+    table = ws.score(references=["a", "a"], queries=["a", "a"], distance=LINE, episodes=[1, "x"])
+    assert table.to_arrow()["episode"].to_pylist() == ["1", "x"]
+
+
+def test_snapping_is_reported() -> None:
+    grid = ws.Grid(np.ones((4, 4)), cell=1.0)
+    table = ws.score(references=[[[0, 0], [2, 0]]], queries=[[[0, 0.25], [2, 0]]], distance=grid)
+    assert table.settings["largest snap"] == 0.25
+    assert table["DTW"].tolist() == [0.0]
+
+
+class Taxi:
+    """A distance of somebody's own that works on points."""
+
+    fingerprint = "taxi"
+
+    def encode(self, paths: Any, *, role: Any = "path") -> ws.PathBatch:
+        return ws.PathBatch.from_points(paths, role=role)
+
+    def between(self, a: Any, b: Any) -> Any:
+        return np.abs(a[:, None] - b[None]).sum(axis=2)
+
+    def pairs(self, a: Any, b: Any) -> Any:
+        return np.abs(a - b).sum(axis=1)
+
+
+def test_a_distance_of_ones_own_on_points() -> None:
+    R, Q = [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0]], [[0.0, 0.0], [2.0, 0.0], [3.0, 1.0]]
+    table = ws.score(references=[R], queries=[Q], distance=Taxi(), threshold=3.0)
+    assert (table["PL"][0], table["NE"][0], table["DTW"][0]) == (4.0, 2.0, 2.0)
+    assert table["SED"][0] == pytest.approx(1 - 1 / 2)
+
+
+@pytest.mark.parametrize(
+    ("paths", "distance"),
+    [
+        (np.zeros((3, 2)), None),
+        (np.zeros(3), None),
+        ([[0, 0], [1, 0]], None),
+        ([np.zeros(2), np.ones(2)], None),
+        ([0.0, 1.0], None),
+        (np.zeros((3, 2), dtype=int), LINE),
+        ([0, 1], ws.Function(lambda a, b: abs(a - b))),
+        ([(0, 0), (0, 1)], ws.Graph.from_edges([((0, 0), (0, 1))])),
+        (["hall", "attic"], ws.Graph.from_edges([("hall", "attic")])),
+        (np.array(["hall", "attic"]), ws.Graph.from_edges([("hall", "attic")])),
+    ],
+)
+def test_one_bare_path_is_refused(paths: Any, distance: Any) -> None:
+    with pytest.raises(ws.PathError, match=r"must be a list of paths, but this is a single path.*wrap it in a list"):
+        ws.score(references=paths, queries=paths, distance=distance)
+    wrapped = ws.score(references=[[[0.0, 0.0]]], queries=[[[0.0, 0.0]]]) if distance is None else None
+    assert wrapped is None or len(wrapped) == 1
+
+
+def test_lists_of_paths_of_any_kind_are_taken() -> None:
+    assert len(ws.score(references=np.zeros((3, 2, 2)), queries=np.zeros((3, 2, 2)))) == 3
+    assert len(ws.score(references=np.array([["a", "b"]]), queries=(("a", "b"),), distance=LINE)) == 1
+    assert len(ws.score(references=[[0, 3]], queries=[range(2)], distance=ws.Function(lambda a, b: abs(a - b)))) == 1
+    corner = ws.Graph.from_edges([((0, 0), (0, 1))])
+    assert len(ws.score(references=[((0, 0), (0, 1))], queries=[[(0, 0)]], distance=corner)) == 1
+    assert len(ws.score(references=[], queries=[])) == 0
+
+
+def test_what_is_no_list_of_paths_is_quoted_briefly() -> None:
+    class Loaded:
+        episodes: dict = {}  # noqa: RUF012
+
+    with pytest.raises(ws.OptionError, match=r"references is a Loaded, .* ws\.evaluate\(run, references, graphs\)"):
+        ws.score(references=Loaded(), queries=[])  # type: ignore[arg-type]
+    for wrong in (None, 3, "abc", {"1": ["a"]}, iter(())):
+        with pytest.raises(ws.PathError, match="references must be a list of paths or a PathBatch, got"):
+            ws.score(references=wrong, queries=[])  # type: ignore[arg-type]
+    with pytest.raises(ws.PathError) as caught:
+        ws.score(references=np.zeros((10**5, 2)), queries=[])
+    assert len(str(caught.value)) < 300
+    with pytest.raises(ws.OptionError) as refused:
+        ws.score(references=["a"], queries=["a"], distance=LINE, metrics=["x" * 10**5])
+    assert len(str(refused.value)) < 700
+
+
+@pytest.mark.parametrize("wrong", [[[1e200, 0.0]], [[math.inf, 0.0]], [[math.nan, 0.0]], [], [[0.0, 0.0, 0.0]]])
+def test_points_that_make_no_sense_name_the_episode(wrong: Any) -> None:
+    for kind in ("references", "queries"):
+        paths: dict[str, Any] = {"references": [[[0.0, 0.0]]] * 2, "queries": [[[0.0, 0.0]]] * 2}
+        paths[kind] = [[[0.0, 0.0]], wrong]
+        with pytest.raises(ws.PathError, match="episode e1"):
+            ws.score(**paths, episodes=["e0", "e1"])
+
+
+def test_goals_of_another_dimension() -> None:
+    paths = {"references": [[[0.0, 0.0]]], "queries": [[[0.0, 0.0]]]}
+    with pytest.raises(ws.PathError, match="episode 0, goals: points of 3 coordinates, but the query has 2"):
+        ws.score(**paths, goals=[[[0.0, 0.0, 0.0]]])  # type: ignore[arg-type]
+    deep = {"references": [[[0.0, 0.0, 9.0]]], "queries": [[[0.0, 0.0, 5.0]]]}
+    table = ws.score(**deep, goals=[[[3.0, 4.0, 1.0]]], convention="citynav", metrics="GP,NE")  # type: ignore[arg-type]
+    assert table.means() == {"GP": 0.0, "NE": 0.0}
+
+
+@pytest.mark.parametrize("convention", ["vlnce", "vlnce-exact", "cwp", "aerialvln", "paper"])
+def test_every_warping_is_computed_once(convention: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    for name in ("dtw_value", "fast_cost"):
+        real = getattr(measure, name)
+        monkeypatch.setattr(
+            measure, name, lambda *args, name=name, real=real, **how: calls.append(name) or real(*args, **how)
+        )
+    real_measure = measure.Part.measure
+    monkeypatch.setattr(measure.Part, "measure", lambda *args: calls.append("measure") or real_measure(*args))
+    rng = np.random.default_rng(0)
+    R, Q, D = ([rng.normal(size=(n, 3)) for _ in range(2)] for n in (3, 6, 9))
+    ws.score(references=R, queries=Q, dense=D, convention=convention, start_distances=[1.0, 2.0])
+    expected = {"vlnce": ["fast_cost"] * 2, "vlnce-exact": ["dtw_value"] * 2, "cwp": ["fast_cost"] * 2}
+    assert calls == ["measure", *expected.get(convention, ["fast_cost"] * 2 if convention == "aerialvln" else [])]
+    calls.clear()
+    ws.score(references=R, queries=Q, dense=D, convention=convention, metrics="NE,SR")
+    assert calls == ([] if convention == "aerialvln" else ["measure"])  # whose errors are its own
