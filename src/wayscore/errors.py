@@ -11,7 +11,7 @@ import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 
 _OPTION = re.compile(r"<<(\w+)(?:=([^>]*))?>>")
 MOST_GUESSES, LONGEST_GUESS = 10_000, 200
@@ -33,11 +33,11 @@ class WayscoreError(Exception):
     """
 
     def __str__(self) -> str:
-        return shown(in_python(Exception.__str__(self)), "text")
+        return escape(in_python(Exception.__str__(self)), "text")
 
     def as_command(self) -> str:
         """Return the message in the words of the command line."""
-        return shown(in_command(Exception.__str__(self)), "text")
+        return escape(in_command(Exception.__str__(self)), "text")
 
 
 def in_python(message: str) -> str:

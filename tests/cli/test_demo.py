@@ -204,8 +204,7 @@ def table_rows(text: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("columns", [80, 100])
 def test_narrow_tables_show_every_mean(columns, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = invoke("demo", "--episodes", "20", columns=columns)
-    assert result.exit_code == 0
+    result = invoke("demo", "--episodes", "20", columns=columns, status=0)
     lines = [line for line in result.stdout.splitlines() if not line.startswith("wayscore|")]
     assert max(map(len, lines)) <= columns
     assert "…" not in result.stdout
@@ -266,8 +265,7 @@ def test_faults_and_who_notices_them(default):
 
 
 def test_one_episode_is_enough(tmp_path):
-    result = invoke("demo", "--episodes", "1", "--out", str(tmp_path))
-    assert result.exit_code == 0
+    result = invoke("demo", "--episodes", "1", "--out", str(tmp_path), status=0)
     assert "1 instruction for 1 path, seed 0" in result.stdout
     assert "No metric shows a difference" in result.stdout
     assert "notice every fault" not in result.stdout
@@ -290,9 +288,9 @@ def test_only_its_own_files_are_rewritten(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "agent.json").write_text("mine too")
-    assert invoke("demo", "--episodes", "2", "--out", str(tmp_path)).exit_code == 0
+    invoke("demo", "--episodes", "2", "--out", str(tmp_path), status=0)
     first = contents(tmp_path)
-    assert invoke("demo", "--episodes", "2", "--seed", "1", "--out", str(tmp_path)).exit_code == 0
+    invoke("demo", "--episodes", "2", "--seed", "1", "--out", str(tmp_path), status=0)
     second = contents(tmp_path)
     assert first["references.json"] != second["references.json"]
     assert first["report.html"] != second["report.html"]
@@ -304,8 +302,7 @@ def test_only_its_own_files_are_rewritten(tmp_path):
 def test_a_file_that_is_not_its_own_stays(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
-    result = invoke("demo", "--episodes", "2", "--out", str(tmp_path))
-    assert result.exit_code == 2
+    result = invoke("demo", "--episodes", "2", "--out", str(tmp_path), status=2)
     assert result.stderr.startswith(f"wayscore: {tmp_path / name} exists already and was not made by a demo")
     assert result.stderr.count("\n") == 1
     assert contents(tmp_path) == {name: b"mine"}
@@ -315,8 +312,7 @@ def test_a_file_that_is_not_its_own_stays(tmp_path, name):
 def test_a_folder_that_cannot_be_written(tmp_path, inside):
     taken = tmp_path / "taken"
     taken.write_text("")
-    result = invoke("demo", "--episodes", "1", "--out", str(taken / inside))
-    assert result.exit_code == 1
+    result = invoke("demo", "--episodes", "1", "--out", str(taken / inside), status=1)
     assert result.stderr.startswith(f"wayscore: {taken / inside}")
     assert result.stderr.endswith(": cannot be written: not a directory; choose another place\n")
     assert result.stderr.count("\n") == 1

@@ -145,15 +145,15 @@ def _street(content: bytes) -> None:
 
 def _text(content: bytes) -> None:
     """Check that shown strings can be shown."""
-    from wayscore.foreign import from_cell, shown, shown_json
+    from wayscore.escaping import escape, escape_json, from_cell
 
     text = content.decode(errors="surrogateescape")
     for form in ("line", "html", "markdown", "latex", "figure"):
-        for char in shown(text, form):
+        for char in escape(text, form):
             assert char.isprintable() or char in "\u200c\u200d" or (char.isspace() and ord(char) > 0x9F), (form, char)
-    cell = shown(text, "csv")
+    cell = escape(text, "csv")
     assert from_cell(cell) == text or text[:1] == "'"
-    json.loads(shown_json(json.dumps(text)))
+    json.loads(escape_json(json.dumps(text)))
 
 
 def _json_seeds(records: Mapping[str, Any]) -> Callable[[], list[bytes]]:

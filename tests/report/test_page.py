@@ -21,12 +21,12 @@ from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, re
 from wayscore.convention import PAPER
 from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
+from wayscore.escaping import escape
 from wayscore.evaluation.agents import pool
 from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
-from wayscore.foreign import shown
 from wayscore.report import page_of, write_page
 from wayscore.report.layout import p_value
 from wayscore.report.notes import warnings_of
@@ -98,9 +98,9 @@ def test_the_page_needs_no_network() -> None:
 
 def test_words_from_files_stay_words() -> None:
     page = page_of([replace(scored("noisy")[0], name=HOSTILE, warnings=(HOSTILE,))])
-    assert results_in(page)["runs"][0]["name"] == shown(HOSTILE)
-    assert warnings_in(page) == [shown(HOSTILE)]
-    assert shown(HOSTILE) in episodes_in(page)["instruction"]
+    assert results_in(page)["runs"][0]["name"] == escape(HOSTILE)
+    assert warnings_in(page) == [escape(HOSTILE)]
+    assert escape(HOSTILE) in episodes_in(page)["instruction"]
     assert page.count("</script>") == 3
     assert "<img" not in page
     assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in page  # the title and the table without a program

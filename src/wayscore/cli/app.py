@@ -16,7 +16,7 @@ import click
 
 from wayscore.cli import CALL, DATA, FAULT, INTERRUPTED, main as main, version as version_text
 from wayscore.errors import MissingPackageError, OptionError, WayscoreError, did_you_mean, first_line, shortened
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -244,7 +244,7 @@ class Root(Verbs):
 
                 message = "".join(format_exception(error)).rstrip()
             with suppress(OSError):  # nobody takes that either
-                click.echo(shown(message if debug else f"wayscore: {message}", "text"), err=True)
+                click.echo(escape(message if debug else f"wayscore: {message}", "text"), err=True)
         sys.exit(status if isinstance(status, int) else 0)
 
 

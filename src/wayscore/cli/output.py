@@ -13,7 +13,7 @@ from typing import Protocol
 import click
 
 from wayscore.errors import OutputError, in_command
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 
 PLAIN = str.maketrans(
     {"─": "-", "↑": "^", "↓": "v", "±": "+-", "…": "~", "–": "-", "−": "-", "“": '"', "”": '"', "’": "'"}
@@ -42,7 +42,7 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     Raises:
         OutputError: nobody takes it: the disk is full, or standard output is closed.
     """
-    _print(shown(text, "text"), err=err, nl=nl)
+    _print(escape(text, "text"), err=err, nl=nl)
 
 
 def _print(text: str, *, err: bool = False, nl: bool = False, color: bool | None = None) -> None:
@@ -101,7 +101,7 @@ def progress(steps: int | None = None) -> Iterator[Progress]:
             filled = min(BAR, BAR * done // total)
             counted = f"[{'#' * filled}{'-' * (BAR - filled)}] {done:,}/{total:,}"
         room = shutil.get_terminal_size().columns - 1
-        _print("\r\x1b[K" + f"{counted} {shown(what)}"[:room], err=True, color=True)
+        _print("\r\x1b[K" + f"{counted} {escape(what)}"[:room], err=True, color=True)
 
     try:
         yield advance

@@ -16,7 +16,7 @@ from wayscore.convention.choices import Convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import LONGEST_GUESS, FormatError, check_choice, did_you_mean
-from wayscore.foreign import shown as visible
+from wayscore.escaping import escape as visible
 from wayscore.paths import Offsets
 
 if TYPE_CHECKING:

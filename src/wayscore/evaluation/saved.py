@@ -11,11 +11,11 @@ import numpy as np
 
 from wayscore import writing
 from wayscore.errors import FormatError, OptionError, OutputError, check_choice, check_count, first_line, marked
+from wayscore.escaping import escape
 from wayscore.evaluation.groups import CLUSTERS
 from wayscore.evaluation.policies import Problem, Problems
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.table import FACTS, ScoreTable
-from wayscore.foreign import shown
 from wayscore.formats import storage
 from wayscore.formats.chunks import name_of
 from wayscore.formats.scores import ScoreFile, is_score_file, read_scores
@@ -86,9 +86,9 @@ def _without_formulas(batch: Any) -> Any:
     import pyarrow as pa
 
     columns = {
-        shown(name, "csv"): column
+        escape(name, "csv"): column
         if not pa.types.is_string(column.type)
-        else pa.array([None if cell is None else shown(cell, "csv") for cell in column.to_pylist()], pa.string())
+        else pa.array([None if cell is None else escape(cell, "csv") for cell in column.to_pylist()], pa.string())
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
     }
     return pa.record_batch(columns)

@@ -19,6 +19,7 @@ from wayscore.distances.base import Distance
 from wayscore.distances.function import Function
 from wayscore.episodes import EpisodeBatch, Query, Reference, References, Run
 from wayscore.errors import Sentence, in_command
+from wayscore.escaping import escape
 from wayscore.evaluation.inputs import GivenRun, find_distances, find_references, find_run
 from wayscore.evaluation.policies import (
     POLICIES,
@@ -32,7 +33,6 @@ from wayscore.evaluation.policies import (
 )
 from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.warnings import WARPED, Seen, other_split
-from wayscore.foreign import shown
 from wayscore.formats import Fault
 
 SHOWN = 20
@@ -77,7 +77,7 @@ class Findings(Sequence[str]):
 
     def lines(self) -> Iterator[str]:
         """Say all of it in words, of which none commands a terminal."""
-        return map(shown, self._lines())
+        return map(escape, self._lines())
 
     def _lines(self) -> Iterator[str]:
         for kind, problems in self.problems.items():
@@ -107,7 +107,7 @@ class Findings(Sequence[str]):
             if kind != "damaged":
                 said = _ONE[kind]
                 found += [f"episode {one['episode']}: {said}" + _detail(one["what"]) for one in problems]
-        return [shown(sentence) for sentence in found]
+        return [escape(sentence) for sentence in found]
 
     def __len__(self) -> int:
         return sum(map(len, self.problems.values()))

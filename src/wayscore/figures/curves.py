@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from wayscore.errors import OptionError
+from wayscore.escaping import escape
 from wayscore.figures.style import CYCLE, FRAME
-from wayscore.foreign import shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def draw_learning_curves(
         color = CYCLE[number % len(CYCLE)]
         if len(seeds) > 1:
             ax.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0, zorder=2)
-        ax.plot(at, mean, color=color, linewidth=1.3, zorder=3, label=shown(name, "figure"))
+        ax.plot(at, mean, color=color, linewidth=1.3, zorder=3, label=escape(name, "figure"))
     ax.set(xlabel=x, ylabel=y)
     ax.margins(x=0.02)
     ax.grid(axis="y", color=FRAME, linewidth=0.5)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 
 from wayscore.errors import OptionError
+from wayscore.escaping import escape
 from wayscore.figures.episode import WarpedEpisode, drawable, up_in, warp_episode
 from wayscore.figures.matrix import draw_cost_matrix
 from wayscore.figures.paths import Up, coordinates, draw_pair, draw_scale, flatten, legend_handles, window_of
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import FAINT, PAGE, new_figure, style
-from wayscore.foreign import shown
 from wayscore.report.layout import counted
 
 if TYPE_CHECKING:
@@ -196,4 +196,4 @@ def draw_beside(
 
 
 def _short(name: str, room: int = 22) -> str:
-    return shown(name if len(name) <= room else f"{name[: room - 1]}…", "figure")
+    return escape(name if len(name) <= room else f"{name[: room - 1]}…", "figure")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore.escaping import escape
 from wayscore.figures.style import CYCLE, FAINT, INK, PAGE, new_figure, style
-from wayscore.foreign import shown
 from wayscore.metrics import find_metrics
 from wayscore.report.layout import counted, is_share
 
@@ -71,7 +71,7 @@ def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: st
             color=CYCLE[number % len(CYCLE)],
             alpha=float(np.clip(900 / max(total, 1), 0.4, 0.8)),
             linewidths=0,
-            label=shown(name.replace("_", " "), "figure"),
+            label=escape(name.replace("_", " "), "figure"),
             rasterized=total > 20_000,
         )
     everything = np.concatenate(pooled)

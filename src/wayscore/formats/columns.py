@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from wayscore.errors import FormatError, first_line
-from wayscore.foreign import from_cell
+from wayscore.escaping import from_cell
 from wayscore.formats.files import Fault, Source
 from wayscore.formats.sniff import header, own_names
 from wayscore.formats.trajectories import Loose, flatten

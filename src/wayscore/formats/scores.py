@@ -17,7 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.errors import FormatError, OptionError, first_line
-from wayscore.foreign import from_cell
+from wayscore.escaping import from_cell
 from wayscore.formats.files import Source, read
 from wayscore.formats.sniff import Beginning, look
 from wayscore.metrics import Metric, find_metrics

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from wayscore.errors import OptionError, did_you_mean, in_command
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 
 FORMS = ("text", "json", "csv", "markdown", "latex", "html")
 DEFAULT_WIDTH = 100
@@ -163,7 +163,7 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     for cells in (list(records[0]) if records else ["run"], *(record.values() for record in records)):
         writer.writerow(
-            [cell if cell is None or isinstance(cell, int | float) else shown(str(cell), "csv") for cell in cells]
+            [cell if cell is None or isinstance(cell, int | float) else escape(str(cell), "csv") for cell in cells]
         )
     return out.getvalue()
 
@@ -190,7 +190,7 @@ def _text(parts: Iterable[Part], width: int, color: bool) -> str:
         text, style = _line(part)
         if style == "warning":
             text = f"warning: {in_command(text)}"
-        lines = [shown(text)] if style in EXACT else _broken(text, width, style, color)
+        lines = [escape(text)] if style in EXACT else _broken(text, width, style, color)
         kind = "exact" if style in EXACT else style
         if kind == last:
             blocks[-1] += lines
@@ -201,7 +201,7 @@ def _text(parts: Iterable[Part], width: int, color: bool) -> str:
 
 
 def _broken(text: str, width: int, style: str, color: bool) -> list[str]:
-    lines = shown(text, "text").split("\n")
+    lines = escape(text, "text").split("\n")
     if any(len(line) > width for line in lines):
         from textwrap import wrap
 
@@ -250,14 +250,14 @@ def _laid_out(column: Sequence[Cell], left: bool, below: bool) -> Column:
     apart = not below and any(cell.rest or cell.below for cell in cells)
     room = max((len(cell.text) for cell in cells), default=0)
     rest = max((len(cell.rest) for cell in cells), default=0)
-    lines: list[list[Pieces]] = [[[(line, "bold")] for line in shown(head.text, "text").split("\n")]]
+    lines: list[list[Pieces]] = [[[(line, "bold")] for line in escape(head.text, "text").split("\n")]]
     for cell in cells:
         style = "bold" if cell.bold else ""
         if apart:
             between = " " if cell.below else ""
             lines.append([[(cell.text.rjust(room), style), (cell.rest.ljust(rest), ""), (between + cell.below, "dim")]])
         else:
-            found: list[Pieces] = [[(line, style)] for line in shown(cell.text, "text").split("\n")]
+            found: list[Pieces] = [[(line, style)] for line in escape(cell.text, "text").split("\n")]
             found[-1].append((cell.rest, ""))
             lines.append([*found, [(cell.below, "dim")]] if cell.below else found)
     return max(_breadth(line) for some in lines for line in some), left or apart, lines
@@ -310,7 +310,7 @@ def breadth(text: str) -> int:
 
 def _markdown(parts: Iterable[Part]) -> str:
     def escaped(text: str) -> str:
-        return shown(text.replace("\n", " "), "markdown")
+        return escape(text.replace("\n", " "), "markdown")
 
     def written(one: str | Cell) -> str:
         cell = _cell(one)
@@ -327,7 +327,7 @@ def _markdown(parts: Iterable[Part]) -> str:
             continue
         text, style = _line(part)
         if style == "code":
-            blocks.append(f"`{shown(text.replace('`', chr(39)))}`")
+            blocks.append(f"`{escape(text.replace('`', chr(39)))}`")
         elif style == "warning":
             blocks.append(f"> {escaped(f'warning: {in_command(text)}')}")
         else:
@@ -340,12 +340,12 @@ def _latex(parts: Iterable[Part]) -> str:
 
     def written(one: str | Cell) -> str:
         cell = _cell(one)
-        text = shown(cell.text.replace("\n", " "), "latex")
+        text = escape(cell.text.replace("\n", " "), "latex")
         text = rf"\textbf{{{text}}}" if cell.bold else text
-        return text + (f"$^{{{cell.mark}}}$" if cell.mark else "") + shown(cell.rest, "latex")
+        return text + (f"$^{{{cell.mark}}}$" if cell.mark else "") + escape(cell.rest, "latex")
 
     def comment(text: str) -> str:
-        return f"% {shown(text.replace(chr(10), ' '))}"
+        return f"% {escape(text.replace(chr(10), ' '))}"
 
     lines = []
     for part in parts:
@@ -374,7 +374,7 @@ def _html(parts: Iterable[Part]) -> str:
     """Return small tables for notebooks: no scripts, no style sheets, any background."""
 
     def escaped(text: str) -> str:
-        return "<br>".join(shown(line, "html") for line in text.split("\n"))
+        return "<br>".join(escape(line, "html") for line in text.split("\n"))
 
     def written(one: str | Cell, column: int, left: int, head: bool = False) -> str:
         cell = _cell(one)

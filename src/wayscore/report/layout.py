@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 from wayscore.report.document import Cell
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def head(metric: Metric) -> str:
     ('nDTW % ↑', 'PL m')
     """
     unit = "%" if is_share(metric) else metric.unit
-    return " ".join(shown(part) for part in (metric.symbol, unit, ARROWS[metric.direction]) if part)
+    return " ".join(escape(part) for part in (metric.symbol, unit, ARROWS[metric.direction]) if part)
 
 
 def number(metric: Metric, value: float | None, *, signed: bool = False, more: int = 0) -> str:
@@ -155,7 +155,7 @@ def short_names(names: Sequence[str], room: int) -> list[str]:
     >>> short_names(["a_very_long_name_of_an_agent", "b"], 13)
     ['a_ve…an_agent', 'b']
     """
-    names = [shown(name) for name in names]
+    names = [escape(name) for name in names]
     short = list(names)
     if len(names) > 1 and max(map(len, names)) > room:
         same = takewhile(lambda chars: len({*chars}) == 1, zip(*names, strict=False))

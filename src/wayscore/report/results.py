@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import OptionError, check_choice, did_you_mean
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 from wayscore.metrics.registry import paper_symbol
 from wayscore.report import notes
 from wayscore.report.document import DEFAULT_WIDTH, Cell, Document, Line, Part, Row, Table
@@ -92,7 +92,7 @@ def render(
             for group in found:
                 rest = (left_out(result, metric, group.undefined.get(metric.symbol, 0)) for metric in metrics)
                 means = (number(metric, group.means.get(metric.symbol)) for metric in metrics)
-                rows.append([shown(group.name), f"{group.episodes:,}", *map(Cell, means, rest)])
+                rows.append([escape(group.name), f"{group.episodes:,}", *map(Cell, means, rest)])
             of = f" of {name}" if len(listed) > 1 else ""
             heads = [str(split_by), "n", *(head(metric).replace(" ", "\n", 1) for metric in metrics)]
             parts.append(Table(heads, rows, f"Means{of} by {SPLITS[str(split_by)][1]}"))
@@ -243,7 +243,7 @@ def _means(
 
 def _signed(results: Sequence[Result], names: Sequence[str], warnings: Sequence[str]) -> list[Line]:
     """Return what must not be broken into lines: what short names mean, signatures and warnings, each once."""
-    said = [*legend(names, [shown(result.name) for result in results]), *notes.signatures(results)]
+    said = [*legend(names, [escape(result.name) for result in results]), *notes.signatures(results)]
     return [*(Line(text, "code") for text in said), *(Line(text, "warning") for text in dict.fromkeys(warnings))]
 
 
@@ -320,8 +320,8 @@ def differing_tables(comparison: Comparison, run: str, names: dict[str, str]) ->
         if examples:
             rows = [
                 [
-                    shown(one.episode),
-                    shown(one.scene),
+                    escape(one.episode),
+                    escape(one.scene),
                     number(metric, one.baseline),
                     number(metric, one.run),
                     number(metric, one.run - one.baseline, signed=True),

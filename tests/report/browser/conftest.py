@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,17 +28,26 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
-class Opened:
-    """A page that is open, and what it complained of or asked of a network."""
+class Window:
+    """A browser's window on an address, and what it complained of or asked of a network."""
 
-    def __init__(self, page: Any, path: Path) -> None:
+    def __init__(self, page: Any, address: str) -> None:
         self.page = page
+        self.address = address
         self.complaints: list[str] = []
         self.requests: list[str] = []
         page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
-        self.address = path.as_uri()
+
+    def check(self) -> None:
+        """Nothing went wrong but answers that were refused, and no other site was asked for anything."""
+        assert [text for text in self.complaints if "the server responded with a status of 4" not in text] == []
+        assert [url for url in self.requests if not url.startswith(self.address)] == []
+
+
+class Opened(Window):
+    """A window on a file."""
 
     def go(self, where: str = "") -> Any:
         """Open the page, or a place in it, and wait until it answers."""
@@ -54,18 +62,23 @@ class Opened:
 
 
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., Opened]]:
-    """Open a file in a fresh window; at the end of the test check that nothing went wrong."""
-    contexts, pages = [], []
+def windows(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open an address in a fresh window; at the end of the test check that nothing went wrong."""
+    contexts, windows = [], []
 
-    def open_file(path: Path, **options: Any) -> Opened:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        pages.append(Opened(context.new_page(), path))
-        return pages[-1]
+    def open_window(kind: type[Window], address: str, **options: Any) -> Any:
+        contexts.append(browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options}))
+        windows.append(kind(contexts[-1].new_page(), address))
+        return windows[-1]
 
-    yield open_file
+    yield open_window
     for context in contexts:
         context.close()
-    for page in pages:
-        page.check()
+    for window in windows:
+        window.check()
+
+
+@pytest.fixture
+def opened(windows: Callable[..., Any]) -> Callable[..., Opened]:
+    """Open a file."""
+    return lambda path, **options: windows(Opened, path.as_uri(), **options)

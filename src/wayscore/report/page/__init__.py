@@ -15,7 +15,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import OptionError
-from wayscore.foreign import shown, shown_json
+from wayscore.escaping import escape, escape_json
 from wayscore.palette import base_css
 from wayscore.report.page.episodes import episodes_of
 from wayscore.report.page.results import references_name, results_of, sections_of
@@ -72,7 +72,7 @@ def page_of(
     style = base_css() + _file("page.css")
     script = "\n".join(_file(f"{part}.js") for part in SCRIPTS)
     return Template(_file("page.html")).substitute(
-        title=shown(title, "html"),
+        title=escape(title, "html"),
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; "
         "form-action 'none'",
         style=style,
@@ -90,7 +90,7 @@ def _title(names: Sequence[str], references: str) -> str:
 
 def _json(value: Any) -> str:
     """Return JSON in ASCII, so that nothing in it can end a line or a script; what is not finite is a mistake."""
-    return shown_json(json.dumps(value, allow_nan=False, separators=(",", ":")))
+    return escape_json(json.dumps(value, allow_nan=False, separators=(",", ":")))
 
 
 def _hash(text: str) -> str:

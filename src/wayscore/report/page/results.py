@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
-from wayscore.foreign import shown
+from wayscore.escaping import escape
 from wayscore.report import notes
 from wayscore.report.document import Document, Part, Table
 from wayscore.report.layout import (
@@ -116,18 +116,18 @@ def sections_of(results: Sequence[Result], comparison: Comparison | None) -> dic
     """Return the parts of `static/page.html` that are tables and words, by their names there."""
     warnings = []
     for warning in notes.warnings_of(results, None if comparison is None else comparison.warnings):
-        text = shown(in_command(re.sub("<<[^>]*>>", r"`\g<0>`", marked(warning))), "html")
+        text = escape(in_command(re.sub("<<[^>]*>>", r"`\g<0>`", marked(warning))), "html")
         warnings.append(re.sub("`([^`]+)`", r"<code>\1</code>", f"<li>{text}</li>").replace(" %", "&nbsp;%"))
     title = f"{counted(len(warnings), 'warning')}: read before you use these numbers"
     return {
-        "lead": shown(_lead(results), "html"),
+        "lead": escape(_lead(results), "html"),
         "warnings": f'<aside id="warnings" aria-label="Warnings"><h2>{title}</h2><ul>{"".join(warnings)}</ul></aside>'
         if warnings
         else "",
         "means": _means(results),
         "signatures": _signatures(results),
         "comparison": "" if comparison is None else _comparison(comparison),
-        "version": shown(results[0].settings["version"], "html"),
+        "version": escape(results[0].settings["version"], "html"),
     }
 
 
@@ -182,8 +182,8 @@ def _means(results: Sequence[Result]) -> str:
         problems = ""
         for kind in result.problems.counts:
             said = result.problems.sentence(kind, references["name"], references.get("episodes", 0))
-            problems += f"<li>{shown(said, 'html')} ({result.settings['policies'][kind]})</li>"
-        title = f"<summary>Problems found in {shown(result.name, 'html')}</summary>"
+            problems += f"<li>{escape(said, 'html')} ({result.settings['policies'][kind]})</li>"
+        title = f"<summary>Problems found in {escape(result.name, 'html')}</summary>"
         found += [f'<details class="note">{title}<ul>{problems}</ul></details>'] if problems else []
     return "".join(found)
 
@@ -199,13 +199,13 @@ def _signatures(results: Sequence[Result]) -> str:
         keys = ""
         for key, value in some[0].signature.fields.items():
             keys += (
-                f'<div><dt>{key}</dt><dd class="value">{shown(value, "html")}</dd><dd>{KEYS.get(key, "")}</dd></div>'
+                f'<div><dt>{key}</dt><dd class="value">{escape(value, "html")}</dd><dd>{KEYS.get(key, "")}</dd></div>'
             )
         button = (
-            f'<button type="button" class="small" data-copy="{shown(signature, "html")}">Copy the signature</button>'
+            f'<button type="button" class="small" data-copy="{escape(signature, "html")}">Copy the signature</button>'
         )
         found += (
-            f'<details class="signature card"{" open" if len(runs) <= 2 else ""}><summary>Signature{shown(of, "html")}'
+            f'<details class="signature card"{" open" if len(runs) <= 2 else ""}><summary>Signature{escape(of, "html")}'
             f"</summary><p>Everything that these numbers depend on. Print it below your table. {button}</p>"
             f"<dl>{keys}</dl></details>"
         )
@@ -226,7 +226,7 @@ def _comparison(comparison: Comparison) -> str:
 
 
 def _scrolling(kind: str, table: Table) -> str:
-    label = shown(table.title, "html")
+    label = escape(table.title, "html")
     return f'<div class="scrolling {kind}" tabindex="0" role="region" aria-label="{label}">{_plain(table)}</div>'
 
 

@@ -12,12 +12,12 @@ import sqlalchemy as sa
 
 from tests.lab.study.web import postgres
 from tests.lab.study.web.servers import Server
-from tests.report.browser.conftest import browser
+from tests.report.browser.conftest import Window, browser, windows
 from wayscore.lab.study.create import create, write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.store import Store
 
-__all__ = ["browser"]
+__all__ = ["browser", "windows"]
 
 
 @pytest.fixture(scope="session")
@@ -107,37 +107,8 @@ def ties(studies: dict[str, tuple[Study, Path]], tmp_path_factory: pytest.TempPa
     yield from _serve(studies, "ties", tmp_path_factory.mktemp("ties"))
 
 
-class Window:
-    """A browser's window, and what it complained of or asked of the network."""
-
-    def __init__(self, page: Any, address: str) -> None:
-        self.page = page
-        self._address = address
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-
-    def check(self) -> None:
-        """Nothing went wrong but answers that were refused, and no other site was asked for anything."""
-        assert [text for text in self.complaints if "the server responded with a status of 4" not in text] == []
-        assert [url for url in self.requests if not url.startswith(self._address)] == []
-
-
 @pytest.fixture
-def window(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open a fresh window on a server; at the end of the test check that nothing went wrong."""
-    contexts, windows = [], []
-
-    def open_window(served: Served, **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        contexts.append(context)
-        windows.append(Window(context.new_page(), served.server.address))
-        return windows[-1].page
-
-    yield open_window
-    for context in contexts:
-        context.close()
-    for one in windows:
-        one.check()
+def window(windows: Callable[..., Any]) -> Callable[..., Any]:
+    """Open a page of a server."""
+    size = {"viewport": {"width": 1280, "height": 800}}
+    return lambda served, **options: windows(Window, served.server.address, **{**size, **options}).page

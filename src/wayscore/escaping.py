@@ -1,4 +1,4 @@
-r"""How strings of others are shown: names of runs, episodes, scans, metrics and studies, which anybody can choose.
+r"""How strings of others are escaped: names of runs, episodes, scans, metrics and studies, which anybody can choose.
 
 Characters that nobody sees, but that terminals and browsers obey (escape sequences, marks that turn the direction of
 writing, ends of lines), are written as Python writes them: `\x1b`, `\u202e`. What means something to a form of output
@@ -28,13 +28,13 @@ LATEX = str.maketrans(
     | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
     | {"\u2191": r"$\uparrow$", "\u2193": r"$\downarrow$", "\u00b1": r"$\pm$", DASH: "--"}
 )
-_FORMULA = re.compile(r"[=+\-@\t\r](?!\d*\.?\d*(?:[eE][+-]?\d+)?$)")
+_FORMULA = re.compile(r"[=@\t\r]|[+\-](?!\d*\.?\d*(?:[eE][+-]?\d+)?$)")
 """What a spreadsheet would compute; +1.5 and -3 are numbers."""
 _QUOTED = re.compile(r"'(?=[=+\-@\t\r])")
 
 
-def shown(text: str, form: Form = "line") -> str:
-    r"""Return a foreign string as it can be shown.
+def escape(text: str, form: Form = "line") -> str:
+    r"""Return a string of someone else as it can be shown.
 
     Args:
         text: what someone else chose.
@@ -42,9 +42,9 @@ def shown(text: str, form: Form = "line") -> str:
             of matplotlib, or the cell of a "csv" table, where a formula gets an apostrophe before it, as spreadsheets
             write text.
 
-    >>> print(shown("\x1b]0;owned\x07 \u202e1_0"), shown("a\nb"))
+    >>> print(escape("\x1b]0;owned\x07 \u202e1_0"), escape("a\nb"))
     \x1b]0;owned\x07 \u202e1_0 a\nb
-    >>> print(shown("<b>", "html"), shown("a|[b](c)", "markdown"), shown("50%", "latex"), shown("=1+1", "csv"))
+    >>> print(escape("<b>", "html"), escape("a|[b](c)", "markdown"), escape("50%", "latex"), escape("=1+1", "csv"))
     &lt;b&gt; a\|[b\](c) 50\% '=1+1
     """
     if form == "csv":  # for programs, which must find every other character as it was
@@ -58,14 +58,14 @@ def shown(text: str, form: Form = "line") -> str:
     if form == "latex":
         return text.translate(LATEX)
     if form == "html":
-        from html import escape
+        from html import escape as escape_html
 
-        return escape(text)
+        return escape_html(text)
     return text
 
 
 def from_cell(text: str) -> str:
-    """Return what `shown` wrote to a cell of CSV.
+    """Return what `escape` wrote to a cell of CSV.
 
     >>> from_cell("'=1+1"), from_cell("'tis")
     ('=1+1', "'tis")
@@ -73,10 +73,10 @@ def from_cell(text: str) -> str:
     return _QUOTED.sub("", text, count=1) if text[:1] == "'" else text
 
 
-def shown_json(text: str) -> str:
-    r"""Return JSON in ASCII whose strings can be shown: what nobody would see is written as `shown` writes it.
+def escape_json(text: str) -> str:
+    r"""Return JSON in ASCII whose strings can be shown: what nobody would see is written as `escape` writes it.
 
-    >>> print(shown_json(r'{"a\u202eb": "\u0939"}'))
+    >>> print(escape_json(r'{"a\u202eb": "\u0939"}'))
     {"a\\u202eb": "\u0939"}
     """
     return _ESCAPED.sub(_kept, text) if "\\u" in text else text

@@ -15,13 +15,13 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.fortress.attacks import COMMAND, HOSTILE, house, wayscore
-from tests.report.browser.conftest import browser, opened
+from tests.report.browser.conftest import browser, opened, windows
+from wayscore.escaping import escape, escape_json, from_cell
 from wayscore.evaluation.saved import write_episodes
-from wayscore.foreign import from_cell, shown, shown_json
 from wayscore.report import render, render_comparison
 
 pty = pytest.importorskip("pty", reason="terminals to look through are POSIX's")
-_fixtures = browser, opened
+_fixtures = browser, opened, windows
 FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -62,7 +62,7 @@ def test_spreadsheets(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_cells_come_back(text: str) -> None:
-    cell = shown(text, "csv")
+    cell = escape(text, "csv")
     assert cell[:1] not in ("=", "@", "\t", "\r")
     assert from_cell(cell) == text or text.startswith("'")
 
@@ -70,18 +70,18 @@ def test_cells_come_back(text: str) -> None:
 @given(st.text(alphabet=st.characters()))
 def test_nothing_unseen_is_left(text: str) -> None:
     for form in ("line", "html", "markdown", "latex", "figure"):
-        assert not FORBIDDEN.search(shown(text, form))
-        assert "\n" not in shown(text, form)
+        assert not FORBIDDEN.search(escape(text, form))
+        assert "\n" not in escape(text, form)
 
 
 def test_words_of_other_scripts_stay() -> None:
     for text in ("agent-7_0", "代理", "नमस्ते\u200d", "می\u200cخواهم", "naïve ↑ ±", "a\u00a0b"):
-        assert shown(text) == text
+        assert escape(text) == text
     assert (
-        shown_json('["\\u0928\\u200d", "\\ud83d\\ude00", "\\\\u202e"]')
+        escape_json('["\\u0928\\u200d", "\\ud83d\\ude00", "\\\\u202e"]')
         == '["\\u0928\\u200d", "\\ud83d\\ude00", "\\\\u202e"]'
     )
-    assert shown_json('["\\u202e", "\\ud800", "\\u001b"]') == '["\\\\u202e", "\\\\ud800", "\\\\x1b"]'
+    assert escape_json('["\\u202e", "\\ud800", "\\u001b"]') == '["\\\\u202e", "\\\\ud800", "\\\\x1b"]'
 
 
 def on_a_terminal(*words: str) -> bytes:
