@@ -12,10 +12,9 @@ is its caption. None of them uses pyplot or changes matplotlib's settings.
 
 from wayscore.figures.curves import draw_learning_curves
 from wayscore.figures.episode import WarpedEpisode, find_episode, up_in, warp_episode
-from wayscore.figures.gallery import Panel, figure_panels
 from wayscore.figures.matrix import draw_cost_matrix
 from wayscore.figures.paths import draw_graph, draw_pair, draw_scale, legend_handles
-from wayscore.figures.runs import figure_alignment, figure_run_gallery, figure_run_metrics
+from wayscore.figures.runs import Panel, figure_alignment, figure_panels, figure_run_gallery, figure_run_metrics
 from wayscore.figures.scatter import draw_metric_scatter, figure_metrics
 from wayscore.figures.simulated import (
     figure_comparison_set,

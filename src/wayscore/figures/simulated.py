@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.evaluation.score import score
-from wayscore.figures.gallery import Panel, figure_panels
 from wayscore.figures.paths import along, coordinates, draw_pair, draw_scale, legend_handles, window_of
-from wayscore.figures.runs import draw_beside
+from wayscore.figures.runs import Panel, draw_beside, figure_panels
 from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.warping.alignment import align, ndtw
@@ -64,7 +63,9 @@ def figure_warping(seed: int = 0) -> Figure:
 def figure_comparison_set(seed: int = 0) -> Figure:
     """Draw one reference and five queries that a rater would rank (the paper's second figure)."""
     world, rng = World.paper(seed), np.random.default_rng(seed)
-    reference = _plain_path(world, rng)
+    paths = [world.sample_path(rng) for _ in range(CANDIDATES)]
+    # Of medium length, and no node twice.
+    reference = min(paths, key=lambda path: (len(path) - len(set(path)), abs(len(path) - 11)))
     found = [near(world, reference, rng, hops) for hops in (1, 2, 3, 4, 5) for _ in range(40)]
     scores = np.array([_ndtw(world, reference, query) for query in found])
     chosen = _spread(scores, 5, low=0.05, high=0.85)
@@ -149,7 +150,8 @@ def figure_walkers(
 def near(world: World, reference: Path, rng: Rng, hops: int, *, start: bool = True) -> Path:
     """Draw a query whose stages are within `hops` edges of the reference's; with `start`, both have the same start."""
     stages = [*reference[:-1:STRIDE], reference[-1]]
-    aims = [_draw(list(world.within(stage, hops)), rng) for stage in stages]
+    around = [list(world.within(stage, hops)) for stage in stages]
+    aims = [nodes[int(rng.integers(len(nodes)))] for nodes in around]
     path = [stages[0] if start else aims[0]]
     for aim in aims[1:]:
         path += world.shortest_path(path[-1], aim)[1:]
@@ -171,12 +173,6 @@ def _clearest(world: World, rng: Rng, hops: int, wanted: float) -> tuple[Path, P
         reference = world.sample_path(rng)
         pairs.append((reference, near(world, reference, rng, hops, start=False)))
     return min(pairs, key=clutter)
-
-
-def _plain_path(world: World, rng: Rng) -> Path:
-    """Return one of many paths that does not visit a node twice, of medium length."""
-    paths = [world.sample_path(rng) for _ in range(CANDIDATES)]
-    return min(paths, key=lambda path: (len(path) - len(set(path)), abs(len(path) - 11)))
 
 
 def _spread(scores: Floats, count: int, *, low: float = 0.0, high: float = 1.0) -> list[int]:
@@ -211,7 +207,3 @@ def _name_ends(ax: Axes, world: World, reference: Path, query: Path, pairs: NDAr
 
 def _ndtw(world: World, reference: Path, query: Path) -> float:
     return ndtw(reference=reference, query=query, distance=world.graph, threshold=world.threshold)
-
-
-def _draw(nodes: list[Node], rng: Rng) -> Node:
-    return nodes[int(rng.integers(len(nodes)))]

@@ -1,6 +1,6 @@
 """Metrics that evaluators print beside the paper's, and measures of trajectories from outside navigation.
 
-All are printed only by name. Authors of Fréchet, Hausdorff, LCSS and EDR compare points axis by axis; here two nodes
+All are printed only by name. The authors of Fréchet, Hausdorff, LCSS and EDR compare points axis by axis; here nodes
 or points are compared by the distance d, so that they also work on graphs, among obstacles and with your own distances.
 """
 
