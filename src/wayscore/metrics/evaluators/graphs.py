@@ -9,7 +9,7 @@ import numpy as np
 
 from wayscore.distances.base import Floats, Places
 from wayscore.distances.graph import Graph
-from wayscore.metrics.base import Measurements, Metric, ratio
+from wayscore.metrics.base import ERROR, LENGTH, SCORE, Measurements, Metric, ratio
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.evaluators.column import KNOWN, column, share, variant
 from wayscore.metrics.paper import OPTIMAL, WARPING, length_score
@@ -106,23 +106,11 @@ COLUMNS: dict[str, Metric] = {
     f"SPL:{BACK}": variant("SPL", "SR * PL(R) / max(PL, PL(R), 0.01)", back_success_by_length, STOPS),
     f"SDTW:{BACK}": variant("SDTW", "SR * nDTW", back_success_by_warping, STOPS),
     "OPSR:cvdn": column(
-        "OPSR",
-        "Oracle Path Success Rate",
-        "1[min_q d(q, planner's end) < d_th]",
-        planner_success,
-        ("planner",),
-        direction="up",
-        bounds=(0, 1),
+        "OPSR", "Oracle Path Success Rate", SCORE, "1[min_q d(q, planner's end) < d_th]", planner_success, ("planner",)
     ),
     "OPNE:cvdn-navillm": column(
-        "OPNE",
-        "Oracle error to the planner's end",
-        "min_q d(q, planner's end)",
-        planner_error,
-        ("planner",),
-        direction="down",
-        unit="m",
+        "OPNE", "Oracle error to the planner's end", ERROR, "min_q d(q, planner's end)", planner_error, ("planner",)
     ),
-    "L:cvdn-navillm": column("L", "Shortest length", "d(q_1, r_|R|)", shortest_length, unit="m"),
+    "L:cvdn-navillm": column("L", "Shortest length", LENGTH, "d(q_1, r_|R|)", shortest_length),
     "SPL:cvdn-hamt": variant("SPL", "SR * min_g d(q_1, g) / max(PL, min_g d(q_1, g), 0.01)", nearest_success_by_length),
 }

@@ -10,7 +10,7 @@ import numpy as np
 from wayscore.distances.base import EUCLIDEAN, Floats
 from wayscore.metrics.base import Metric
 from wayscore.metrics.episode import Episode
-from wayscore.metrics.evaluators.column import POINTS, column, fast_cost_by, goal_columns, variant
+from wayscore.metrics.evaluators.column import ANGLE, POINTS, column, fast_cost_by, goal_columns, variant
 from wayscore.warping.encoded import dtw_value, fast_cost
 
 STATES = 15
@@ -151,28 +151,22 @@ COLUMNS: dict[str, Metric] = {
     f"SR:{SHORT}": variant("SR", "1[NE < d_th and heading error < 45 degrees]", short_success, RECORDS, POINTS),
     f"nDTW:{SHORT}": variant("nDTW", "exp(-DTW / PL(R)) of positions and headings", short_similarity, RECORDS, POINTS),
     f"heading_error:{SHORT}": column(
-        "heading_error",
-        "Heading error",
-        "|heading - reference's| at the end",
-        short_turn,
-        RECORDS,
-        direction="down",
-        unit="rad",
+        "heading_error", "Heading error", ANGLE, "|heading - reference's| at the end", short_turn, RECORDS
     ),
     **goal_columns(LONGER, long_distances, "of flights that were not broken off", records=END, needs=POINTS),
     f"nDTW:{LONGER}": variant("nDTW", "exp(-DTW / (10 PL(R)))", long_similarity, END, POINTS),
     f"heading_error:{LONGER}": column(
-        "heading_error",
-        "Heading error",
-        "|heading - reference's| at the end",
-        long_turn,
-        END,
-        direction="down",
-        unit="rad",
+        "heading_error", "Heading error", ANGLE, "|heading - reference's| at the end", long_turn, END
     ),
     "DTW:uav-flow": variant("DTW", "DTW of positions and cosines of angles", state_warping, STATE, POINTS),
     "L:uav-flow": column(
-        "L", "Reference length", "of positions and cosines of angles", state_length, STATE, needs=POINTS
+        "L",
+        "Reference length",
+        (None, (0, inf), ""),
+        "of positions and cosines of angles",
+        state_length,
+        STATE,
+        needs=POINTS,
     ),
     "nDTW:uav-flow": variant("nDTW", "exp(-DTW / L)", state_similarity, STATE, POINTS),
 }
