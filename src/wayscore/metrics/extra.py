@@ -85,7 +85,7 @@ def decisions(episode: Episode) -> float:
 
 OBJECTS, ACTIONS = ("object", "predicted_object"), ("actions",)
 GOALS = frozenset({"goals"})
-EXTRAS = (
+_EXTRAS = (
     Metric("GP", "Goal Progress", "up", (-inf, inf), "m", "min_g d(q_1, g) - min_g d(q_|Q|, g)", goal_progress, GOALS),
     Metric("steps", "Moves", None, (0, inf), "moves", "|Q| - 1, repeats counted", moves, CHEAP),
     Metric("actions", "Decisions", None, (0, inf), "decisions", "as recorded", measure=decisions, records=ACTIONS),
@@ -121,7 +121,7 @@ EXTRAS = (
         "proximity", "Gaussian proximity", *SCORE, "mean_q exp(-d(q, R)^2 / (2 d_th^2))", measure=gaussian_proximity
     ),
 )
-EXTRA: dict[str, Metric] = {metric.symbol: metric for metric in EXTRAS}
+EXTRA: dict[str, Metric] = {metric.symbol: metric for metric in _EXTRAS}
 """Symbol -> metric; printed only where a convention or a user names them."""
 
 
@@ -202,7 +202,7 @@ def edr(episode: Episode) -> float:
     return float(row[-1] / max(differs.shape))
 
 
-TRAJECTORIES = (
+_TRAJECTORIES = (
     Metric("Frechet", "Discrete Fréchet distance", *ERROR, "min_W max_(i,j) d(r_i, q_j)", measure=frechet),
     Metric("Hausdorff", "Hausdorff distance", *ERROR, "max(HausdorffQR, HausdorffRQ)", measure=hausdorff),
     Metric(
@@ -222,5 +222,5 @@ TRAJECTORIES = (
     Metric("LCSS", "Longest Common Subsequence", *SCORE, "LCSS(R, Q) / min(|R|, |Q|)", measure=lcss),
     Metric("EDR", "Edit Distance on Real sequences", "down", (0, 1), "", "EDR(R, Q) / max(|R|, |Q|)", measure=edr),
 )
-TRAJECTORY: dict[str, Metric] = {metric.symbol: metric for metric in TRAJECTORIES}
+TRAJECTORY: dict[str, Metric] = {metric.symbol: metric for metric in _TRAJECTORIES}
 """Symbol -> metric; printed only where a user names them."""

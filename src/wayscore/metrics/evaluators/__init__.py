@@ -13,10 +13,6 @@ from wayscore.metrics.base import Metric
 from wayscore.metrics.evaluators import flights, graphs, objects, poses, rooms, streets
 
 COLUMNS: Mapping[str, Metric] = MappingProxyType(
-    {
-        key: metric
-        for family in (graphs, objects, streets, rooms, flights, poses)
-        for key, metric in family.COLUMNS.items()
-    }
+    {**graphs.COLUMNS, **objects.COLUMNS, **streets.COLUMNS, **rooms.COLUMNS, **flights.COLUMNS, **poses.COLUMNS}
 )
 """Every column by its key."""

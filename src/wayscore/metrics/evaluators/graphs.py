@@ -69,10 +69,6 @@ def back_success_by_warping(episode: Episode) -> float:
     return episode.ndtw() if success == 1 else success
 
 
-STOPS = ("pred_midstop", "midstop")
-BACK = "r2r-back-hamt"
-
-
 def planner_error(episode: Episode) -> float:
     """Min over q of d(q, the end of the planner's path)."""
     path = episode.recorded.get("planner")
@@ -96,6 +92,7 @@ def nearest_success_by_length(episode: Episode) -> float:
     return episode.success() * share(length, episode.length(), 0.01)
 
 
+BACK, STOPS, PLANNER = "r2r-back-hamt", ("pred_midstop", "midstop"), ("planner",)
 COLUMNS: dict[str, Metric] = {
     "CLS:r4r": variant("CLS", "PC * LS, lengths adding up edges", coverage_by_edges),
     "DTW:valan": replace(KNOWN["DTW"], formula="DTW / PL(R)", unit="", compute=warping_by_length, needs=WARPING),
@@ -106,10 +103,10 @@ COLUMNS: dict[str, Metric] = {
     f"SPL:{BACK}": variant("SPL", "SR * PL(R) / max(PL, PL(R), 0.01)", back_success_by_length, STOPS),
     f"SDTW:{BACK}": variant("SDTW", "SR * nDTW", back_success_by_warping, STOPS),
     "OPSR:cvdn": column(
-        "OPSR", "Oracle Path Success Rate", SCORE, "1[min_q d(q, planner's end) < d_th]", planner_success, ("planner",)
+        "OPSR", "Oracle Path Success Rate", SCORE, "1[min_q d(q, planner's end) < d_th]", planner_success, PLANNER
     ),
     "OPNE:cvdn-navillm": column(
-        "OPNE", "Oracle error to the planner's end", ERROR, "min_q d(q, planner's end)", planner_error, ("planner",)
+        "OPNE", "Oracle error to the planner's end", ERROR, "min_q d(q, planner's end)", planner_error, PLANNER
     ),
     "L:cvdn-navillm": column("L", "Shortest length", LENGTH, "d(q_1, r_|R|)", shortest_length),
     "SPL:cvdn-hamt": variant("SPL", "SR * min_g d(q_1, g) / max(PL, min_g d(q_1, g), 0.01)", nearest_success_by_length),

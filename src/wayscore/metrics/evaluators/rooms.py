@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from wayscore.distances.base import Floats
-from wayscore.metrics.base import LENGTH, SCORE, Metric
+from wayscore.metrics.base import LENGTH, SCORE, Measured, Metric
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.evaluators.column import CHANCE, COUNT, KNOWN, POINTS, column, goal_columns, share, variant
 from wayscore.metrics.evaluators.graphs import shortest_length
-from wayscore.metrics.evaluators.streets import nodes
 from wayscore.metrics.paper import WARPING
 from wayscore.paths import changes, in_plane
 from wayscore.warping.encoded import fast_cost, warp_costs
@@ -242,7 +241,7 @@ COLUMNS: dict[str, Metric] = {
         finished_proximity,
         FINISHED,
     ),
-    f"steps:{PE}": replace(KNOWN["steps"], formula="|Q|, repeats counted", compute=nodes),
+    f"steps:{PE}": replace(KNOWN["steps"], formula="|Q|, repeats counted", compute=Measured("recorded_count")),
     f"L:{PE}": column("L", "Shortest length", LENGTH, "the dataset's", dataset_length, ("start_distance",)),
     f"FR:{PE}": column("FR", "Fall Rate", CHANCE, "1[fall]", fell, FAILED),
     f"StR:{PE}": column("StR", "Stuck Rate", CHANCE, "1[stuck]", stuck, FAILED),

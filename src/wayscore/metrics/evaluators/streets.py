@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wayscore.distances.base import Floats, Places
-from wayscore.metrics.base import Measurements, Metric
+from wayscore.metrics.base import Measured, Measurements, Metric
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.evaluators.column import KNOWN, variant
 from wayscore.metrics.paper import WARPING, length_score
@@ -29,11 +29,6 @@ def success_by_root(m: Measurements) -> Floats:
 def warping_by_count(m: Measurements) -> Floats:
     """DTW / |R|."""
     return m.warping / m.warped_count
-
-
-def nodes(m: Measurements) -> Floats:
-    """|Q|."""
-    return m.recorded_count
 
 
 def success_by_swaps(episode: Episode) -> float:
@@ -88,7 +83,9 @@ COLUMNS: dict[str, Metric] = {
         KNOWN["nDTW"], formula="exp(-DTW / (sqrt |R| d_th))", compute=similarity_by_root, needs=WARPING
     ),
     "SDTW:touchdown-vlnt": replace(KNOWN["SDTW"], formula="SR * nDTW", compute=success_by_root, needs=WARPING),
-    "steps:touchdown-valan": replace(KNOWN["steps"], formula="|Q|, repeats counted", compute=nodes),
+    "steps:touchdown-valan": replace(
+        KNOWN["steps"], formula="|Q|, repeats counted", compute=Measured("recorded_count")
+    ),
     "DTW:touchdown-valan": replace(KNOWN["DTW"], formula="DTW / |R|", compute=warping_by_count, needs=WARPING),
     "SED:touchdown-valan": variant("SED", "SR * (1 - ED of nodes / (|R| |Q|))", success_by_product),
 }
