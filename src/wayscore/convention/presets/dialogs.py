@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from wayscore.convention.evaluator import evaluator
+from wayscore.convention.presets.graphs import ANSWERED, R2R, REFERENCE_LENGTH
 
-OFFICIAL = {
-    "length": "PL",
-    "nav_error": "NE",
-    "oracle success_rate": "OSR",
-    "success_rate": "SR",
-    "spl": "SPL",
-    "oracle path_success_rate": "OPSR:cvdn",
-    "dist_to_end_reduction": "GP",
-}
 TAKES = {"planner": "the planner's path, whose end the oracle path success looks at; NDH references have it"}
 
 EVALUATORS = (
@@ -20,7 +12,7 @@ EVALUATORS = (
         "cvdn",
         "the official NDH evaluator: goal progress towards any of the end panoramas",
         "mmurray/cvdn@97a4ae9470, tasks/NDH/eval.py",
-        OFFICIAL,
+        {**R2R, "oracle path_success_rate": "OPSR:cvdn", "dist_to_end_reduction": "GP"},
         takes=TAKES,
         published="goal progress and length in the log of the NDH baseline",
         instead="Where it raises (an unreachable node, a wrong start, a step that is not an edge, a missing answer) "
@@ -38,8 +30,7 @@ EVALUATORS = (
         instead="Where it raises (an unreachable node, an empty path) wayscore refuses the file, or counts the episode "
         "as undefined. It does not look at the start; use --start keep for that.",
         goal="set",
-        missing="skip",
-        duplicate="all",
+        **ANSWERED,
     ),
     evaluator(
         "cvdn-navillm",
@@ -61,9 +52,6 @@ EVALUATORS = (
         instead="Where it raises (an unreachable node, a wrong start) wayscore refuses the file, or counts the episode "
         "as undefined.",
         comparison="<",
-        spl_length="reference",
-        spl_floor=0.01,
-        missing="skip",
-        duplicate="all",
+        **REFERENCE_LENGTH,
     ),
 )

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from wayscore.convention.choices import PAPER
 from wayscore.convention.evaluator import Evaluator, evaluator
 
+R2R = {"length": "PL", "nav_error": "NE", "oracle success_rate": "OSR", "success_rate": "SR", "spl": "SPL"}
 R4R = {"dtw": "DTW", "ndtw": "nDTW", "sdtw": "SDTW"}
+WALKS = {"steps": "steps", "lengths": "PL", "nav_error": "NE"}
+DTWS = {"nDTW": "nDTW", "SDTW": "SDTW", "CLS": "CLS"}
 RAISES = (
     "Where it raises (an unreachable node, a wrong start, an empty path) wayscore refuses the file, or counts the "
     "episode as undefined."
 )
+NO_LENGTH = f"{RAISES} CLS of two walks of length 0 is NaN there; its length score is 1 here."
+ACTIONS = {"actions": "for action_steps (--metrics actions): DUET's nested trajectories say it"}
 BACK = {
     "pred_midstop": "the node at which the agent said that it turned back",
     "midstop": "the node at which it should",
 }
+ANSWERED: dict[str, Any] = {"missing": "skip", "duplicate": "all"}
+REFERENCE_LENGTH: dict[str, Any] = {"spl_length": "reference", "spl_floor": 0.01, **ANSWERED}
 
 EVALUATORS = (
     Evaluator(PAPER, "", {}),
@@ -38,7 +47,7 @@ EVALUATORS = (
         "r2r",
         "the official R2R evaluator: three instructions per path, every step must be an edge",
         "peteanderson80/Matterport3DSimulator@589d091b11, tasks/R2R/eval.py",
-        {"length": "PL", "nav_error": "NE", "oracle success_rate": "OSR", "success_rate": "SR", "spl": "SPL"},
+        R2R,
         published="the training log of the R2R baseline, 13 runs to all printed digits",
         instead=f"{RAISES} An agent that stays at a start which is the goal divides by zero there; its SPL is 1 here.",
         comparison="<",
@@ -75,50 +84,24 @@ EVALUATORS = (
         "duet",
         "HAMT, DUET, BEVBert, NaviLLM: SPL compares with the reference's length, missing answers are left out",
         "cshizhe/VLN-DUET@93e8b23316, map_nav_src/r2r/env.py",
-        {
-            "steps": "steps",
-            "lengths": "PL",
-            "nav_error": "NE",
-            "oracle_error": "ONE",
-            "sr": "SR",
-            "oracle_sr": "OSR",
-            "spl": "SPL",
-            "nDTW": "nDTW",
-            "SDTW": "SDTW",
-            "CLS": "CLS",
-        },
+        {**WALKS, "oracle_error": "ONE", "sr": "SR", "oracle_sr": "OSR", "spl": "SPL", **DTWS},
         measured={"action_steps": "actions", "trajectory_steps": "steps", "trajectory_lengths": "PL"},
         copies=("cshizhe/VLN-HAMT@c8b9ee1212",),
-        takes={"actions": "for action_steps (--metrics actions): DUET's nested trajectories say it"},
+        takes=ACTIONS,
         golden=("duet", "duet-hamt"),
         published="NaviLLM's own metrics of 1,021 episodes of R2R, and 14 walkers on R2R and R4R",
-        instead=f"{RAISES} CLS of two walks of length 0 is NaN there; its length score is 1 here.",
+        instead=NO_LENGTH,
         comparison="<",
-        spl_length="reference",
-        spl_floor=0.01,
-        missing="skip",
-        duplicate="all",
+        **REFERENCE_LENGTH,
     ),
     evaluator(
         "r2r-back-hamt",
         "HAMT on R2R-Back: the middle stop must be right too",
         "cshizhe/VLN-HAMT@c8b9ee1212, finetune_src/r2r/env.py, R2RBackBatch",
-        {
-            "steps": "steps",
-            "lengths": "PL",
-            "nav_error": "NE",
-            "sr": "SR:r2r-back-hamt",
-            "spl": "SPL:r2r-back-hamt",
-            "nDTW": "nDTW",
-            "SDTW": "SDTW:r2r-back-hamt",
-            "CLS": "CLS",
-        },
+        {**WALKS, "sr": "SR:r2r-back-hamt", "spl": "SPL:r2r-back-hamt", **DTWS, "SDTW": "SDTW:r2r-back-hamt"},
         takes=BACK,
-        instead=f"{RAISES} CLS of two walks of length 0 is NaN there; its length score is 1 here.",
-        spl_length="reference",
-        spl_floor=0.01,
-        missing="skip",
-        duplicate="all",
+        instead=NO_LENGTH,
+        **REFERENCE_LENGTH,
     ),
     evaluator(
         "valan",
