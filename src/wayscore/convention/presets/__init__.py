@@ -17,16 +17,11 @@ from typing import Any
 from wayscore import reading
 from wayscore.convention.choices import CHOICES, PAPER, Convention
 from wayscore.convention.evaluator import Evaluator
-from wayscore.convention.presets import dialogs, flights, graphs, objects, rooms, streets
+from wayscore.convention.presets import flights, graphs, objects, rooms
 from wayscore.errors import FormatError, OptionError, WayscoreError, did_you_mean, first_line, shortened
 
-EVALUATORS: Mapping[str, Evaluator] = MappingProxyType(
-    {
-        one.convention.name: one
-        for family in (graphs, dialogs, objects, rooms, flights, streets)
-        for one in family.EVALUATORS
-    }
-)
+_ALL = (*graphs.WALKS, *graphs.DIALOGS, *objects.EVALUATORS, *rooms.EVALUATORS, *flights.EVALUATORS, *graphs.STREETS)
+EVALUATORS: Mapping[str, Evaluator] = MappingProxyType({one.convention.name: one for one in _ALL})
 """Whose code each convention follows, by the convention's name."""
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType({name: one.convention for name, one in EVALUATORS.items()})
 """The conventions that come with wayscore, by name."""
