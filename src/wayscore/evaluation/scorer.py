@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from wayscore.distances.graph import Graph
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
 from wayscore.evaluation.groups import cluster_numbers
+from wayscore.evaluation.measure import stretches
 from wayscore.evaluation.policies import Problem, describe_move, describe_node, describe_start, describe_unknown
 from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
 from wayscore.statistics.bootstrap import join_clusters
@@ -200,7 +200,7 @@ class Scorer:
     def _in_spaces(self, paths: Sequence[Any], scenes: NDArray[np.int32], name: Callable[[int], str]) -> PathBatch:
         """Let each scene's distance encode its paths, which lie side by side."""
         found = []
-        for scene, start, stop in _stretches(scenes):
+        for scene, start, stop in stretches(scenes):
             role = partial(lambda first, number: name(first + number), start)
             found.append(self.spaces[scene].encode(paths[start:stop], role=role))
         return concatenated(found)
@@ -323,7 +323,7 @@ class Scorer:
             raise FormatError(f"{batch.named(int(order.min()) if len(order) else 0)}: {POINTS}")
         if isinstance(paths, CodedPaths):
             found = PathBatch(paths.codes, paths.offsets).take(order)
-            for scene, start, stop in _stretches(scenes):
+            for scene, start, stop in stretches(scenes):
                 codes = found.places[int(found.offsets[start]) : int(found.offsets[stop])]
                 codes[:] = self._codes_of(paths, scene, batch)[codes]
         else:
@@ -332,7 +332,7 @@ class Scorer:
         inside = codes >= 0
         known = np.where(inside, codes, 0)
         leaps = codes[1:] != codes[:-1]
-        for scene, start, stop in _stretches(scenes):
+        for scene, start, stop in stretches(scenes):
             first, last = int(offsets[start]), int(offsets[stop])
             edges = self._are_edges(scene, known[first : last - 1], known[first + 1 : last])
             leaps[first : last - 1] &= np.logical_not(edges)
@@ -439,11 +439,3 @@ def _sorted(numbers: NDArray[np.int64], limit: int) -> Offsets:
     """Return the order of numbers from -1 to below a limit; where they fit 16 bits NumPy sorts them by their digits."""
     small = (numbers + 1).astype(np.uint16) if limit < 2**16 - 1 else numbers
     return np.asarray(np.argsort(small, kind="stable"), dtype=np.int64)
-
-
-def _stretches(scenes: NDArray[np.int32]) -> Iterator[tuple[int, int, int]]:
-    """Go through the scenes of sorted rows, each with its first row and the one after its last."""
-    changes = np.flatnonzero(np.diff(scenes)) + 1
-    for start, stop in pairwise([0, *changes.tolist(), len(scenes)]):
-        if start < stop:
-            yield int(scenes[start]), start, stop

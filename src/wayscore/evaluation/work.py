@@ -17,7 +17,7 @@ from wayscore.distances.base import Floats
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.inputs import Settings
-from wayscore.evaluation.measure import parts_by_scene
+from wayscore.evaluation.measure import PathSets, parts_of
 from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
@@ -205,11 +205,9 @@ def _scored(
             "to; put the dataset's _gt file beside the references"
         )
     assert references is not None
-    scores, used, _ = score_paths(
-        references,
-        matched.queries,
-        warped if dense else None,
-        lambda paths: parts_by_scene(paths, pairs, scorer.spaces, matched.scenes),
+    scores, used = score_paths(
+        PathSets(references, matched.queries, warped if dense else None),
+        lambda paths: parts_of(paths, pairs, scorer.spaces, matched.scenes),
         Recorded(names or [batch.episode(row) for row in rows], matched.scenes, scorer.scenes, recorded),
         settings.metrics,
         convention,
