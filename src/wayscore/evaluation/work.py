@@ -23,7 +23,7 @@ from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
 from wayscore.evaluation.table import Names
-from wayscore.evaluation.warnings import Seen
+from wayscore.evaluation.warnings import Seen, whole_units
 from wayscore.formats.chunks import Chunk, read_chunk
 from wayscore.paths import Offsets
 
@@ -264,4 +264,7 @@ def _look(
     if len(repeating):
         once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
         dropped = _scored(matched.take(repeating), scorer, batch, once)[0]["nDTW"]
-    seen.add_scores(scores["nDTW"], repeating, dropped)
+    kept = whole_units(scores["nDTW"])
+    seen.kept += kept
+    seen.dropped += kept - whole_units(scores["nDTW"][repeating]) + whole_units(dropped)
+    seen.valued += len(scores["nDTW"])
