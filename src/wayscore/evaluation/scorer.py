@@ -342,9 +342,7 @@ class Scorer:
             if unknown:
                 strange: dict[Any, int] = {}
                 labels = ((label, index) for path, index in zip(some, indexes, strict=True) for label in path)
-                of_labels = (
-                    index.get(label, strange.setdefault(label, UNKNOWN - len(strange))) for label, index in labels
-                )
+                coded = (index.get(one, strange.setdefault(one, UNKNOWN - len(strange))) for one, index in labels)
                 codes = np.fromiter(coded, dtype=np.int32, count=len(codes))
             found = PathBatch(codes, offsets)
         codes, offsets = found.places, found.offsets
