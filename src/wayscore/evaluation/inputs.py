@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from wayscore.convention.choices import CHOICES, Convention
-from wayscore.convention.presets import CONVENTIONS, find_convention, signed
+from wayscore.convention.presets import find_convention
 from wayscore.distances.base import Distance
 from wayscore.episodes import EpisodeBatch, Query, References, Run
 from wayscore.errors import OptionError, check_choice, check_count
@@ -23,7 +23,6 @@ from wayscore.formats.base import Source
 from wayscore.formats.chunks import RunPlan, plan_run
 from wayscore.formats.graphs import distances_for
 from wayscore.metrics import Metric, find_metrics
-from wayscore.metrics.registry import with_columns
 from wayscore.statistics.bootstrap import MOST_RESAMPLES
 from wayscore.warping.alignment import check_threshold
 
@@ -86,12 +85,6 @@ class Settings(Struct, frozen=True):
             resamples,
             seed,
         )
-
-    def signed(self) -> str:
-        """Return what signatures call the convention; they name repeats beside it."""
-        known = CONVENTIONS.get(self.convention.name)
-        plain = self.convention if known is None else replace(self.convention, repeats=known.repeats)
-        return signed(with_columns(plain, self.metrics))
 
 
 class GivenRun(Struct, frozen=True, eq=False):

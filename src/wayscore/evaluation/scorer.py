@@ -64,11 +64,11 @@ class EncodedReferences(Struct, frozen=True, eq=False):
     fingerprint: str
     paths: PathBatch
     scenes: NDArray[np.int32]
-    scene_names: list[str]
-    episodes: list[str]
+    scene_names: NDArray[np.object_]
+    episodes: NDArray[np.object_]
     numbers: Mapping[str, int]
     order: Offsets
-    path_ids: list[str]
+    path_ids: NDArray[np.object_]
     facts: Mapping[str, list[Any]]
     up_axis: int | None
     dense: PathBatch | None
@@ -186,11 +186,11 @@ class Scorer:
             fingerprint=references.fingerprint,
             paths=self._in_spaces([one.path for one in ordered], scenes, name),
             scenes=scenes,
-            scene_names=[one.scene for one in ordered],
-            episodes=[one.episode for one in ordered],
+            scene_names=np.array([one.scene for one in ordered], dtype=object),
+            episodes=np.array([one.episode for one in ordered], dtype=object),
             numbers={one.episode: number for number, one in enumerate(ordered)},
             order=order,
-            path_ids=[one.path_id for one in ordered],
+            path_ids=np.array([one.path_id for one in ordered], dtype=object),
             facts={name: values for name, values in facts.items() if any(value is not None for value in values)},
             up_axis=references.up_axis,
             dense=None if any(walk is None for walk in dense) else self._in_spaces(dense, scenes, name),
