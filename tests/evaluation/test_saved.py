@@ -14,7 +14,7 @@ import pytest
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, command, run
 from tests.town import Town, evaluated
-from wayscore.evaluation.agents import pool
+from wayscore.evaluation.repeated_runs import pool
 
 # Saved results
 

@@ -16,7 +16,7 @@ from wayscore.cli.output import show
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
-    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.differences import PairedDifference
     from wayscore.evaluation.result import Result
     from wayscore.report.document import Document, Part, Row, Table
     from wayscore.worlds.files import Course
@@ -181,7 +181,7 @@ def _faults(verdicts: dict[str, dict[str, int]], width: int) -> Table:
     return Table(["walker", "its fault", "not noticed by"], rows, left=3)
 
 
-def _verdict(test: Contrast) -> int:
+def _verdict(test: PairedDifference) -> int:
     """Say whether a run does better than the baseline (1), worse (-1), or neither so that it could be shown (0)."""
     from wayscore.metrics import METRICS
     from wayscore.report.layout import number

@@ -18,8 +18,8 @@ from wayscore.convention.choices import Convention
 from wayscore.convention.presets import graphs, objects, rooms
 from wayscore.errors import OptionError, WayscoreError, listed
 from wayscore.evaluation.groups import path_labels
+from wayscore.evaluation.repeated_runs import per_episode, share_episodes
 from wayscore.evaluation.result import Result
-from wayscore.evaluation.shared import per_episode, share_episodes
 from wayscore.lab.audit.battery.responses import scale_of
 from wayscore.metrics import Metric
 from wayscore.statistics import kendall

@@ -10,7 +10,7 @@ import pytest
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, command, references, run, write_house, write_run
-from wayscore.evaluation.agents import pool
+from wayscore.evaluation.repeated_runs import pool
 
 HOPS = {"S": ws.Graph.from_edges([(n, n + 1) for n in range(5)])}
 COUNT = 60
