@@ -34,11 +34,18 @@ WALL = ws.Graph.from_edges([("near", "door"), ("door", "far")], [3.0, 3.0], posi
 """Two sides of a wall: 2 m apart in space, 6 m along the corridor."""
 FOUR, FORTY = ([[0.0, 0.0, 0.0], [length, 0.0, 0.0]] for length in (4.0, 40.0))
 METRE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+AROUND = [METRE[0], [0.0, 0.0, 2.5], METRE[1]]
+HIGH, DOWN = [[0.0, 0.0, 5.0], [2.0, 0.0, 9.0]], [[0.0, 0.0, 30.0], [20.0, 0.0, 0.0]]
 ABOVE = [[0.0, 0.0, 0.0], [40.0, 0.0, 30.0]]
 DENSE: dict[str, Any] = {"dense": np.linspace(*METRE, 5), "start_distances": 1.0}
 EIGHT: dict[str, Any] = {"dense": [[0.0], [8.0]], "stopped": True}
 NEAR = (1 + exp(-1) + exp(-2)) / 3
 """Coverage of three nodes in a line by the first of them, decaying over one hop."""
+
+
+def x(*along: float) -> list[list[float]]:
+    """Return points on a line."""
+    return [[float(at)] for at in along]
 
 
 def own(**choices: Any) -> Convention:
@@ -71,13 +78,8 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     # One link past the goal it is three hops back, the way the links lead; both ways it is one.
     ("touchdown-valan", "ab", "abc", on(RING), {"NE": 3.0, "SR": 0.0, "DTW": 3 / 2}),
     ("touchdown-vlnt", "ab", "abc", on(RING), {"NE": 1.0}),
-    (
-        "internnav-pe",
-        FOUR,
-        [[0.0, 0.0, 5.0], [2.0, 0.0, 9.0]],
-        {"start_distances": 5.0},
-        {"NE": 2.0, "PL": 2.0, "SR": 1.0, "SPL": 1.0, "proximity": (1 + exp(-4 / 18)) / 2},
-    ),
+    ("internnav-pe", FOUR, HIGH, {"start_distances": 5.0}, {"NE": 2.0, "PL": 2.0, "SR": 1.0, "SPL": 1.0}),
+    ("internnav-pe", FOUR, HIGH, {}, {"proximity": (1 + exp(-4 / 18)) / 2}),
     # An agent that never moves has no SPL, even near the goal.
     ("internnav-pe", FOUR, [[2.0, 0.0, 9.0]], {"start_distances": 5.0}, {"SPL": 0.0}),
     # A start at the goal is not looked at; nor are positions of actions that did not finish.
@@ -92,38 +94,21 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     # Three of four metres nearer by a walk of four: success is soft.
     (
         "habitat-pointnav",
-        [[0.0], [4.0]],
-        [[0.0], [3.5], [3.0]],
+        x(0, 4),
+        x(0, 3.5, 3),
         {"start_distances": 4.0},
-        {"NE": 1.0, "SR": 0.0, "SPL": 0.0, "SoftSPL": 0.75},
+        {"NE": 1, "SR": 0, "SPL": 0, "SoftSPL": 0.75},
     ),
-    ("habitat-pointnav", [[0.0], [9.0]], [[0.0], [3.9]], {"goals": [[9.0], [4.0]]}, {"NE": 0.1, "SR": 1.0}),
-    ("habitat-objectnav", [[0.0], [9.0]], [[0.0], [3.9]], {"views": [[[9.0]], [[3.5], [3.95]]]}, {"NE": 0.05, "SR": 1}),
-    ("habitat-objectnav", [[0.0], [9.0]], [[0.0], [3.9]], {}, {"SR": 0.0}),
+    ("habitat-pointnav", x(0, 9), x(0, 3.9), {"goals": x(9, 4)}, {"NE": 0.1, "SR": 1.0}),
+    ("habitat-objectnav", x(0, 9), x(0, 3.9), {"views": [x(9), [[3.5], [3.95]]]}, {"NE": 0.05, "SR": 1}),
+    ("habitat-objectnav", x(0, 9), x(0, 3.9), {}, {"SR": 0.0}),
     # Three metres through the wall, two and a half on foot: only lengths and warping are Euclid's.
-    (
-        "vlnce",
-        [[0.0], [8.0]],
-        [[0.0], [5.0]],
-        {**EIGHT, "goal_distances": [10.0, 2.5]},
-        {"NE": 2.5, "SR": 1.0, "SPL": 1.0, "PL": 5.0, "nDTW": exp(-3 / 6)},
-    ),
-    (
-        "vlnce",
-        [[0.0], [8.0]],
-        [[0.0], [5.0]],
-        {**EIGHT, "goal_distances": [inf, inf]},
-        {"NE": inf, "ONE": inf, "SR": 0.0, "OSR": 0.0, "SPL": 0.0},
-    ),
+    ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [10.0, 2.5]}, {"NE": 2.5, "SR": 1, "SPL": 1, "PL": 5}),
+    ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [10.0, 2.5]}, {"nDTW": exp(-3 / 6)}),
+    ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [inf, inf]}, {"NE": inf, "ONE": inf, "OSR": 0, "SPL": 0}),
     # Five metres by the dataset, six walked: the straight line of one metre does not matter.
-    (
-        "vlnce",
-        METRE,
-        [[0.0, 0.0, 0.0], [0.0, 0.0, 2.5], [1.0, 0.0, 0.0]],
-        {"start_distances": 5.0},
-        {"SPL": 5 / (2.5 + math.hypot(1, 2.5))},
-    ),
-    ("vlnce", [[0.0]], [[0.0]], {}, {"SR": 1.0}),
+    ("vlnce", METRE, AROUND, {"start_distances": 5.0}, {"SPL": 5 / (2.5 + math.hypot(1, 2.5))}),
+    ("vlnce", x(0), x(0), {}, {"SR": 1.0}),
     # 0.25 + 0.5 + 0.25 m from dense points to the nearer end; none where waypoints are sampled.
     ("etpnav", METRE, METRE, DENSE, {"nDTW": exp(-1 / 15)}),
     ("cwp", METRE, METRE, DENSE, {"nDTW": exp(-1 / 15)}),
@@ -135,19 +120,14 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     ("vlnce", METRE, FOUR[1:], {"stopped": True}, {"SR": 0.0}),
     (
         "etpnav",
-        [[0.0], [2.0]],
-        [[0.0], [5.0]],
-        {"dense": [[0.0], [1.0], [2.0]], "start_distances": 5.0},
-        {"NE": 3.0, "SR": 1.0, "SPL": 1.0, "nDTW": exp(-4 / 9)},
+        x(0, 2),
+        x(0, 5),
+        {"dense": x(0, 1, 2), "start_distances": 5.0},
+        {"NE": 3, "SR": 1, "SPL": 1, "nDTW": exp(-4 / 9)},
     ),
     # Thirty metres above the goal is at the goal, and 30 m off the path.
-    (
-        "aerialvln",
-        FORTY,
-        ABOVE,
-        {},
-        {"NE": 0.0, "SR": 1.0, "OSR": 1.0, "PL": 50.0, "steps": 1.0, "nDTW": exp(-30 / 40), "SDTW": exp(-30 / 40)},
-    ),
+    ("aerialvln", FORTY, ABOVE, {}, {"NE": 0.0, "SR": 1.0, "OSR": 1.0, "PL": 50.0, "steps": 1.0}),
+    ("aerialvln", FORTY, ABOVE, {}, {"nDTW": exp(-30 / 40), "SDTW": exp(-30 / 40)}),
     # Less than a metre further the error is not taken again.
     ("aerialvln", FORTY, [*ABOVE, [40.0, 0.9, 30.0]], {}, {"NE": 0.0}),
     ("aerialvln", FORTY, [*ABOVE, [40.0, 1.1, 30.0]], {}, {"NE": 1.1}),
@@ -157,7 +137,7 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     ("openfly", FORTY, FORTY[1:], {}, {"OSR": 1.0}),
     # Exactly 20 m away in the plane, with 30 m of height: within the threshold, and the way there has no height.
     ("citynav", FORTY, [[0.0, 0.0, 30.0], [20.0, 0.0, 0.0]], {}, {"NE": 20.0, "SR": 1.0, "PL": 20.0, "SPL": 1.0}),
-    ("aerialvln", FORTY, [[0.0, 0.0, 30.0], [20.0, 0.0, 0.0]], {}, {"PL": math.hypot(20, 30)}),
+    ("aerialvln", FORTY, DOWN, {}, {"PL": math.hypot(20, 30)}),
     # Goals: the nearest counts for progress; the reference's end where none is named.
     ("paper", "abcd", "ab", on(SQUARE, goals="cd"), {"GP": 1.0, "NE": 5.0, "steps": 1.0}),
     ("paper", "abcd", "abcd", on(SQUARE, goals="d"), {"GP": 4.0, "NE": 0.0, "steps": 3.0, "PC": 1.0}),
@@ -194,16 +174,10 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     ("valan", "abab", "abab", on(TINY, threshold=0.006), {"SR": 1.0, "SPL": 1 / 3}),
     ("envdrop", "abab", "ab", on(TINY), {"SPL": 0.005 / 0.01}),
     # An oracle would have stopped after 4 of the 8 metres.
-    (
-        "paper",
-        [[0.0], [4.0]],
-        [[0.0], [2.0], [4.0], [8.0]],
-        {"threshold": 1.0},
-        {"SPL": 0.0, "OSPL": 1.0, "SoftSPL": 0.0, "PC": 1.0, "LS": 4 / 8},
-    ),
-    ("paper", [[0.0], [4.0]], [[0.0], [9.0]], {"threshold": 1.0}, {"OSPL": 0.0}),
-    ("paper", [[0.0], [0.0]], [[0.0]], {}, {"SPL": 1.0, "OSPL": 1.0, "SoftSPL": 1.0}),
-    ("paper", [[0.0], [0.0]], [[0.0], [1.0]], {}, {"SPL": 0.0, "OSPL": 1.0, "SoftSPL": 0.0}),
+    ("paper", x(0, 4), x(0, 2, 4, 8), {"threshold": 1.0}, {"SPL": 0.0, "OSPL": 1.0, "SoftSPL": 0.0, "LS": 4 / 8}),
+    ("paper", x(0, 4), x(0, 9), {"threshold": 1.0}, {"OSPL": 0.0}),
+    ("paper", x(0, 0), x(0), {}, {"SPL": 1.0, "OSPL": 1.0, "SoftSPL": 1.0}),
+    ("paper", x(0, 0), x(0, 1), {}, {"SPL": 0.0, "OSPL": 1.0, "SoftSPL": 0.0}),
     # D1: hops in place of metres.
     ("r4r", "abcd", "ab", on(LINE), {"DTW": 7.0, "nDTW": exp(-(2 + 5) / 12)}),
     ("r4r-hops", "abcd", "ab", on(LINE), {"DTW": 3.0, "nDTW": exp(-(1 + 2) / 12)}),
@@ -217,7 +191,7 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     ("paper", "abcd", "ab", on(LINE), {"nDTW": exp(-7 / 12)}),
     ("paper", "abcd", "ab", on(LINE), {"nDTW:touchdown-vlnt": exp(-7 / 6)}),
     # D4: proximity knows neither order nor coverage. The reference backwards: every point lies on it.
-    ("paper", [[0.0], [3.0], [6.0]], [[6.0], [3.0], [0.0]], {}, {"proximity": 1.0, "nDTW": exp(-12 / 9)}),
+    ("paper", x(0, 3, 6), x(6, 3, 0), {}, {"proximity": 1.0, "nDTW": exp(-12 / 9)}),
     # D8: warping is not divided by both lengths, as old versions of a package did.
     ("paper", [[0.0, 0.0], [5.0, 0.0]], [[0.0, 1.0], [5.0, 1.0]], {}, {"DTW": 2.0, "nDTW": exp(-2 / 6)}),
     # D9: at exactly the threshold; b is 5 m from d.
@@ -233,8 +207,8 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     ("paper", [*PLACES], ["near"], on(WALL), {"NE": 6.0, "SR": 0.0}),
     ("paper", [*PLACES.values()], [PLACES["near"]], {}, {"NE": 2.0, "SR": 1.0}),
     # D11: who must stop; what is not recorded counts as stopped.
-    ("vlnce", [[0.0]], [[1.0]], {"stopped": False}, {"SR": 0.0}),
-    ("etpnav", [[0.0]], [[1.0]], {"stopped": False}, {"SR": 1.0}),
+    ("vlnce", x(0), x(1), {"stopped": False}, {"SR": 0.0}),
+    ("etpnav", x(0), x(1), {"stopped": False}, {"SR": 1.0}),
     ("paper", "ab", "ab", on(LINE, stopped=False), {"SR": 1.0}),
     (own(stop="required"), "ab", "ab", on(LINE, stopped=False), {"SR": 0.0, "SDTW": 0.0, "nDTW": 1.0}),
     (own(stop="required"), "ab", "ab", on(LINE, stopped=None), {"SR": 1.0, "SDTW": 1.0, "nDTW": 1.0}),
@@ -243,7 +217,7 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     (own(repeats="drop"), "abc", "abbbc", on(LINE), {"DTW": 0.0, "SED": 1.0}),
     ("duet", "ab", "acccb", on(LINE), {"DTW": 6.0, "PL": 5.0}),
     (own(repeats="drop"), "ab", "acccb", on(LINE), {"DTW": 2.0, "PL": 5.0}),
-    (own(repeats="drop"), [[0.0]], [[2.0], [2.0], [2.0]], {}, {"DTW": 2.0}),
+    (own(repeats="drop"), x(0), x(2, 2, 2), {}, {"DTW": 2.0}),
 ]
 
 
@@ -259,17 +233,11 @@ def test_one_episode(convention: Any, reference: Any, query: Any, options: dict[
     ("convention", "reference", "query", "options", "match"),
     [
         ("citynav", FOUR, FOUR, {"up_axis": 3}, "up_axis must be 0, 1 or 2"),
-        ("vlnce", [[0.0], [8.0]], [[0.0], [5.0]], {**EIGHT, "goal_distances": [1.0]}, "1 distances but 2 positions"),
-        (
-            "vlnce",
-            [[0.0], [8.0]],
-            [[0.0], [5.0]],
-            {**EIGHT, "goal_distances": [1.0, math.nan]},
-            "must not be negative or",
-        ),
-        ("vlnce", [[0.0]], [[0.0]], {"dense": [[0.0]]}, "there is no distance from start to goal"),
-        ("vlnce", [[0.0]], [[0.0]], {"start_distances": 1.0}, "warps to dense references, and none are given"),
-        ("r4r-hops", [[0.0]], [[0.0]], {}, "counts hops, which needs a Graph"),
+        ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [1.0]}, "1 distances but 2 positions"),
+        ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [1.0, math.nan]}, "must not be negative or"),
+        ("vlnce", x(0), x(0), {"dense": x(0)}, "there is no distance from start to goal"),
+        ("vlnce", x(0), x(0), {"start_distances": 1.0}, "warps to dense references, and none are given"),
+        ("r4r-hops", x(0), x(0), {}, "counts hops, which needs a Graph"),
         ("reverie", "ab", "ab", on(LINE), "the convention reverie asks whether a query ends at one of its goals"),
         ("paper", "a", "a", on(LINE, goals="q", metrics="GP"), "episode 0, goals, step 0: node 'q'"),
         (own(path_step=0.25), "ab", "a", on(LINE), "a path step of 0.25 m needs paths of coordinates"),
