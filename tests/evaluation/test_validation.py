@@ -11,7 +11,7 @@ import pytest
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, command, connectivity, run
 from wayscore.convention.presets import find_convention
-from wayscore.evaluation.effects import Effects, effects
+from wayscore.evaluation.comparison import Effects, effects
 from wayscore.metrics import METRICS
 from wayscore.report.conventions import differences, effects_document
 

@@ -1,14 +1,15 @@
-"""compare: several agents over the episodes they share, tested against one of them."""
+"""Comparisons: several agents over the episodes they share, tested against one of them; one run by two conventions."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from wayscore.convention.choices import Convention
 from wayscore.convention.presets import find_convention
 from wayscore.errors import OptionError, Sentence, check_count, did_you_mean
 from wayscore.evaluation.differences import PairedDifference, finite, paired_differences
@@ -17,7 +18,8 @@ from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.repeated_runs import per_episode, pool, share_episodes
 from wayscore.evaluation.result import Result, names_apart, signature_differences
 from wayscore.evaluation.warnings import unlike_paths
-from wayscore.metrics import Metric
+from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.metrics.registry import KNOWN
 from wayscore.statistics.values import equal
 
 FIRST_METRIC = "nDTW"
@@ -196,17 +198,14 @@ def evaluate_runs(
         graphs = find_distances(graphs, known, find_convention(options.get("convention", "paper")))
         prepared = Prepared(known, graphs)
     found = [evaluate(run, prepared, graphs, metrics=metrics, **options) for run in runs]
-    homes = [os.path.basename(os.path.dirname(os.path.abspath(run))) if _is_path(run) else "" for run in runs]
-    unnamed = [number for number, name in enumerate(given) if name is None]
-    own = iter(names_apart([found[number].name for number in unnamed], [homes[number] for number in unnamed]))
+    unnamed = [(result.name, run) for result, run, name in zip(found, runs, given, strict=True) if name is None]
+    paths = (os.path.abspath(run) if isinstance(run, str | os.PathLike) else "" for _, run in unnamed)
+    homes = [os.path.basename(os.path.dirname(path)) for path in paths]
+    own = iter(names_apart([name for name, _ in unnamed], homes))
     agents: dict[str, list[Result]] = {}
     for result, name in zip(found, given, strict=True):
         agents.setdefault(next(own) if name is None else name, []).append(result)
     return [pool(some, name) for name, some in agents.items()]
-
-
-def _is_path(run: Any) -> bool:
-    return isinstance(run, str | os.PathLike)
 
 
 def _examples(one: Result, base: Result, metric: Metric, top: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
@@ -231,13 +230,76 @@ def _baseline(wanted: str | int | None, names: Sequence[str], runs: Sequence[Any
     """Return where the baseline stands among the agents."""
     if wanted is None:
         return 0
-    files = [os.fspath(run) if _is_path(run) else "" for run in runs]
-    for known in (names, files if len(files) == len(names) else []):
+    files = [os.fspath(run) if isinstance(run, str | os.PathLike) else "" for run in runs]
+    for known in ([*names], files if len(files) == len(names) else []):
         if str(wanted) in known:
-            return list(known).index(str(wanted))
+            return known.index(str(wanted))
     if str(wanted).isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     raise OptionError(
         f"there is no run {str(wanted)!r} to be the baseline{did_you_mean(wanted, names)} "
         f"Known: {', '.join(names)}, or a number from 1 to {len(names)}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The means of one run by two conventions, and by the second with one choice of the first at a time.
+
+    Attributes:
+        names: of the conventions.
+        first: means by the first convention.
+        second: means by the second.
+        choices: by choice in which they differ, the means by the second with that choice made as the first makes it.
+        metrics: what the means are of.
+    """
+
+    names: tuple[str, str]
+    first: Mapping[str, float | None]
+    second: Mapping[str, float | None]
+    choices: Mapping[str, Mapping[str, float | None]]
+    metrics: tuple[Metric, ...]
+
+    def rows(self) -> list[tuple[str, Mapping[str, float | None]]]:
+        """Return the lines of a table: both conventions, and the second with one choice of the first at a time."""
+        first, second = self.names
+        changed = ((f"{second}, but {choice} as {first}", means) for choice, means in self.choices.items())
+        return [(first, self.first), (second, self.second), *changed]
+
+    def changing(self) -> Effects:
+        """Return the same with only the choices that change a mean, and the metrics whose means change."""
+        kept = {
+            choice: means
+            for choice, means in self.choices.items()
+            if any(_rounded(means[one.symbol]) != _rounded(self.second[one.symbol]) for one in self.metrics)
+        }
+        rows = (self.first, self.second, *kept.values())
+        metrics = (one for one in self.metrics if len({_rounded(means[one.symbol]) for means in rows}) > 1)
+        return replace(self, choices=kept, metrics=tuple(metrics))
+
+
+def _rounded(mean: float | None) -> float | None:
+    return None if mean is None else round(mean, 9)  # rounding errors are no change
+
+
+def effects(
+    run: Any, references: Any, first: Convention, second: Convention, *, graphs: Any = None, metrics: Any = None
+) -> Effects:
+    """Score a run by both conventions, and by every single choice in which they differ.
+
+    Columns that one of them computes in its own way count as one choice, "columns".
+    """
+    if metrics is None:
+        one, other = ({metric.symbol for metric in find_metrics(None, convention)} for convention in (first, second))
+        metrics = [symbol for symbol in KNOWN if symbol in (one | other if symbol in METRICS else one & other)]
+    known = find_references(references)
+    distances = find_distances(graphs, known, first if first.distance == "directed hops" else second)
+
+    def means(convention: Convention) -> dict[str, float | None]:
+        return evaluate(run, known, distances, convention=convention, metrics=metrics).means()
+
+    own, others = ({key for key in convention.metrics if ":" in key} for convention in (first, second))
+    changed = {choice: choice for choice in first.differences(second) if choice != "metrics"}
+    changed |= {"columns": "metrics"} if own != others else {}
+    by_choice = {name: means(replace(second, **{choice: getattr(first, choice)})) for name, choice in changed.items()}
+    return Effects((first.name, second.name), means(first), means(second), by_choice, find_metrics(metrics, first))
