@@ -18,8 +18,8 @@ import wayscore as ws
 from wayscore.convention import PAPER, Convention
 from wayscore.convention.applied import apply_path_step
 from wayscore.episodes import Query, Reference, References, Run
+from wayscore.metrics.evaluators.graphs import edit_distance
 from wayscore.metrics.evaluators.rooms import between_waypoints
-from wayscore.metrics.evaluators.streets import edit_distance
 from wayscore.paths import without_repeats
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 3.0, 4.0])

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wayscore.metrics.base import Metric
-from wayscore.metrics.evaluators import flights, graphs, objects, poses, rooms, streets
+from wayscore.metrics.evaluators import flights, graphs, objects, poses, rooms
 
 COLUMNS: Mapping[str, Metric] = MappingProxyType(
-    {**graphs.COLUMNS, **objects.COLUMNS, **streets.COLUMNS, **rooms.COLUMNS, **flights.COLUMNS, **poses.COLUMNS}
+    {**graphs.COLUMNS, **objects.COLUMNS, **rooms.COLUMNS, **flights.COLUMNS, **poses.COLUMNS}
 )
 """Every column by its key."""
