@@ -47,7 +47,9 @@ INLINE void rows_of_points(const int dimension, const Pair *pair, double *top, d
             }
             lanes_store(costs + j, lanes_sqrt(squares));
         }
-        left[i + 1] = warp_row(costs, m, top, left[i + 1]);
+        double west = left[i + 1];
+        WARP_ROW(top, m, west, costs[j]);
+        left[i + 1] = west;
     }
 }
 

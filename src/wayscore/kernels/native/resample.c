@@ -96,20 +96,12 @@ static int resample(uint64_t seed, uint64_t first, const Array *values, const Ar
     return enough;
 }
 
-KERNEL(kernel_resample) {
-    Array arrays[2];
-    PyObject *result = NULL;
-    int64_t seed, first;
-    if (!take_arguments("resample", args, nargs, "n n d2 d2w", arrays, &seed, &first)) return NULL;
-    const int64_t units = LENGTH(arrays[0], 0), columns = LENGTH(arrays[0], 1);
-    if (first < 0 || units < 1 || units > UINT32_MAX || columns != LENGTH(arrays[1], 1)) {
-        refuse("resample: values and totals do not fit");
-    } else {
-        PyThreadState *state = PyEval_SaveThread();
-        const int enough = resample((uint64_t)seed, (uint64_t)first, &arrays[0], &arrays[1]);
-        PyEval_RestoreThread(state);
-        result = enough ? none() : PyErr_NoMemory();
-    }
-    drop_arrays(arrays, 2);
-    return result;
+KERNEL(resample, "n n d2 d2w") {
+    const int64_t first = numbers[1].n, units = LENGTH(arrays[0], 0);
+    if (first < 0 || units < 1 || units > UINT32_MAX || LENGTH(arrays[0], 1) != LENGTH(arrays[1], 1))
+        return refuse("resample: values and totals do not fit");
+    PyThreadState *state = PyEval_SaveThread();
+    const int enough = resample((uint64_t)numbers[0].n, (uint64_t)first, &arrays[0], &arrays[1]);
+    PyEval_RestoreThread(state);
+    return enough ? none() : PyErr_NoMemory();
 }
