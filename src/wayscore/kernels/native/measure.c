@@ -12,6 +12,11 @@
 /* Where a pair of points stops running in a lane and gets strips of its own. */
 static const int64_t LANE_CELLS = 4096;
 
+typedef struct {
+    int64_t r, n, q, m; /* first place and number of places of both paths */
+    int64_t number;
+} Episode;
+
 /* What is known of an episode once its two paths have been compared place by place. */
 typedef struct {
     double query_length, reference_length, warping, closest, largest;
@@ -54,6 +59,37 @@ static inline double pair_distance(const Batch *batch, const Episode *at, int64_
     return batch->block[i * at->m + j];
 }
 
+static inline int is_same_place(const int dimension, const Batch *batch, int64_t r, int64_t q) {
+    if (!dimension) return batch->r_codes[r] == batch->q_codes[q];
+    int axis = 0;
+    while (axis < dimension && batch->r_points[r * dimension + axis] == batch->q_points[q * dimension + axis]) axis++;
+    return axis == dimension;
+}
+
+/* The edit distance of the two sequences of edges: how many must be replaced, inserted or left out. `row` has room for two
+ * numbers for each place of the query: a row of the distances, and whether its places are the reference's i-th. */
+static inline int32_t count_edits(const int dimension, const Batch *batch, const Episode *at, int32_t *row) {
+    const int32_t n = (int32_t)at->n, m = (int32_t)at->m;
+    int32_t *same = row + m;
+    for (int32_t j = 0; j < m; j++) {
+        row[j] = j;
+        same[j] = is_same_place(dimension, batch, at->r, at->q + j);
+    }
+    for (int32_t i = 1; i < n; i++) {
+        int32_t corner = row[0], starts_same = same[0], west = row[0] = i;
+        same[0] = is_same_place(dimension, batch, at->r + i, at->q);
+        for (int32_t j = 1; j < m; j++) {
+            const int32_t ends_same = is_same_place(dimension, batch, at->r + i, at->q + j), north = row[j];
+            const int32_t aside = (north < west ? north : west) + 1, replaced = corner + !(starts_same & ends_same);
+            row[j] = west = replaced < aside ? replaced : aside;
+            corner = north;
+            starts_same = same[j];
+            same[j] = ends_same;
+        }
+    }
+    return row[m - 1];
+}
+
 /* Writes an episode's numbers; returns 0 when memory runs out. */
 static int finish(const Batch *batch, const Episode *at, const Found *found) {
     double *out = batch->out + at->number;
@@ -71,7 +107,12 @@ static int finish(const Batch *batch, const Episode *at, const Found *found) {
     out[REFERENCE_COUNT * stride] = (double)at->n;
     out[QUERY_COUNT * stride] = (double)at->m;
     int64_t edits = (at->n > at->m ? at->n : at->m) - 1; /* the most there can be */
-    if (end <= batch->reach && (edits = edit_distance(batch, at)) < 0) return 0;
+    if (end <= batch->reach) {
+        int32_t few[256], *row = at->m <= 128 ? few : malloc(sizeof(int32_t) * 2 * (size_t)at->m);
+        if (!row) return 0;
+        edits = batch->dimension ? count_edits(batch->dimension, batch, at, row) : count_edits(0, batch, at, row);
+        if (row != few) free(row);
+    }
     out[EDITS * stride] = (double)edits;
     return 1;
 }

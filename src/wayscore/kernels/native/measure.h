@@ -25,14 +25,7 @@ typedef struct {
     int64_t episodes;
 } Batch;
 
-typedef struct {
-    int64_t r, n, q, m; /* first place and number of places of both paths */
-    int64_t number;
-} Episode;
-
 /* Measures every episode of a batch; returns 0 when memory runs out. */
 int measure(const Batch *batch);
-/* Levenshtein distance of the two sequences of edges, or -1 when memory runs out. */
-int64_t edit_distance(const Batch *batch, const Episode *at);
 
 #endif

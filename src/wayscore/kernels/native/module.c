@@ -111,7 +111,7 @@ static PyMethodDef methods[] = {KERNELS(ENTRY){NULL, NULL, 0, NULL}};
  * generation on that runs it at full clock (the one that brought IFMA). */
 static int choose_lanes(PyObject *module) {
     const char *wish = getenv("WAYSCORE_LANES"), *name = "base";
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#ifdef HAS_AVX
     int level = !wish ? 2 : strcmp(wish, "base") == 0 ? 0 : strcmp(wish, "avx2") == 0 ? 1 : 2;
     __builtin_cpu_init();
     if (level >= 1 && __builtin_cpu_supports("avx2")) {
