@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places
+from wayscore.distances.base import Distance, Floats, Places, as_points, nearest_points
 from wayscore.errors import DistanceError, OptionError, PathError, did_you_mean, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
 
@@ -69,8 +69,16 @@ class Grid(Distance):
         cache_bytes: int = 256 * 2**20,
     ) -> None:
         self.free = _checked_occupancy(free)
-        self.cell = _checked_cell(cell)
-        self.origin = _checked_origin(origin)
+        side, corner = _numbers([cell]), _numbers(origin)
+        if len(side) != 1 or side[0] <= 0.0:
+            raise DistanceError(
+                f"cell must be the side of a cell, a finite length above 0 in metres, got {shortened(cell)}"
+            )
+        if len(corner) != 2:
+            raise DistanceError(
+                f"origin must be two finite numbers, the centre of cell [0, 0], got {shortened(origin)}"
+            )
+        self.cell, self.origin = side[0], (corner[0], corner[1])
         if metric not in METRICS:
             raise OptionError(
                 f"metric must be one of {', '.join(METRICS)}, got {shortened(metric)}{did_you_mean(metric, METRICS)}"
@@ -108,8 +116,7 @@ class Grid(Distance):
         Returns:
             A batch of flat cell codes, i * w + j; `moved` is each point's distance from its cell, metres.
         """
-        if not isinstance(paths, PathBatch) or getattr(paths.places, "dtype", None) != np.float64:
-            paths = PathBatch.from_points(list(paths), role=role)
+        paths = as_points(paths, role)
         if not len(paths):
             return PathBatch(np.empty(0, dtype=np.int32), paths.offsets, np.empty(0))
         if paths.places.ndim != 2 or paths.places.shape[1] != 2:
@@ -199,20 +206,9 @@ class Grid(Distance):
             codes = i * self.free.shape[1] + j
             astray = ~inside | (self._nodes[codes] < 0)
             if astray.any():
-                codes[astray] = self._cells[self._nearest_nodes(cell[astray])]
+                codes[astray] = self._cells[nearest_points(self._tree, cell[astray])[0]]
             moved = np.hypot(*(points - self.centres(codes)).T)
         return codes.astype(np.int32), moved
-
-    def _nearest_nodes(self, cells: Floats) -> NDArray[np.int64]:
-        tree = self._tree
-        reach, _ = tree.query(cells)
-        # A tree returns any of several equally near cells; look at all of them, in the order of their codes.
-        circles = tree.query_ball_point(cells, reach * (1 + 1e-9), return_sorted=True)
-        found = np.empty(len(cells), dtype=np.int64)
-        for number, circle in enumerate(circles):
-            offsets = tree.data[circle] - cells[number]
-            found[number] = circle[int(np.argmin((offsets * offsets).sum(axis=1)))]
-        return found
 
     @cached_property
     def _tree(self) -> Any:
@@ -292,24 +288,6 @@ def _checked_occupancy(free: ArrayLike) -> NDArray[np.bool_]:
         raise DistanceError(f"free has no free cell (shape {array.shape}); nonzero means free, not occupied")
     cells.flags.writeable = False
     return cells
-
-
-def _checked_cell(cell: float) -> float:
-    """Return the side of a cell, metres."""
-    side = _numbers([cell])
-    if len(side) != 1 or side[0] <= 0.0:
-        raise DistanceError(
-            f"cell must be the side of a cell, a finite length above 0 in metres, got {shortened(cell)}"
-        )
-    return side[0]
-
-
-def _checked_origin(origin: Sequence[float]) -> tuple[float, float]:
-    """Return the centre of cell [0, 0], metres."""
-    point = _numbers(origin)
-    if len(point) != 2:
-        raise DistanceError(f"origin must be two finite numbers, the centre of cell [0, 0], got {shortened(origin)}")
-    return point[0], point[1]
 
 
 def _numbers(values: Sequence[float]) -> list[float]:
