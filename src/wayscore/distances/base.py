@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -210,28 +210,34 @@ EUCLIDEAN = Euclidean()
 
 
 class ByScene(Mapping[str, D]):
-    """Scene -> distance, each loaded from `source` when it is first used; `what` names one of them, and several."""
+    """Scene -> distance, each loaded when it is first used, and kept.
 
-    def __init__(self, source: Path, scenes: Collection[str], load: Callable[[str], D], what: tuple[str, str]) -> None:
-        self._source, self._scenes, self._load, self._what = source, scenes, load, what
+    Args:
+        source: the folder or tar that they come from.
+        loaders: scene -> a function that loads its distance.
+        what: what errors and `repr` call one of them, and several.
+    """
+
+    def __init__(self, source: Path, loaders: Mapping[str, Callable[[], D]], what: tuple[str, str]) -> None:
+        self._source, self._loaders, self._what = source, loaders, what
         self._loaded: dict[str, D] = {}
 
     def __getitem__(self, scene: str) -> D:
         if scene not in self._loaded:
-            if scene not in self._scenes:
-                hint = did_you_mean(scene, self._scenes)
+            if scene not in self._loaders:
+                hint = did_you_mean(scene, self._loaders)
                 raise UnknownSceneError(f"{self._source}: has no {self._what[0]} {shortened(scene)}{hint}")
-            self._loaded[scene] = self._load(scene)
+            self._loaded[scene] = self._loaders[scene]()
         return self._loaded[scene]
 
     def __contains__(self, scene: object) -> bool:
-        return scene in self._scenes
+        return scene in self._loaders
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._scenes)
+        return iter(self._loaders)
 
     def __len__(self) -> int:
-        return len(self._scenes)
+        return len(self._loaders)
 
     def __repr__(self) -> str:
         return f"<{len(self)} {self._what[1]} of {self._source.name}>"

@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
 from wayscore.distances.base import Distance, Floats, Places, as_points, nearest_points
-from wayscore.errors import DistanceError, OptionError, PathError, did_you_mean, shortened
+from wayscore.errors import DistanceError, OptionError, PathError, check_count, did_you_mean, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
 
 METRICS = ("octile", "eikonal")
-
-# The eight steps in ascending order of their codes, so that each row of the graph is sorted.
+# In ascending order of their codes, so that each row of the graph is sorted.
 _STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
 
@@ -83,10 +82,8 @@ class Grid(Distance):
             raise OptionError(
                 f"metric must be one of {', '.join(METRICS)}, got {shortened(metric)}{did_you_mean(metric, METRICS)}"
             )
-        if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, (int, np.integer)) or cache_bytes < 0:
-            raise OptionError(f"cache_bytes must be a whole number of bytes, 0 or more, got {shortened(cache_bytes)}")
         self.metric = metric
-        self.cache_bytes = int(cache_bytes)
+        self.cache_bytes = check_count("cache_bytes", cache_bytes, least=0)
         # Fields (distances from one cell) hold free cells only; a node is a free cell's number among them.
         self._cells = np.flatnonzero(self.free)
         self._nodes = np.full(self.free.size, -1, dtype=np.int32)
@@ -111,11 +108,7 @@ class Grid(Distance):
         return f"grid-{self.metric}#{digest.hexdigest()[:8]}"
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
-        """Snap paths of (n, 2) points in metres to cells.
-
-        Returns:
-            A batch of flat cell codes, i * w + j; `moved` is each point's distance from its cell, metres.
-        """
+        """Snap paths of (n, 2) points in metres to cells, i * w + j; `moved` says how far away each cell is, metres."""
         paths = as_points(paths, role)
         if not len(paths):
             return PathBatch(np.empty(0, dtype=np.int32), paths.offsets, np.empty(0))
@@ -130,13 +123,9 @@ class Grid(Distance):
         return PathBatch(codes, paths.offsets, moved)
 
     def snap(self, points: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        """Find the free cell with the nearest centre; of equally near ones, the one with the lowest code.
+        """Return the codes of the free cells with the nearest centres to (n, 2) points, and how far away these are.
 
-        Args:
-            points: (n, 2), metres.
-
-        Returns:
-            The flat codes (n,), i * w + j, and the distances to the cells' centres (n,), metres.
+        Of equally near cells it is the one with the lowest code.
 
         >>> cells, errors = Grid([[1, 0, 1]], cell=1.0).snap([[0.0, 1.0], [0.0, 1.5]])
         >>> cells.tolist(), errors.tolist()

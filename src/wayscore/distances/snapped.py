@@ -157,12 +157,7 @@ class Snapped(Distance):
         return float(self.distances(one, end)[0])
 
     def distances(self, points: ArrayLike, goal: ArrayLike) -> Floats:
-        """Return the distance from each point to the goal, metres.
-
-        Args:
-            points: (n, k).
-            goal: one point, k coordinates.
-        """
+        """Return the distance from each of (n, k) points to the goal, one point, metres."""
         starts = self.encode([points], role=lambda _: "points").places
         end = int(self.encode([[goal]], role=lambda _: "goal").places[0])
         if self._graph is None or "table" in self.__dict__:
