@@ -27,31 +27,20 @@ from wayscore.statistics.values import (
     number_labels,
 )
 
-Rng: TypeAlias = "np.random.Generator"  # in quotes: `numpy.random` is loaded only by who uses it
+Rng: TypeAlias = "np.random.Generator"  # in quotes: `numpy.random` is loaded only when it is used
 Labels: TypeAlias = Iterable[Hashable] | NDArray[Any] | None
 
-MOST_CLUSTERS = 10_000
-"""More are joined into this many (`join_clusters`), which moves an interval less than 10,000 resamples leave to chance.
-"""
-MOST_RESAMPLES = 1_000_000
-"""More would take gigabytes, and change an interval by less than it means."""
-SINGLE_THREAD = 10**6
-"""Draws that are finished before a second thread has started."""
+MOST_CLUSTERS = 10_000  # more are joined, which moves an interval by less than the chance of 10,000 resamples
+MOST_RESAMPLES = 1_000_000  # more would take gigabytes, and change an interval by less than it means
+SINGLE_THREAD = 10**6  # draws that are finished before a second thread has started
 
 
 class Sums(NamedTuple):
-    """What resamples need to know of some metrics.
+    """What resamples need to know of some metrics."""
 
-    Attributes:
-        sums: (clusters, metrics), of the values that are defined, less their origin each.
-        counts: (clusters, metrics), how many these are.
-        origin: of each metric its least value, so that no sum is negative, and that of constants and whole numbers
-            exact.
-    """
-
-    sums: Floats
-    counts: Floats
-    origin: Floats
+    sums: Floats  # (clusters, metrics), of the defined values, each less its origin
+    counts: Floats  # (clusters, metrics), how many values these are
+    origin: Floats  # the least value of each metric: no sum is negative, and those of whole numbers are exact
 
 
 class Interval(NamedTuple):
