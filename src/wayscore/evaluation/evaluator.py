@@ -17,7 +17,7 @@ from wayscore.convention.presets import CONVENTIONS, signed
 from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, check_count
 from wayscore.evaluation.engines import Engine
-from wayscore.evaluation.groups import choose_cluster, few_clusters
+from wayscore.evaluation.groups import few_clusters
 from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, Settings, find_references, find_run
 from wayscore.evaluation.policies import check_coverage
 from wayscore.evaluation.recorded import missing_warnings
@@ -153,13 +153,12 @@ def evaluate(
     if not isinstance(references, Prepared):
         references = Prepared(find_references(references, reader), graphs)
     known = references.references
-    listed = None if known is None else known.first_instructions(settings.convention.instructions)
     several = settings.policies["duplicate"] == "all"
-    settings = structs.replace(settings, cluster=choose_cluster(cluster, listed, several))
-    distances, scorer = references.encoded(settings.convention, settings.cluster, navmesh, walkable)
+    scorer = references.scorer(settings.convention, cluster, several, navmesh, walkable)
+    settings = structs.replace(settings, cluster=scorer.cluster)
     if workers is None and given.rows > MANY_ROWS:
         on = Engine(engine, os.cpu_count() or 1, scheduler)
-    inputs = Inputs(given, known, distances, settings.convention)
+    inputs = Inputs(given, known, scorer.distances, settings.convention)
     if episodes is not None:
         check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [one.file for one in given.chunks])
     done: Scored | None = None
