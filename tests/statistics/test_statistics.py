@@ -32,10 +32,9 @@ from wayscore.statistics import (
     spearman,
     win_tie_loss,
 )
-from wayscore.statistics.bootstrap import first_word, interval, number_clusters, resampled_means, sums_of
+from wayscore.statistics.bootstrap import differences, first_word, interval, number_clusters, resampled_means, sums_of
 from wayscore.statistics.correlations import row_correlations
 from wayscore.statistics.tests import holm_rows, randomization_tests, sign_tests
-from wayscore.statistics.values import differences
 
 INF = math.inf
 values = st.floats(-1e6, 1e6)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
-from wayscore.statistics.bootstrap import Rng
-from wayscore.statistics.values import Floats, Integers, Values, as_pair
+from wayscore.statistics.bootstrap import Floats, Integers, Rng, Values, as_pair
 
 Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
 RankMethod: TypeAlias = Literal["spearman", "kendall"]
@@ -185,11 +184,10 @@ def weighted_correlations(
     *codes, of_outcome = _dense_ranks(np.array([*columns, outcome]))
     found = np.full((len(columns), len(counts)), np.inf)
     if method == "kendall":
-        of_y = _drawn(_pair_sums(of_outcome, of_outcome, clusters), counts)
+        of_y = _pair_sums(of_outcome, of_outcome, clusters, counts)
         for row, column in zip(found, codes, strict=True):
-            square = _drawn(_pair_sums(column, column, clusters), counts) * of_y
-            sums = _drawn(_pair_sums(column, of_outcome, clusters), counts)
-            np.divide(sums, np.sqrt(square), out=row, where=square > 0)
+            square = _pair_sums(column, column, clusters, counts) * of_y
+            np.divide(_pair_sums(column, of_outcome, clusters, counts), np.sqrt(square), out=row, where=square > 0)
         return found
     for block in (slice(first, first + BLOCK) for first in range(0, len(counts), BLOCK)):
         weights = counts[block, clusters]
@@ -212,8 +210,8 @@ def _rank_deviations(codes: Integers, weights: Floats) -> tuple[Floats, Floats]:
     return deviations[:, codes], np.einsum("bg,bg->b", equal, deviations**2)
 
 
-def _pair_sums(x: Integers, y: Integers, clusters: Integers) -> Floats:
-    """Return the sums of sign(x_i - x_j) sign(y_i - y_j) over the pairs of each two clusters."""
+def _pair_sums(x: Integers, y: Integers, clusters: Integers, counts: Floats) -> Floats:
+    """Return the sum of sign(x_i - x_j) sign(y_i - y_j) over all pairs in each resample."""
     count = int(clusters.max()) + 1
     sums = np.zeros((count, count))
     member = np.zeros((len(x), count))
@@ -222,9 +220,5 @@ def _pair_sums(x: Integers, y: Integers, clusters: Integers) -> Floats:
         rows = slice(first, first + BLOCK)
         signs = np.sign(x[rows, None] - x[None]) * np.sign(y[rows, None] - y[None])
         sums += member[rows].T @ (signs @ member)
-    return sums
-
-
-def _drawn(sums: Floats, counts: Floats) -> Floats:
     products: Floats = np.einsum("bk,bk->b", counts @ sums, counts)
     return products
