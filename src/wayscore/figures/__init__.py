@@ -10,7 +10,11 @@ is its caption. None of them uses pyplot or changes matplotlib's settings.
         save(figure, "pair.pdf")
 """
 
-from wayscore.figures.curves import draw_learning_curves as draw_learning_curves
+from wayscore.figures.charts import (
+    draw_learning_curves as draw_learning_curves,
+    draw_metric_scatter as draw_metric_scatter,
+    figure_metrics as figure_metrics,
+)
 from wayscore.figures.episode import (
     WarpedEpisode as WarpedEpisode,
     find_episode as find_episode,
@@ -31,7 +35,6 @@ from wayscore.figures.runs import (
     figure_run_gallery as figure_run_gallery,
     figure_run_metrics as figure_run_metrics,
 )
-from wayscore.figures.scatter import draw_metric_scatter as draw_metric_scatter, figure_metrics as figure_metrics
 from wayscore.figures.simulated import (
     figure_comparison_set as figure_comparison_set,
     figure_gallery as figure_gallery,
