@@ -177,9 +177,7 @@ class Reverie(Benchmark):
         """
         return make_references(source, self, self._references(self.records(source), objects))
 
-    def _references(
-        self, records: Sequence[ObjectPath], objects: str | os.PathLike[str] | None
-    ) -> Iterator[Reference]:
+    def _references(self, records: Sequence[ObjectPath], objects: str | os.PathLike[str] | None) -> Iterator[Reference]:
         seen: dict[tuple[str, str], tuple[str, ...]] = {}
         if objects is not None:
             expected = 'REVERIE boxes: {scan: {viewpoint: {object: {"visible_pos": [...]}}}}'
