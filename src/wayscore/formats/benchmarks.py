@@ -203,7 +203,7 @@ class Guide(msgspec.Struct, gc=False):
 
 
 class RxR(Benchmark):
-    """RxR guide annotations, and runs as its challenge took them, or its human followers' walks; points are VLN-CE's."""
+    """RxR guide annotations, and runs as its challenge took them, or its human followers' walks."""
 
     name, title = "rxr", "RxR"
     expected = (
@@ -213,7 +213,7 @@ class RxR(Benchmark):
     shapes = (
         Shape(REFERENCES, "instruction_id path scan"),
         Shape(RUN, "instr_id path", without="trajectory"),
-        Shape(RUN, "instruction_id", ("path trajectory",), points=False),
+        Shape(RUN, "instruction_id", ("path trajectory",), points=False),  # points are VLN-CE's
     )
     record = Guide
     named = ids = ("instruction_id", "instr_id")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
+from types import GenericAlias
 from typing import Any, TypeAlias
 
 import msgspec
@@ -53,7 +54,7 @@ def decode_rows(source: Source, kind: Any, expected: str) -> list[tuple[str, Any
                 refuse(row, field.name, "is empty", expected)
             continue
         try:
-            msgspec.convert(column, list[field.type])
+            msgspec.convert(column, GenericAlias(list, field.type))
         except msgspec.ValidationError:
             for row, cell in enumerate(column):
                 if (row, field.name) not in refused:

@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import structs
 
 from wayscore.episodes import EpisodeBatch, Query, Reference, References
-from wayscore.errors import FormatError, OptionError, shortened
+from wayscore.errors import OptionError, shortened
 from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, FORMAT, OPTIONS, UP_AXIS, as_distances, from_arrow
 from wayscore.formats.base import EMPTY_PATH, REFERENCES, RUN, Fault, Kind, Source, make_batch, make_references
 from wayscore.formats.columns import Places, Points, decode_rows

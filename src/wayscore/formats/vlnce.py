@@ -152,7 +152,7 @@ class VLNCE:
             names: what names an episode: `episode_id` or `instruction_id`; by default the latter where every
                 instruction has one (RxR), since that is what its runs are named by.
         """
-        content = decode_object(source, Episodes, names=("episode_id",), expected=EXPECTED, items=LIST)
+        content = decode_object(source, Episodes, names=("episode_id",), expected=EXPECTED)
         episodes = content.episodes
         if language is not None:
             episodes = in_language(source, episodes, language, lambda one: _words(one).language or "")
@@ -170,7 +170,7 @@ class VLNCE:
         """
         beginning = look(source.content)
         if beginning.layout == "object" and LIST in beginning.keys:
-            whole = decode_object(source, Summary, names=(), expected=EXPECTED_RUN, items=LIST)
+            whole = decode_object(source, Summary, expected=EXPECTED_RUN)
             source = structs.replace(source, content=bytes(whole.episodes))
             beginning = look(source.content)
         if beginning.layout == "object" and not beginning.has_any(*IDS, *WALKS):
