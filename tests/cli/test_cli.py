@@ -103,7 +103,7 @@ def test_help_teaches(words):
     assert not re.search(r"\b(asked|told|anew|lacking|an inch|a row an)\b", text)
     for param in command.params:
         assert getattr(param, "help", None) or getattr(param, "about", None), param.name
-    for example in command.examples:
+    for example in re.split(r"\n(?=wayscore )", command.epilog):
         for line in example.split("\n"):
             assert f"  {line}\n" in text
         program, *given = example.replace("\\\n", " ").replace('"', "").split()
@@ -179,7 +179,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException, *words: str):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("wayscore.cli.demo.run_demo", fail)
+    monkeypatch.setattr("wayscore.worlds.files.write_files", fail)
     return invoke("demo", *words)
 
 

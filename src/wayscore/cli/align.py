@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
 from wayscore.cli.app import argument, verb
-from wayscore.cli.options import load
+from wayscore.cli.options import check_figure, load
 from wayscore.cli.output import say, show
 
 if TYPE_CHECKING:
@@ -51,11 +51,7 @@ def align(
     from wayscore.figures.episode import drawable, find_episode, unit_in, up_in, warp_episode
     from wayscore.formats import load_run
 
-    if out is not None:
-        from wayscore.figures.style import check_format, need_matplotlib
-
-        check_format(out.suffix.removeprefix("."))
-        need_matplotlib()
+    check_figure(out)
     rules = convention if path_step is None else replace(find_convention(convention), path_step=path_step)
     truth, distances = load(references, graphs, reader, rules)
     pair = find_episode(episode, load_run(run, run_format), truth)
@@ -80,8 +76,12 @@ def document(one: WarpedEpisode) -> Document:
     """Return a warping as a table, one row per pair, with its DTW and nDTW below."""
     from wayscore.report.document import Document, Line, Table
 
+    def shown(node: Any) -> str:
+        coordinates = node.tolist() if hasattr(node, "tolist") else node
+        return f"({', '.join(f'{x:.2f}' for x in coordinates)})" if isinstance(coordinates, list) else str(coordinates)
+
     rows = [
-        [*map(str, (number, i, _node(one.reference[i - 1]), j, _node(one.query[j - 1]))), f"{d:.2f}", f"{total:.2f}"]
+        [str(number), str(i), shown(one.reference[i - 1]), str(j), shown(one.query[j - 1]), f"{d:.2f}", f"{total:.2f}"]
         for number, (i, j, d, total) in enumerate(one.steps(), start=1)
     ]
     heads = ("pair", "i", "reference", "j", "query", f"d ({one.unit})", f"sum ({one.unit})")
@@ -95,9 +95,3 @@ def document(one: WarpedEpisode) -> Document:
             f"{numbers} ({size}, threshold {one.threshold:g} {one.unit}, convention {one.convention})",
         ]
     )
-
-
-def _node(node: Any) -> str:
-    """Return a node's name, or a point's coordinates."""
-    coordinates = node.tolist() if hasattr(node, "tolist") else node
-    return f"({', '.join(f'{x:.2f}' for x in coordinates)})" if isinstance(coordinates, list) else str(coordinates)

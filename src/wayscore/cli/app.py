@@ -9,13 +9,14 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial, reduce
 from importlib import import_module
 from typing import Any, TypeVar
 
 import click
 
 from wayscore.cli import CALL, DATA, FAULT, INTERRUPTED, main as main, version as version_text
-from wayscore.errors import MissingPackageError, OptionError, WayscoreError, did_you_mean, first_line, shortened
+from wayscore.errors import MissingPackageError, OptionError, WayscoreError, did_you_mean, first_line, must_be
 from wayscore.escaping import escape
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -44,7 +45,7 @@ SECTIONS = {
         "study": "Ask people which paths they prefer, and find the metric that agrees with them.",
     },
 }
-"""Every verb with one line of help; each is the command of that name in `wayscore.cli.<name>`, `-` being `_`."""
+"""Every verb with one line of help; `audit-people` is the command `audit_people` of `wayscore.cli.audit_people`."""
 VERBS = {verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()}
 DEBUG = "--debug"
 
@@ -55,16 +56,6 @@ DEBUG = "--debug"
 def written(param: click.Parameter) -> str:
     """Return how a user writes an option or an argument."""
     return max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
-
-
-def must_be(name: str, choices: Sequence[str], value: object) -> str:
-    """Return the error of a choice.
-
-    >>> must_be("--duplicate", ("error", "keep", "all"), "first")
-    "--duplicate must be error, keep or all, not 'first'"
-    """
-    what = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-    return f"{name} must be {what}, not {shortened(value, 40)}"
 
 
 class _Checked(click.Parameter):
@@ -108,11 +99,7 @@ class Argument(_Checked, click.Argument):
 
 
 class Verb(click.Command):
-    """A command whose help has options in sections, and examples with their line breaks."""
-
-    def __init__(self, *names: Any, examples: Sequence[str] = (), **settings: Any) -> None:
-        super().__init__(*names, **settings)
-        self.examples = tuple(examples)
+    """A command whose help has options in sections; its epilog is examples, one per line."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments, and then options section by section."""
@@ -131,10 +118,10 @@ class Verb(click.Command):
         return " ".join((self.help or "").partition("\n\n")[0].split())
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the examples as they are."""
-        if self.examples:
-            with formatter.section("Example" if len(self.examples) == 1 else "Examples"):
-                for line in "\n".join(self.examples).split("\n"):
+        """Write the examples with their line breaks."""
+        if self.epilog:
+            with formatter.section("Examples" if "\nwayscore" in self.epilog else "Example"):
+                for line in self.epilog.split("\n"):
                     formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
@@ -150,28 +137,16 @@ SEED = whole(0, 2**63 - 1)
 
 def verb(*examples: str, name: str | None = None) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function a verb; its docstring is the help, with examples that a user can run."""
-    return click.command(name, cls=Verb, examples=examples)
+    return click.command(name, cls=Verb, epilog="\n".join(examples))
 
 
-def option(*names: str, **settings: Any) -> Callable[[Function], Function]:
-    """Return `click.option` with a section, whose help shows the default."""
-    return click.option(*names, cls=Option, **settings)
-
-
-def argument(name: str, **settings: Any) -> Callable[[Function], Function]:
-    """Return `click.argument` with a help text."""
-    return lambda function: click.argument(name, cls=Argument, **settings)(function)  # click 8.1 uses a decorator once
+option = partial(click.option, cls=Option)
+argument = partial(click.argument, cls=Argument)
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[Function], Function]:
     """Return several options as one decorator, in the order in which `--help` shows them."""
-
-    def decorate(function: Function) -> Function:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return decorate
+    return lambda function: reduce(lambda made, decorate: decorate(made), reversed(decorators), function)
 
 
 class Verbs(click.Group):

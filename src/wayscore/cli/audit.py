@@ -11,12 +11,11 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.app import argument, option, verb, whole
-from wayscore.cli.options import FILE, named_runs, words
+from wayscore.cli.options import check_figure, named_runs, statistics_option, words
 from wayscore.cli.output import progress, show
 
 if TYPE_CHECKING:
     from pathlib import Path
-
 
 experiments_option = partial(option, section="Experiments")
 
@@ -40,7 +39,7 @@ experiments_option = partial(option, section="Experiments")
 @experiments_option(
     "--experiments",
     multiple=True,
-    callback=words(),
+    callback=words,
     metavar="NAMES",
     help="Experiments to carry out, such as near-miss,detour; all by default.",
 )
@@ -56,18 +55,17 @@ experiments_option = partial(option, section="Experiments")
 @options.path_step
 @options.repeats
 @options.policies
-@option(
+@statistics_option(
     "--difference",
     type=float,
     metavar="SHARE",
-    section="Statistics",
     help="With --runs: difference for which needed episodes are computed, as a share of the metric's scale; 0.02 by "
     "default.",
 )
 @options.resamples
 @options.seed
 @options.form("text", "json", "markdown")
-@option("--figure", type=FILE, metavar="FILE", section="Output", help="Also draw a figure: .svg, .pdf or .png.")
+@options.figure
 def audit(
     given: Sequence[str], runs: bool, metrics: list[str] | None, form: str, figure: Path | None, **settings: Any
 ) -> None:
@@ -80,11 +78,7 @@ def audit(
     """
     from wayscore.lab.audit.audit import audit as audit_metrics
 
-    if figure is not None:
-        from wayscore.figures.style import check_format, need_matplotlib
-
-        need_matplotlib()
-        check_format(figure.suffix.removeprefix("."))
+    check_figure(figure)
     settings = {name: value for name, value in settings.items() if value is not None}
     if runs:
         names, files = zip(*named_runs(given), strict=True) if given else ((), ())

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wayscore.cli import options
 from wayscore.cli.app import argument, option, verb
-from wayscore.cli.options import FILE, OneOf
+from wayscore.cli.options import FILE, OneOf, check_figure, statistics_option
 from wayscore.cli.output import say, show
-
-statistics_option = partial(option, section="Statistics")
 
 
 @verb(
@@ -50,7 +47,7 @@ statistics_option = partial(option, section="Statistics")
 @options.resamples
 @options.seed
 @options.form("text", "json")
-@option("--figure", type=FILE, metavar="FILE", section="Output", help="Also draw it: a .pdf, .svg or .png file.")
+@options.figure
 def audit_people(
     judgements: tuple[Path, ...], graphs: str | None, metrics: Any, form: str, figure: Path | None, **settings: Any
 ) -> None:
@@ -60,11 +57,7 @@ def audit_people(
     """
     from wayscore.lab.audit.people.people import METRICS, audit_people as audit
 
-    if figure is not None:
-        from wayscore.figures.style import check_format, need_matplotlib
-
-        check_format(figure.suffix.removeprefix("."))
-        need_matplotlib()
+    check_figure(figure)
     files = judgements if len(judgements) > 1 else judgements[0]
     found = audit(files, graphs, metrics=metrics or METRICS, **settings)
     if figure is not None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from wayscore.cli import options
-from wayscore.cli.app import SEED, argument, must_be, option, verb, whole
+from wayscore.cli.app import SEED, argument, option, verb, whole
 from wayscore.cli.options import load, words
 from wayscore.cli.output import say, warn
-from wayscore.errors import OptionError
+from wayscore.errors import OptionError, must_be
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +45,7 @@ POLICIES: dict[str, Any] = {
 @option(
     "--which",
     multiple=True,
-    callback=words(*WORLDS),
+    callback=partial(words, known=WORLDS),
     metavar="NAMES",
     section="Figures",
     help=f"Figures to draw: {', '.join(WORLDS)}; of a run {' and '.join(OF_A_RUN)}; all by default.",
@@ -53,7 +54,7 @@ POLICIES: dict[str, Any] = {
 @option(
     "--x",
     multiple=True,
-    callback=words(),
+    callback=words,
     default=["SR,NE,CLS"],
     metavar="SYMBOLS",
     section="Figures",
@@ -66,7 +67,7 @@ POLICIES: dict[str, Any] = {
     "--format",
     "formats",
     multiple=True,
-    callback=words("pdf", "svg", "png"),
+    callback=partial(words, known=("pdf", "svg", "png")),
     default=["pdf"],
     metavar="pdf|svg|png",
     section="Output",

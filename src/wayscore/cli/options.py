@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wayscore.cli.app import SEED, must_be, option, together, whole, written
+from wayscore.cli.app import SEED, option, together, whole, written
 from wayscore.convention.choices import CHOICES
+from wayscore.errors import must_be
 
 if TYPE_CHECKING:
     from wayscore.episodes import References
@@ -29,19 +30,20 @@ POLICIES = {
 """What can be done about each kind of problem, as in `wayscore.evaluation.policies.POLICIES`, and its help."""
 FILE = click.Path(path_type=Path)
 OneOf = partial(click.Choice, case_sensitive=False)
+data_option, scoring_option = partial(option, section="Data"), partial(option, section="Scoring")
+statistics_option, work_option = partial(option, section="Statistics"), partial(option, section="Work")
+output_option = partial(option, section="Output")
 
 
-def words(*known: str) -> Callable[[click.Context, click.Parameter, Sequence[str]], list[str] | None]:
-    """Return a callback for options that may be repeated and take commas: a list, each word once; None for none."""
-
-    def split(context: click.Context, param: click.Parameter, given: Sequence[str]) -> list[str] | None:
-        found = list(dict.fromkeys(word.strip() for one in given for word in one.split(",") if word.strip()))
-        for word in found:
-            if known and word not in known:
-                raise click.UsageError(must_be(written(param), known, word), context)
-        return found or None
-
-    return split
+def words(
+    context: click.Context, param: click.Parameter, given: Sequence[str], known: Sequence[str] = ()
+) -> list[str] | None:
+    """Return the words of an option that may be repeated and takes commas: each once, or None for none."""
+    found = list(dict.fromkeys(word.strip() for one in given for word in one.split(",") if word.strip()))
+    for word in found:
+        if known and word not in known:
+            raise click.UsageError(must_be(written(param), known, word), context)
+    return found or None
 
 
 def _settings(context: click.Context, param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
@@ -64,85 +66,72 @@ def _one_file(_: Any, __: Any, given: tuple[str, ...]) -> str | None:
 
 def references(required: bool = True, note: str = "") -> Callable[[Any], Any]:
     """References, which some verbs can do without."""
-    return option(
-        "-r",
-        "--references",
-        multiple=True,
-        callback=_one_file,
-        required=required,
-        metavar="FILE",
-        section="Data",
-        help=f"References (ground-truth paths): R2R, R4R, RxR, NDH, REVERIE, VLN-CE, ...{note}",
-    )
+    text = f"References (ground-truth paths): R2R, R4R, RxR, NDH, REVERIE, VLN-CE, ...{note}"
+    settings: dict[str, Any] = {"multiple": True, "callback": _one_file, "required": required}
+    return data_option("-r", "--references", metavar="FILE", help=text, **settings)
 
 
-graphs = option(
+graphs = data_option(
     "-g",
     "--graphs",
     metavar="DIR|TAR",
-    section="Data",
     help="Connectivity graphs: a folder or a tar; not needed if paths are coordinates.",
 )
-reader = option(
+reader = data_option(
     "--reader",
     multiple=True,
     callback=_settings,
     metavar="NAME=VALUE",
-    section="Data",
     help="A setting of the references' reader, such as objects=FILE or path_type=player; may be repeated.",
 )
+data = together(graphs, reader)
+run_format = data_option(
+    "--run-format", metavar="NAME", help="Format of the run; recognised by its content by default."
+)
 geodesics = together(
-    option(
+    data_option(
         "--navmesh",
         metavar="DIR",
-        section="Data",
         help="Habitat's .navmesh files: distances to the goal where the run does not record the simulator's.",
     ),
-    option(
+    data_option(
         "--walkable",
         is_flag=True,
-        section="Data",
         help="Measure them along the walks of all references of a scene, where there is no mesh.",
     ),
 )
-run_format = option(
-    "--run-format", metavar="NAME", section="Data", help="Format of the run; recognised by its content by default."
-)
+views = data_option("--views", type=FILE, metavar="TAR", help="Captions and detections of the views that agents see.")
+worlds = data_option("--worlds", is_flag=True, help="Generated worlds and instructions; no data needed.")
 
 # What changes a number
 
-convention = option(
+convention = scoring_option(
     "--convention",
     metavar="NAME|FILE",
-    section="Scoring",
     help="Convention to score by: a name of `wayscore conventions`, or your own .toml file; paper by default.",
 )
-threshold = option(
+threshold = scoring_option(
     "--threshold",
     type=float,
     metavar="D_TH",
-    section="Scoring",
     help="Success threshold d_th, in the unit of the distance; the convention's by default.",
 )
-metrics = option(
+metrics = scoring_option(
     "--metrics",
     multiple=True,
-    callback=words(),
+    callback=words,
     metavar="SYMBOLS",
-    section="Scoring",
     help="Metrics, such as nDTW,SDTW; may be repeated; the convention's by default.",
 )
-path_step = option(
+path_step = scoring_option(
     "--path-step",
     type=float,
     metavar="METRES",
-    section="Scoring",
     help="Resample paths of coordinates with this step before warping: nDTW depends on their density.",
 )
-repeats = option(
+repeats = scoring_option(
     "--repeats",
     type=OneOf(CHOICES["repeats"]),
-    section="Scoring",
     help="Steps that repeat the node before them; the convention's by default.",
 )
 policies = together(
@@ -152,51 +141,38 @@ policies = together(
     )
 )
 
-# Statistics
+# Statistics, and where the work is done
 
-cluster = option(
+cluster = statistics_option(
     "--cluster",
     type=OneOf(["auto", "none", "path", "scan"]),
     default="auto",
-    section="Statistics",
     help="What the bootstrap resamples: paths if several episodes share one (auto), episodes (none), paths or scans.",
 )
-resamples = option(
-    "--resamples",
-    type=whole(1),
-    default=10_000,
-    section="Statistics",
-    help="Resamples of the bootstrap and of randomization tests.",
+resamples = statistics_option(
+    "--resamples", type=whole(1), default=10_000, help="Resamples of the bootstrap and of randomization tests."
 )
-seed = option("--seed", type=SEED, default=0, section="Statistics", help="Random seed of the bootstrap.")
-
-# Where the work is done
-
+seed = statistics_option("--seed", type=SEED, default=0, help="Random seed of the bootstrap.")
 engines = together(
-    option(
+    work_option(
         "--workers",
         type=whole(1),
-        section="Work",
         help="Threads that score Parquet, or processes for other files; by default one, and all cores for more than a "
         "million answers.",
     ),
-    option(
-        "--engine",
-        type=OneOf(["local", "dask"]),
-        default="local",
-        section="Work",
-        help="Score on this machine, or on a Dask cluster.",
+    work_option(
+        "--engine", type=OneOf(["local", "dask"]), default="local", help="Score on this machine, or on a Dask cluster."
     ),
-    option(
-        "--scheduler",
-        metavar="ADDRESS",
-        section="Work",
-        help="Scheduler of --engine dask; a cluster on this machine by default.",
+    work_option(
+        "--scheduler", metavar="ADDRESS", help="Scheduler of --engine dask; a cluster on this machine by default."
     ),
-    option(
-        "--chunk", type=whole(1), default=65_536, section="Work", help="Episodes in the memory of a worker at a time."
-    ),
+    work_option("--chunk", type=whole(1), default=65_536, help="Episodes in the memory of a worker at a time."),
 )
+evaluation = together(
+    *(run_format, geodesics, convention, threshold, metrics, path_step, repeats, policies),
+    *(cluster, resamples, seed, engines),
+)
+"""All that `wayscore.evaluation.evaluator` and `compare` take besides the data; the values have its names."""
 
 # Output
 
@@ -205,12 +181,12 @@ def form(*choices: str, default: str = "text", text: str = "Format of the output
     """-f/--format, of a verb that has these; by default those of tables of means."""
     if not choices:
         choices, text = FORMATS, "Format of the output; json and csv have fractions (not percent), and all digits."
-    return option("-f", "--format", "form", type=OneOf(choices), default=default, section="Output", help=text)
+    return output_option("-f", "--format", "form", type=OneOf(choices), default=default, help=text)
 
 
 def out(text: str, **settings: Any) -> Callable[[Any], Any]:
     """-o/--out of a verb whose job it is to write."""
-    return option("-o", "--out", type=FILE, metavar="PATH", section="Output", help=text, **settings)
+    return output_option("-o", "--out", type=FILE, metavar="PATH", help=text, **settings)
 
 
 def _page(_: Any, __: Any, given: Path | None) -> Path | None:
@@ -219,47 +195,30 @@ def _page(_: Any, __: Any, given: Path | None) -> Path | None:
     return given
 
 
-html = option(
+html = output_option(
     "--html",
     type=FILE,
     callback=_page,
     metavar="FILE",
-    section="Output",
     help="Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",
 )
-dpi = option("--dpi", type=whole(1, 2_400), default=300, section="Output", help="Dots per inch of .png files.")
-up = option(
+figure = output_option("--figure", type=FILE, metavar="FILE", help="Also draw a figure: a .pdf, .svg or .png file.")
+dpi = output_option("--dpi", type=whole(1, 2_400), default=300, help="Dots per inch of .png files.")
+up = output_option(
     "--up",
     type=OneOf(["z", "y"]),
-    section="Output",
     help="Coordinate axis that points up, which maps look along; y in files of VLN-CE, else z.",
 )
 
-# Agents
 
-views = option(
-    "--views", type=FILE, metavar="TAR", section="Data", help="Captions and detections of the views that agents see."
-)
-worlds = option("--worlds", is_flag=True, section="Data", help="Generated worlds and instructions; no data needed.")
+def check_figure(file: Path | None) -> None:
+    """Refuse a figure that cannot be drawn, before the work begins."""
+    if file is not None:
+        from wayscore.figures.style import check_format, need_matplotlib
 
-# Together
+        check_format(file.suffix.removeprefix("."))
+        need_matplotlib()
 
-data = together(graphs, reader)
-evaluation = together(
-    run_format,
-    geodesics,
-    convention,
-    threshold,
-    metrics,
-    path_step,
-    repeats,
-    policies,
-    cluster,
-    resamples,
-    seed,
-    engines,
-)
-"""All that `wayscore.evaluation.evaluator` and `compare` take besides the data; the values have its names."""
 
 # What arguments name
 

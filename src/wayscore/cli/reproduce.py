@@ -5,23 +5,17 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from wayscore.cli import options
-from wayscore.cli.app import argument, option, verb, whole
-from wayscore.cli.options import FILE, OneOf
+from wayscore.cli.app import argument, verb, whole
+from wayscore.cli.options import FILE, OneOf, data_option
 from wayscore.cli.output import say, show
+from wayscore.cli.train import draw_curves, training
 from wayscore.errors import OptionError
 from wayscore.writing import write_whole
 
-if TYPE_CHECKING:
-    from wayscore.lab.agents.table2 import Plan
-
 note = partial(say, err=True)
 """Prints the progress of trainings, also from other processes."""
-
-
-training = partial(option, section="Training")
 
 
 @verb(
@@ -31,12 +25,8 @@ training = partial(option, section="Training")
 @argument(
     "what", type=OneOf(["table2", "search", "ablations"]), metavar="table2|search|ablations", help="Experiment to run."
 )
-@option(
-    "--r2r",
-    type=FILE,
-    metavar="DIR",
-    section="Data",
-    help="Folder with R2R_train.json and R2R_val_unseen.json, gzipped or not.",
+@data_option(
+    "--r2r", type=FILE, metavar="DIR", help="Folder with R2R_train.json and R2R_val_unseen.json, gzipped or not."
 )
 @options.graphs
 @options.views
@@ -70,7 +60,7 @@ def reproduce(
     uses the best ones. `ablations` trains agents by imitation, each without one ingredient, and evaluates them in
     held-out houses. To continue interrupted work, run the same command again.
     """
-    from wayscore.lab.agents.checkpoints import need_torch
+    from wayscore.lab.agents.checkpoints import CURVE, need_torch
 
     if worlds == (r2r is not None):
         raise OptionError("give either --r2r FOLDER (and --graphs) or --worlds")
@@ -108,27 +98,13 @@ def reproduce(
     write_whole(out / "table2.tex", latex.encode())
     saved = {**results, "search": table2_results.searched(out)}
     write_whole(out / "table2.json", json.dumps(saved, indent=1).encode())
-    _draw(plan)
+    for dataset in plan.datasets:
+        agents = {
+            agent: [one for one in plan.folders(dataset, agent) if (one / CURVE).exists()] for agent in table2.TOGETHER
+        }
+        if trained := {agent: folders for agent, folders in agents.items() if folders}:
+            draw_curves(trained, out / f"curves-{dataset}.pdf")
     if form == "latex":
         say(latex, nl=False)
     else:
         show(table2_results.document(results).render)
-
-
-def _draw(plan: Plan) -> None:
-    """Draw the learning curves of both rewards, where matplotlib is installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return
-    from wayscore.figures import save
-    from wayscore.lab.agents.checkpoints import CURVE, figure_curves
-
-    for dataset in plan.datasets:
-        agents = {
-            agent: folders
-            for agent in ("goal", "fidelity")
-            if (folders := [folder for folder in plan.folders(dataset, agent) if (folder / CURVE).exists()])
-        }
-        if agents:
-            save(figure_curves(agents), plan.out / f"curves-{dataset}.pdf")

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from wayscore.cli import options
 from wayscore.cli.app import Verbs, argument, option, verb, whole
-from wayscore.cli.options import FILE, OneOf
+from wayscore.cli.options import FILE, OneOf, check_figure, statistics_option
 from wayscore.cli.output import say, show
 from wayscore.cli.study_serve import erase, export, relink, serve
 from wayscore.cli.study_simulated import kind_option, power, reproduce, sampler_option, seed_option, simulate
 from wayscore.errors import OptionError
 
-if TYPE_CHECKING:
-    from wayscore.lab.study.model import Study
-
-
 agents_option = partial(option, section="Paths of agents")
-statistics_option = partial(option, section="Statistics")
 
 
 @click.group(cls=Verbs, invoke_without_command=True)
@@ -68,7 +63,7 @@ def study(context: click.Context) -> None:
 @option("--name", default="", show_default=False, help="Name of the study on pages and in tables.")
 @option("--question", help="Question to the raters; that of the paper by default.")
 @option("--worlds", type=whole(1, 10_000), default=10, section="Generated paths", help="Number of generated worlds.")
-@sampler_option
+@sampler_option(default="near")
 @agents_option(
     "--from-runs",
     type=FILE,
@@ -90,7 +85,6 @@ def create(
     again: Path | None,
     worlds: int,
     sampler: Any,
-    question: str | None,
     out: Path,
     **settings: Any,
 ) -> None:
@@ -99,9 +93,11 @@ def create(
     A reference is a ground-truth path; queries are trajectories of agents, or generated. The same options always give
     the same file, byte for byte. The file also stores its options.
     """
-    from wayscore.lab.study.create import QUESTION, create as create_study, read_study, rebuild, write_study
+    from wayscore.lab.study.create import create as create_study, create_from_runs, read_study, rebuild, write_study
+    from wayscore.report.layout import counted
 
-    settings["question"] = QUESTION if question is None else question
+    if settings["question"] is None:
+        del settings["question"]
     if more and not from_runs:
         raise OptionError(f"{more[0]} is not expected here; give runs after --from-runs")
     if again is not None:
@@ -109,8 +105,6 @@ def create(
     elif from_runs:
         if references is None or graphs is None:
             raise OptionError("--from-runs also needs --references FILE and --graphs FOLDER or TAR")
-        from wayscore.lab.study.create import create_from_runs
-
         runs = [*from_runs, *more]
         made = create_from_runs(runs, references=Path(references), graphs=Path(graphs), threshold=threshold, **settings)
     else:
@@ -118,7 +112,12 @@ def create(
             raise OptionError("--references, --graphs and --threshold can only be used with --from-runs")
         made = create_study(worlds=worlds, sampler=sampler, **settings)
     write_study(out, made)
-    say(f"{out}: {_described(made)}")
+    loads = sorted({len(one.items) for one in made.assignments})
+    sets = {"set": made.of_kind("plain"), "repeat": made.of_kind("repeat"), "check": made.of_kind("check")}
+    parts = ", ".join(counted(len(found), what) for what, found in sets.items() if found)
+    pages = f"{loads[0]}" if len(loads) == 1 else f"{loads[0]} to {loads[-1]}"
+    people = f"{counted(len(made.assignments), 'rater')} with {pages} page{'' if loads == [1] else 's'} each"
+    say(f"{out}: {made.kind}, {parts} in {counted(len(made.scenes), 'scene')}, {people}")
 
 
 @verb("wayscore study analyze uc.json uc.jsonl sc.json sc.jsonl --html analysis.html", "wayscore study analyze --paper")
@@ -156,9 +155,7 @@ def create(
 @options.seed
 @options.form("text", "json", "latex")
 @options.html
-@option(
-    "--figure", type=FILE, metavar="FILE", section="Output", help="Also draw the results: a .pdf, .svg or .png file."
-)
+@options.figure
 def analyze(
     files: tuple[Path, ...],
     paper: bool,
@@ -169,9 +166,19 @@ def analyze(
     **settings: Any,
 ) -> None:
     """Analyze the answers to a study: Table 1, effect sizes, agreement, consistency and attention."""
+    from wayscore.lab.study import table1
+    from wayscore.report.document import Document
+
     if paper:
-        _show_paper(form)
+        rows = {
+            one.rival: {"positive": one.positive, "negative": one.negative, "p": one.p}
+            | {"printed": table1.PAPER_P[one.rival]}
+            for contests in table1.PAPER.values()
+            for one in contests
+        }
+        show(Document([*table1.tables(table1.PAPER), table1.SLIP], data=[rows]).render, form)
         return
+    check_figure(figure)
     if not files or len(files) % 2:
         raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs; files given: {len(files)}")
     from wayscore.lab.study.analysis import analyze as analyze_answers
@@ -199,31 +206,3 @@ def analyze(
 
 for command in (create, serve, relink, export, erase, simulate, analyze, power, reproduce):
     study.add_command(command)
-
-
-def _show_paper(form: str) -> None:
-    from wayscore.lab.study import table1
-    from wayscore.report.document import Document
-
-    rows = {
-        contest.rival: {
-            "positive": contest.positive,
-            "negative": contest.negative,
-            "p": contest.p,
-            "printed": table1.PAPER_P[contest.rival],
-        }
-        for found in table1.PAPER.values()
-        for contest in found
-    }
-    show(Document([*table1.tables(table1.PAPER), table1.SLIP], data=[rows]).render, form)
-
-
-def _described(made: Study) -> str:
-    from wayscore.report.layout import counted
-
-    loads = sorted({len(one.items) for one in made.assignments})
-    kinds = ((made.of_kind("plain"), "set"), (made.of_kind("repeat"), "repeat"), (made.of_kind("check"), "check"))
-    parts = ", ".join(counted(len(found), what) for found, what in kinds if found)
-    pages = f"{loads[0]}" if len(loads) == 1 else f"{loads[0]} to {loads[-1]}"
-    people = f"{counted(len(made.assignments), 'rater')} with {pages} page{'' if loads == [1] else 's'} each"
-    return f"{made.kind}, {parts} in {counted(len(made.scenes), 'scene')}, {people}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,6 @@ from wayscore.cli.output import say
 if TYPE_CHECKING:
     from wayscore.lab.study.store import Store
 
-study_file = argument("file", type=FILE, metavar="STUDY", help="Study file, written by `wayscore study create`.")
 database_option = option(
     "--database",
     default="",
@@ -25,6 +24,13 @@ database_option = option(
     show_default=False,
     help="SQLite file, or postgresql://...; <study>.sqlite in the folder of the study by default.",
 )
+
+
+def study_file(function: Callable[..., Any]) -> Callable[..., Any]:
+    """STUDY, which most verbs here take."""  # click 8.1 can use the decorator of an argument once only
+    return argument("file", type=FILE, metavar="STUDY", help="Study file, written by `wayscore study create`.")(
+        function
+    )
 
 
 @verb(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wayscore.cli import options
 from wayscore.cli.app import SEED, option, together, verb, whole
@@ -12,21 +12,21 @@ from wayscore.cli.options import FILE, OneOf
 from wayscore.cli.output import progress, say, show
 from wayscore.cli.study_serve import beside, study_file
 
-if TYPE_CHECKING:
-    from wayscore.lab.study.rater_models import Temper
-
 raters_option = partial(option, section="Simulated raters")
-
-KIND_HELP = "Unconstrained (UC) or success-constrained (SC)."
-kind_option = option("--kind", type=OneOf(["UC", "SC"]), default="UC", metavar="[UC|SC]", help=KIND_HELP)
-seed_option = option("--seed", type=SEED, default=0, help="Random seed.")
-SAMPLER_HELP = (
-    "How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "
-    "paper's procedure from the reference's start; or independent of it, as the paper describes."
+kind_option = option(
+    "--kind",
+    type=OneOf(["UC", "SC"]),
+    default="UC",
+    metavar="[UC|SC]",
+    help="Unconstrained (UC) or success-constrained (SC).",
 )
-sampler_option = option("--sampler", type=OneOf(["near", "start", "independent"]), default="near", help=SAMPLER_HELP)
-papers_sampler_option = option(
-    "--sampler", type=OneOf(["near", "start", "independent"]), default="independent", help=SAMPLER_HELP
+seed_option = option("--seed", type=SEED, default=0, help="Random seed.")
+sampler_option = partial(
+    option,
+    "--sampler",
+    type=OneOf(["near", "start", "independent"]),
+    help="How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "
+    "paper's procedure from the reference's start; or independent of it, as the paper describes.",
 )
 temper_options = together(
     raters_option(
@@ -51,9 +51,9 @@ def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
     from wayscore.lab.study.create import read_study
     from wayscore.lab.study.rankings import write_rankings
-    from wayscore.lab.study.rater_models import simulate as draw
+    from wayscore.lab.study.rater_models import Temper, simulate as draw
 
-    rankings = draw(read_study(file), seed=seed, temper=_temper(**temper))
+    rankings = draw(read_study(file), seed=seed, temper=Temper(**temper))
     out = out or beside(file, "-simulated.jsonl")
     write_rankings(out, rankings)
     say(f"{out}: {len(rankings):,} rankings by SIMULATED raters")
@@ -76,12 +76,10 @@ def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
 @seed_option
 @temper_options
 @options.form("text", "json")
-def power(
-    kind: Any, sets: tuple[int, ...], pilot: tuple[Path, Path] | None, seed: int, form: str, **settings: Any
-) -> None:
+def power(kind: Any, sets: tuple[int, ...], pilot: tuple[Path, Path] | None, form: str, **settings: Any) -> None:
     """Estimate how many sets and raters a study needs, with simulated raters or from a pilot study."""
     from wayscore.lab.study import power as powers
-    from wayscore.lab.study.create import check_options
+    from wayscore.lab.study.rater_models import Temper
 
     source, named, simulated = None, f"{powers.SIMULATED} (taste: {settings['taste']})", True
     if pilot is not None:
@@ -92,26 +90,16 @@ def power(
         rankings = read_rankings(pilot[1], study)
         kind, source, named = study.kind, powers.pilot_source(study, rankings), pilot[1].name
         simulated = any(ranking.simulated for ranking in rankings)
-    check_options(kind=kind, success="all", sets=1, seed=seed)
-    temper = _temper(*(settings.pop(name) for name in ("taste", "noise", "spread", "lapse")))
     sizes = list(sets) or powers.SIZES
+    settings |= {"source": source, "named": named, "simulated": simulated, "sizes": sizes}
+    settings["temper"] = Temper(**{name: settings.pop(name) for name in ("taste", "noise", "spread", "lapse")})
     with progress(len(sizes)) as tell:
-        found = powers.power(
-            kind,
-            source=source,
-            named=named,
-            simulated=simulated,
-            sizes=sizes,
-            seed=seed,
-            temper=temper,
-            progress=tell,
-            **settings,
-        )
+        found = powers.power(kind, progress=tell, **settings)
     show(powers.document(found).render, form)
 
 
 @verb("wayscore study reproduce --seed 1")
-@papers_sampler_option
+@sampler_option(default="independent")
 @seed_option
 @temper_options
 @options.out("Folder to write to.", default=Path("study-simulated"))
@@ -121,14 +109,9 @@ def reproduce(sampler: Any, seed: int, out: Path, **temper: Any) -> None:
     The outcome follows from the taste of simulated raters, so a table shows which metric wins with which taste.
     """
     from wayscore.lab.study.protocol import STEPS, reproduce as carry_out
-
-    with progress(STEPS) as tell:
-        made = carry_out(out, seed=seed, sampler=sampler, temper=_temper(**temper), progress=tell)
-    show(made.document().render)
-    say(f"All files are in {out}.")
-
-
-def _temper(taste: str, noise: float, spread: float, lapse: float, careless: float = 0.0) -> Temper:
     from wayscore.lab.study.rater_models import Temper
 
-    return Temper(taste=taste, noise=noise, spread=spread, lapse=lapse, careless=careless)
+    with progress(STEPS) as tell:
+        made = carry_out(out, seed=seed, sampler=sampler, temper=Temper(**temper), progress=tell)
+    show(made.document().render)
+    say(f"All files are in {out}.")

@@ -55,18 +55,12 @@ def train(
     graphs: str | None,
     views: Path | None,
     worlds: bool,
-    reward: str,
-    teacher: Any,
-    imitation: int,
-    reinforcement: int,
     start: Path | None,
     held_out: int,
-    max_episode_steps: int,
     words: int,
-    every: int,
-    seed: int,
     resume: bool,
     tensorboard: bool,
+    **settings: Any,
 ) -> None:
     """Train an agent by imitation of a teacher, then with a reward.
 
@@ -85,30 +79,24 @@ def train(
     if not resume and (out / CHECKPOINT).exists():
         raise OptionError(f"{out}: has a checkpoint already; continue with --resume, or choose another folder")
     begun = {} if start is None else load_checkpoint(start)
-    known, weights = begun.get("vocabulary"), begun.get("word_weights")
-    data = (
-        data_from_worlds(seed=0)
-        if references is None
-        else data_from_files(
-            references, graphs, views=views, held_out=held_out, words=words, known=known, weights=weights
-        )
-    )
-    recipe = Recipe(
-        reward=reward,
-        teacher=teacher,
-        imitation=imitation,
-        reinforcement=reinforcement,
-        threshold=WORLD_THRESHOLD if worlds else 3.0,
-        max_episode_steps=max_episode_steps,
-        every=every,
-        seed=seed,
-    )
+    if references is None:
+        data = data_from_worlds(seed=0)
+    else:
+        read: dict[str, Any] = {"known": begun.get("vocabulary"), "weights": begun.get("word_weights"), "words": words}
+        data = data_from_files(references, graphs, views=views, held_out=held_out, **read)
+    recipe = Recipe(threshold=WORLD_THRESHOLD if worlds else 3.0, **settings)
     with nullcontext() if start is None else reading_checkpoint(start):
         trainer = Trainer(data.train, recipe, dev=data.dev, sight=data.sight, start=begun.get("policy"))
     if resume:
         with reading_checkpoint(out):
             trainer.resume(out)
-    log = _tensorboard(out) if tensorboard else None
+    log: Any = None
+    if tensorboard:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise MissingPackageError("--tensorboard needs the package tensorboard; pip install tensorboard") from None
+        log = SummaryWriter(str(out / "tensorboard"))
     with progress(trainer.total - trainer.updates) as tell:
 
         def report(update: int, row: dict[str, float | int | str] | None) -> None:
@@ -124,24 +112,17 @@ def train(
         trainer.run(out, report)
     if log is not None:
         log.close()
-    _draw(out)
+    if drawn := draw_curves({out.name: [out]}, out / "curve.svg"):
+        say(f"{drawn}: the learning curve")
 
 
-def _tensorboard(out: Path) -> Any:
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise MissingPackageError("--tensorboard needs the package tensorboard; pip install tensorboard") from None
-    return SummaryWriter(str(out / "tensorboard"))
+def draw_curves(trainings: dict[str, list[Path]], file: Path) -> Path | None:
+    """Draw the learning curves of trainings, if matplotlib is installed."""
+    from importlib.util import find_spec
 
-
-def _draw(out: Path) -> None:
-    """Draw the curve, where matplotlib is installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return
+    if find_spec("matplotlib") is None:
+        return None
     from wayscore.figures import save
     from wayscore.lab.agents.checkpoints import figure_curves
 
-    say(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")
+    return save(figure_curves(trainings), file)
