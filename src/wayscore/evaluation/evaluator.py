@@ -116,19 +116,18 @@ def evaluate(
     <Result run: 1 episodes: NE 3.5  nDTW 0.6778>
     """
     tell = progress or (lambda _what, _done, _all: None)
-    policies = {
-        "missing": missing,
-        "unknown": unknown,
-        "duplicate": duplicate,
-        "start": start,
-        "move": move,
-        "node": node,
-    }
     settings = Settings.make(
         convention=convention,
         threshold=threshold,
         metrics=metrics,
-        policies=policies,
+        policies={
+            "missing": missing,
+            "unknown": unknown,
+            "duplicate": duplicate,
+            "start": start,
+            "move": move,
+            "node": node,
+        },
         repeats=repeats,
         path_step=path_step,
         cluster=cluster,
@@ -161,10 +160,10 @@ def evaluate(
     inputs = Inputs(given, known, distances, settings.convention)
     if episodes is not None:
         check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [one.file for one in given.chunks])
-    done: Scored | None = None
-    task = Task(settings, chunk)
+    done, task = Scored(), Task(settings, chunk)
+    scored: Iterable[Scored]
     if isinstance(given, GivenRun):
-        done = score_chunk(given.batch, scorer, task)
+        scored = [score_chunk(given.batch, scorer, task)]
     else:
         chunks = given.chunks
         if on.name == "dask":  # whose workers are at home elsewhere
@@ -173,13 +172,11 @@ def evaluate(
         if settings.policies["duplicate"] == "keep" and known is not None and not whole:
             first = np.minimum.reduce(list(on.map(scan_chunk, chunks, scorer, task)))
             task = structs.replace(task, first=first)
-        for part in on.map(score_chunk, chunks, scorer, task):
-            if done is None:
-                done = part
-            else:
-                done.merge(part)
-            tell("scoring", done.rows, max(given.rows, done.rows))
-    result = _result(name or given.name, inputs, scorer, settings, done or Scored(), convention is not None)
+        scored = on.map(score_chunk, chunks, scorer, task)
+    for part in scored:
+        done.merge(part)
+        tell("scoring", done.rows, max(given.rows, done.rows))
+    result = _result(name or given.name, inputs, scorer, settings, done, convention is not None)
     if episodes is not None:
         result.write_episodes(os.fspath(episodes))
     return result
@@ -228,7 +225,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
     warnings = few_clusters(settings.cluster, count)
     if counts["unrecorded"]:
         warnings += missing_warnings(counts["unrecorded"], len(table), settings.metrics)
-    warnings += done.seen.warnings(settings.convention, settings.symbols)
+    warnings += done.seen.warnings(settings.convention, [metric.symbol for metric in settings.metrics])
     if scorer.geodesics is not None:
         from wayscore.evaluation.goals import geodesic_warnings
 
@@ -298,7 +295,8 @@ def _table(done: Scored, scorer: Scorer, settings: Settings) -> tuple[ScoreTable
         codes = np.array([different[path] for path in known.path_ids], dtype=np.int64)
         facts["path_id"] = Names(list(different), codes[pairs])
         facts["reference_nodes"] = known.paths.lengths[pairs]
-    table = ScoreTable(dict(zip(settings.symbols, columns, strict=True)), facts=facts)
+    named = zip(settings.metrics, columns, strict=True)
+    table = ScoreTable({metric.symbol: values for metric, values in named}, facts=facts)
     if known is None or pairs is None or (every and settings.cluster == "none"):
         return table, join_clusters(rows)
     return table, known.clusters[pairs]

@@ -17,13 +17,13 @@ from wayscore.distances.base import Floats
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.inputs import Settings
-from wayscore.evaluation.measure import parts_by_scene
+from wayscore.evaluation.measure import PathSets, parts_of
 from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
 from wayscore.evaluation.table import Names
-from wayscore.evaluation.warnings import Seen
+from wayscore.evaluation.warnings import Seen, whole_units
 from wayscore.formats.chunks import Chunk, read_chunk
 from wayscore.paths import Offsets
 
@@ -205,11 +205,9 @@ def _scored(
             "to; put the dataset's _gt file beside the references"
         )
     assert references is not None
-    scores, used, _ = score_paths(
-        references,
-        matched.queries,
-        warped if dense else None,
-        lambda paths: parts_by_scene(paths, pairs, scorer.spaces, matched.scenes),
+    scores, used = score_paths(
+        PathSets(references, matched.queries, warped if dense else None),
+        lambda paths: parts_of(paths, pairs, scorer.spaces, matched.scenes),
         Recorded(names or [batch.episode(row) for row in rows], matched.scenes, scorer.scenes, recorded),
         settings.metrics,
         convention,
@@ -266,4 +264,7 @@ def _look(
     if len(repeating):
         once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
         dropped = _scored(matched.take(repeating), scorer, batch, once)[0]["nDTW"]
-    seen.add_scores(scores["nDTW"], repeating, dropped)
+    kept = whole_units(scores["nDTW"])
+    seen.kept += kept
+    seen.dropped += kept - whole_units(scores["nDTW"][repeating]) + whole_units(dropped)
+    seen.valued += len(scores["nDTW"])
