@@ -7,15 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pytest
 
 from tests.house import PRESENTATION, command as invoke
 from wayscore import MissingPackageError, OptionError, OutputError, PathError, WayscoreError, __version__, kernels
+from wayscore.cli.agents import _beside_the_paper
 from wayscore.cli.app import VERBS, app
-from wayscore.cli.baseline import _beside_the_paper
 
 START = "from wayscore.cli import main; main()"
 HEAVY = ("numpy", "scipy", "pyarrow", "msgspec", "rich", "typer", "pydantic", "asyncio")
@@ -234,7 +233,7 @@ def test_what_a_terminal_cannot_print_is_replaced():
 
 def test_the_paper_s_impossible_cell_is_explained():
     means = {"SR": 0.051, "SED": 0.018}
-    assert _beside_the_paper(SimpleNamespace(means=lambda: means), {"SR": 5.1, "SED": 5.8}).splitlines() == [
+    assert _beside_the_paper(means, {"SR": 5.1, "SED": 5.8}).splitlines() == [
         "",
         "Beside the paper's Table 2, in percent",
         "                SR     SED",

@@ -45,7 +45,14 @@ SECTIONS = {
         "study": "Ask people which paths they prefer, and find the metric that agrees with them.",
     },
 }
-"""Every verb with one line of help; `audit-people` is the command `audit_people` of `wayscore.cli.audit_people`."""
+"""Every verb with one line of help."""
+MODULES = {
+    **dict.fromkeys(("baseline", "train", "rollout", "reproduce"), "agents"),
+    **dict.fromkeys(SECTIONS["Files"], "files"),
+    **dict.fromkeys(("compare", "validate"), "score"),
+    "audit-people": "audit",
+}
+"""The modules of verbs that are not in one of their own name."""
 VERBS = {verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()}
 DEBUG = "--debug"
 
@@ -179,8 +186,8 @@ class Root(Verbs):
         """Return a verb."""
         if cmd_name not in VERBS:
             return super().get_command(ctx, cmd_name)
-        name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(import_module(f"wayscore.cli.{name}"), name)
+        module = import_module(f"wayscore.cli.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""`wayscore score`: result files in, means with intervals and a signature out."""
+"""`wayscore score`, `compare` and `validate`: result files in; means, tests or problems out."""
 
 from __future__ import annotations
 
@@ -7,13 +7,28 @@ from functools import partial
 from os.path import splitext
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from wayscore.cli import options
-from wayscore.cli.app import argument, option, verb
-from wayscore.cli.options import FILE, OneOf, file_name, load, named_runs, stem
-from wayscore.cli.output import FOR_PROGRAMS, progress, show, warn
+from wayscore.cli.app import argument, verb, whole
+from wayscore.cli.options import (
+    FILE,
+    OneOf,
+    file_name,
+    load,
+    named_runs,
+    output_option,
+    split_name,
+    statistics_option,
+    stem,
+)
+from wayscore.cli.output import FOR_PROGRAMS, progress, say, show, warn
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+SHOWN = 20
+"""Problems of one kind that `validate` lists, unless --all is given."""
 
 
 @verb(
@@ -31,16 +46,13 @@ if TYPE_CHECKING:
 @options.references(required=False, note="; not needed for saved results, or where the run's rows have their own.")
 @options.data
 @options.evaluation
-@option("--split-by", type=OneOf(["scan", "length", "path"]), section="Output", help="Also print the means of groups.")
-@option("--sort", metavar="METRIC", section="Output", help="Sort runs by this metric, the best first.")
+@output_option("--split-by", type=OneOf(["scan", "length", "path"]), help="Also print the means of groups.")
+@output_option("--sort", metavar="METRIC", help="Sort runs by this metric, the best first.")
 @options.form()
-@option(
-    "--save", type=FILE, metavar="DIR", section="Output", help="Save each result as DIR/NAME.parquet, for `compare`."
-)
-@option(
+@output_option("--save", type=FILE, metavar="DIR", help="Save each result as DIR/NAME.parquet, for `compare`.")
+@output_option(
     "--episodes",
     metavar="FILE",
-    section="Output",
     help="Write one row per episode: .parquet, .csv or .jsonl; with several runs their names are added.",
 )
 @options.html
@@ -104,3 +116,83 @@ def score(
         from wayscore.report.results import warnings_of
 
         warn(warnings_of(results))
+
+
+@verb(
+    "wayscore compare old.json new.json --references R2R_val_unseen.json --graphs connectivity/",
+    "wayscore compare A=a.json B=b1.json B=b2.json -r R2R_val_unseen.json -g connectivity/ --html report.html",
+    "wayscore compare saved/old.parquet saved/new.parquet --metrics nDTW,SR",
+)
+@argument(
+    "runs",
+    nargs=-1,
+    required=True,
+    metavar="[NAME=]RUN...",
+    help="Result files, saved results or score files, two or more; several of one NAME are runs of one agent.",
+)
+@options.references(required=False, note="; not needed for saved results and score files.")
+@options.data
+@options.evaluation
+@statistics_option(
+    "--baseline",
+    metavar="NAME",
+    show_default="the first",
+    help="Run that the others are tested against: its name or number.",
+)
+@output_option("--top", type=whole(0), default=5, help="Episodes that differ most to show, each way.")
+@options.form()
+@options.html
+def compare(
+    runs: Sequence[str], references: str | None, graphs: str | None, form: str, html: Path | None, **settings: Any
+) -> None:
+    """Compare runs on the episodes they share: intervals, paired tests, wins and losses, where they differ most.
+
+    Differences have paired bootstrap intervals; p-values are those of a paired randomization test, corrected after
+    Holm over all metrics and runs.
+    """
+    from wayscore.evaluation.comparison import compare as compare_runs
+    from wayscore.report.results import render_comparison
+
+    names, files = zip(*map(split_name, runs), strict=True)
+    with progress() as tell:
+        found = compare_runs(list(files), references, graphs, names=names, progress=tell, **settings)
+    if html is not None:
+        from wayscore.report.page import write_page
+
+        write_page(html, found.results, comparison=found)
+    show(partial(render_comparison, found), form)
+    if form in FOR_PROGRAMS:
+        from wayscore.report.results import warnings_of
+
+        warn(warnings_of(found.results, found.warnings))
+
+
+@verb("wayscore validate results.json --references R2R_test.json --graphs connectivity/")
+@argument("run", help="Result file.")
+@options.references()
+@options.data
+@options.run_format
+@output_option("--all", "every", is_flag=True, help=f"List all problems, not only {SHOWN} of each kind.")
+@options.form("text", "json")
+@click.pass_context
+def validate(
+    context: click.Context, run: str, references: str, graphs: str | None, every: bool, form: str, **settings: Any
+) -> None:
+    """Check a result file against its references and list every problem; the exit status is 1 if there is any.
+
+    The problems are damaged records (with their line, episode and field), predictions that are missing, unknown or
+    given twice, and queries (your agent's trajectories) that start at a wrong node, take a step that is not an edge, or
+    visit an unknown node. Test splits without ground truth can be checked too.
+    """
+    from wayscore.evaluation.validation import validate as find_problems
+
+    found = find_problems(run, references, graphs, most=None if every else SHOWN, **settings)
+    if form == "json":
+        import json
+
+        say(json.dumps(found.to_dict()))
+    else:
+        for line in found.lines():
+            say(line)
+    if found:
+        context.exit(1)
