@@ -174,10 +174,7 @@ def compare(
 @options.run_format
 @output_option("--all", "every", is_flag=True, help=f"List all problems, not only {SHOWN} of each kind.")
 @options.form("text", "json")
-@click.pass_context
-def validate(
-    context: click.Context, run: str, references: str, graphs: str | None, every: bool, form: str, **settings: Any
-) -> None:
+def validate(run: str, references: str, graphs: str | None, every: bool, form: str, **settings: Any) -> None:
     """Check a result file against its references and list every problem; the exit status is 1 if there is any.
 
     The problems are damaged records (with their line, episode and field), predictions that are missing, unknown or
@@ -195,4 +192,4 @@ def validate(
         for line in found.lines():
             say(line)
     if found:
-        context.exit(1)
+        click.get_current_context().exit(1)

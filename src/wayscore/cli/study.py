@@ -1,4 +1,4 @@
-"""`wayscore study`: the paper's questionnaire with people, from its design to Table 1."""
+"""`wayscore study`: the paper's questionnaire, from its design to Table 1, with people or simulated raters."""
 
 from __future__ import annotations
 
@@ -9,14 +9,40 @@ from typing import Any
 import click
 
 from wayscore.cli import options
-from wayscore.cli.app import Verbs, argument, option, verb, whole
+from wayscore.cli.app import SEED, Verbs, argument, option, together, verb, whole
 from wayscore.cli.options import FILE, OneOf, check_figure, statistics_option
-from wayscore.cli.output import say, show
-from wayscore.cli.study_serve import erase, export, relink, serve
-from wayscore.cli.study_simulated import kind_option, power, reproduce, sampler_option, seed_option, simulate
+from wayscore.cli.output import progress, say, show
+from wayscore.cli.study_serve import beside, erase, export, relink, serve, study_file
 from wayscore.errors import OptionError
 
 agents_option = partial(option, section="Paths of agents")
+raters_option = partial(option, section="Simulated raters")
+kind_option = option(
+    "--kind",
+    type=OneOf(["UC", "SC"]),
+    default="UC",
+    metavar="[UC|SC]",
+    help="Unconstrained (UC) or success-constrained (SC).",
+)
+seed_option = option("--seed", type=SEED, default=0, help="Random seed.")
+sampler_option = partial(
+    option,
+    "--sampler",
+    type=OneOf(["near", "start", "independent"]),
+    help="How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "
+    "paper's procedure from the reference's start; or independent of it, as the paper describes.",
+)
+temper_options = together(
+    raters_option(
+        "--taste",
+        type=OneOf(["faithful", "covering", "arriving", "careful", "orderless"]),
+        default="faithful",
+        help="What they like: to follow the path, cover it, arrive soon, never stray, or stay on it in any order.",
+    ),
+    raters_option("--noise", type=float, default=0.5, help="Noise of their judgement; with 0 they make no errors."),
+    raters_option("--spread", type=float, default=0.4, help="How much their preferences differ."),
+    raters_option("--lapse", type=float, default=0.02, help="Share of sets that they rank at random."),
+)
 
 
 @click.group(cls=Verbs, invoke_without_command=True)
@@ -202,6 +228,82 @@ def analyze(
 
         save(figure_study(analyses), figure)
     show(document(analyses).render, form)
+
+
+@verb("wayscore study simulate uc.json --seed 1")
+@study_file
+@seed_option
+@temper_options
+@raters_option("--careless", type=float, default=0.0, help="Share of raters who rank everything at random.")
+@options.out("File to write; <study>-simulated.jsonl by default.")
+def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
+    """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
+    from wayscore.lab.study.create import read_study
+    from wayscore.lab.study.rankings import write_rankings
+    from wayscore.lab.study.rater_models import Temper, simulate as draw
+
+    rankings = draw(read_study(file), seed=seed, temper=Temper(**temper))
+    out = out or beside(file, "-simulated.jsonl")
+    write_rankings(out, rankings)
+    say(f"{out}: {len(rankings):,} rankings by SIMULATED raters")
+
+
+@verb("wayscore study power --kind SC --target 0.9", "wayscore study power --pilot pilot.json pilot.jsonl")
+@kind_option
+@option("--sets", type=whole(1, 100_000), multiple=True, help="Number of sets to try; may be repeated.")
+@option("--each", type=whole(1, 10_000), default=1, help="Number of raters who see each set.")
+@option("--per-rater", type=whole(1, 100_000), default=30, help="Number of sets that one rater ranks.")
+@option("--target", type=float, default=0.8, help="Power to reach: the share of studies that find a difference.")
+@option("--alpha", type=float, default=0.05, help="Significance level of the two-sided sign test.")
+@option("--simulations", type=whole(1, 1_000_000), default=1000, help="Number of simulated studies of each size.")
+@option(
+    "--pilot",
+    type=(FILE, FILE),
+    metavar="STUDY ANSWERS",
+    help="A pilot study whose answers are resampled, instead of simulated raters.",
+)
+@seed_option
+@temper_options
+@options.form("text", "json")
+def power(kind: Any, sets: tuple[int, ...], pilot: tuple[Path, Path] | None, form: str, **settings: Any) -> None:
+    """Estimate how many sets and raters a study needs, with simulated raters or from a pilot study."""
+    from wayscore.lab.study import power as powers
+    from wayscore.lab.study.rater_models import Temper
+
+    source, named, simulated = None, f"{powers.SIMULATED} (taste: {settings['taste']})", True
+    if pilot is not None:
+        from wayscore.lab.study.create import read_study
+        from wayscore.lab.study.rankings import read_rankings
+
+        study = read_study(pilot[0])
+        rankings = read_rankings(pilot[1], study)
+        kind, source, named = study.kind, powers.pilot_source(study, rankings), pilot[1].name
+        simulated = any(ranking.simulated for ranking in rankings)
+    sizes = list(sets) or powers.SIZES
+    settings |= {"source": source, "named": named, "simulated": simulated, "sizes": sizes}
+    settings["temper"] = Temper(**{name: settings.pop(name) for name in ("taste", "noise", "spread", "lapse")})
+    with progress(len(sizes)) as tell:
+        found = powers.power(kind, progress=tell, **settings)
+    show(powers.document(found).render, form)
+
+
+@verb("wayscore study reproduce --seed 1")
+@sampler_option(default="independent")
+@seed_option
+@temper_options
+@options.out("Folder to write to.", default=Path("study-simulated"))
+def reproduce(sampler: Any, seed: int, out: Path, **temper: Any) -> None:
+    """Repeat the paper's study with simulated raters: 505 sets, 2,525 samples, nine raters, Table 1.
+
+    The outcome follows from the taste of simulated raters, so a table shows which metric wins with which taste.
+    """
+    from wayscore.lab.study.protocol import STEPS, reproduce as carry_out
+    from wayscore.lab.study.rater_models import Temper
+
+    with progress(STEPS) as tell:
+        made = carry_out(out, seed=seed, sampler=sampler, temper=Temper(**temper), progress=tell)
+    show(made.document().render)
+    say(f"All files are in {out}.")
 
 
 for command in (create, serve, relink, export, erase, simulate, analyze, power, reproduce):
