@@ -30,25 +30,15 @@ ENTRY_POINTS = "wayscore.rewards"
 
 @dataclass(slots=True, eq=False)
 class Progress:
-    """The progress of agents, one number each.
+    """The progress of agents, one number each, in the units of the distance."""
 
-    Attributes:
-        to_goal: d(q_t, goal), in the units of the distance.
-        dtw: DTW(R, q_1..t).
-        reference_count: |R|.
-        walked: PL(q_1..t).
-        optimal: d(q_1, goal).
-        threshold: d_th.
-        known_ndtw: nDTW(R, q_1..t), where it has been computed.
-    """
-
-    to_goal: Floats
-    dtw: Floats
-    reference_count: NDArray[np.int64]
-    walked: Floats
-    optimal: Floats
+    to_goal: Floats  # d(q_t, goal)
+    dtw: Floats  # DTW(R, q_1..t)
+    reference_count: NDArray[np.int64]  # |R|
+    walked: Floats  # PL(q_1..t)
+    optimal: Floats  # d(q_1, goal)
     threshold: float
-    known_ndtw: Floats | None = None
+    known_ndtw: Floats | None = None  # where it has been computed already
 
     @property
     def ndtw(self) -> Floats:
@@ -60,17 +50,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RewardFunction:
-    """The reward of a transition and of the end of an episode.
-
-    Attributes:
-        name: its name.
-        about: who uses it, and its formula.
-        move: takes the progress before and after a move, returns the reward of the move.
-        stop: takes the progress at the end, returns the reward of stopping.
-    """
+    """The reward of a transition, from the progress before and after it, and of the end of an episode."""
 
     name: str
-    about: str
+    about: str  # who uses it, and its formula
     move: Callable[[Progress, Progress], Floats]
     stop: Callable[[Progress], Floats]
 
