@@ -242,7 +242,3 @@ def test_the_paper_s_impossible_cell_is_explained():
         "The SED cells differ: the paper's random rows print SED above SR, which its own formula cannot give, since",
         "SED is SR times a factor between 0 and 1.",
     ]
-
-
-def test_figures_have_the_short_option_of_other_verbs():
-    assert "  -o, --out PATH" in invoke("figures", "--help").stdout
