@@ -11,23 +11,19 @@ from typing import Any
 from msgspec import Struct
 
 from wayscore.convention.choices import CHOICES, Convention
-from wayscore.convention.presets import CONVENTIONS, find_convention, signed
-from wayscore.distances.base import Distance
+from wayscore.convention.presets import find_convention
 from wayscore.episodes import EpisodeBatch, Query, References, Run
 from wayscore.errors import OptionError, check_choice, check_count
 from wayscore.evaluation.groups import CLUSTERS
 from wayscore.evaluation.policies import choose_policies
-from wayscore.evaluation.scorer import Scorer
+from wayscore.evaluation.scorer import Distances, Scorer
 from wayscore.formats import load_references
 from wayscore.formats.base import Source
 from wayscore.formats.chunks import RunPlan, plan_run
 from wayscore.formats.graphs import distances_for
 from wayscore.metrics import Metric, find_metrics
-from wayscore.metrics.registry import with_columns
 from wayscore.statistics.bootstrap import MOST_RESAMPLES
 from wayscore.warping.alignment import check_threshold
-
-Distances = Distance | Mapping[str, Distance] | None
 
 
 class Settings(Struct, frozen=True):
@@ -87,12 +83,6 @@ class Settings(Struct, frozen=True):
             seed,
         )
 
-    def signed(self) -> str:
-        """Return what signatures call the convention; they name repeats beside it."""
-        known = CONVENTIONS.get(self.convention.name)
-        plain = self.convention if known is None else replace(self.convention, repeats=known.repeats)
-        return signed(with_columns(plain, self.metrics))
-
 
 class GivenRun(Struct, frozen=True, eq=False):
     """A run that is in memory already."""
@@ -146,25 +136,28 @@ class Prepared(Struct, eq=False):
 
     references: References | None
     graphs: Any
-    _encoded: list[tuple[tuple[Any, ...], tuple[Distances, Scorer]]] = []
+    _scorers: dict[tuple[Any, ...], Scorer] = {}
 
-    def encoded(
-        self, convention: Convention, cluster: str, navmesh: Any = None, walkable: bool = False
-    ) -> tuple[Distances, Scorer]:
-        """Return the distances of the scenes, and what finds the references of answers."""
-        wanted = convention, cluster, navmesh, walkable
-        for known, made in self._encoded:
-            if known == wanted:
-                return made
-        distances = find_distances(self.graphs, self.references, convention)
-        geodesics = None
-        if navmesh is not None or walkable:
-            from wayscore.evaluation.goals import find_geodesics
+    def scorer(
+        self,
+        convention: Convention,
+        cluster: str = "none",
+        several: bool = False,
+        navmesh: Any = None,
+        walkable: bool = False,
+    ) -> Scorer:
+        """Return what runs are scored against by these choices; the same value for the same choices."""
+        meshes = os.fspath(navmesh) if isinstance(navmesh, str | os.PathLike) else id(navmesh)  # a mapping is kept
+        wanted = convention, cluster, several, meshes, walkable
+        if wanted not in self._scorers:
+            geodesics = None
+            if navmesh is not None or walkable:
+                from wayscore.evaluation.goals import find_geodesics
 
-            geodesics = find_geodesics(navmesh, walkable, self.references)
-        made = distances, Scorer(self.references, distances, convention, cluster, geodesics)
-        self._encoded.append((wanted, made))
-        return made
+                geodesics = find_geodesics(navmesh, walkable, self.references)
+            distances = find_distances(self.graphs, self.references, convention)
+            self._scorers[wanted] = Scorer(self.references, distances, convention, cluster, several, geodesics)
+        return self._scorers[wanted]
 
 
 def find_run(

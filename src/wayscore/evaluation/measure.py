@@ -301,6 +301,7 @@ class Scoring:
 
     def episodes(self, group: list[Part]) -> Iterator[Episode]:
         """Yield the episodes of some parts one by one."""
+        scenes = self.recorded.scenes
         for part in group:
             rows = range(part.rows.start, part.rows.stop)
             pairs = part.pairs(part.paths.references, part.paths.queries)
@@ -313,7 +314,7 @@ class Scoring:
                     self.threshold,
                     self.convention,
                     self.recorded.names[row],
-                    self.recorded.scene(row),
+                    None if scenes is None else scenes[row],
                     self.recorded.of(row),
                     self.up_axis,
                     others,

@@ -152,7 +152,7 @@ def score(
     scores, used = score_paths(
         PathSets(references, queries, dense),
         encode,
-        Recorded(named, walked, None, known),
+        Recorded(named, walked, known),
         chosen,
         chosen_convention,
         d_th,

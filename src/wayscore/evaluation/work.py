@@ -22,7 +22,6 @@ from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
-from wayscore.evaluation.table import Names
 from wayscore.evaluation.warnings import Seen, whole_units
 from wayscore.formats.chunks import Chunk, read_chunk
 from wayscore.paths import Offsets
@@ -183,18 +182,20 @@ def _scored(
     """Return the scores of matched answers by symbol, and what else is to be said of them."""
     known, pairs, convention = scorer.references, matched.pairs, settings.convention
     wanted = wanted_records(settings.metrics, convention)
-    recorded: dict[str, list[Any]] = {}
-    references, warped, names = matched.references, matched.references, None
+    references, warped, up_axis, rows = matched.references, matched.references, None, matched.order.tolist()
+    facts: list[tuple[Mapping[str, Any], list[int]]] = [(batch.recorded, rows)]
+    names: Any
     if known is not None and pairs is not None:
-        references, warped, names = known.paths, known.dense, Names(known.episodes, pairs)
-        numbers = pairs.tolist()
-        for name, values in known.facts.items():
-            if wanted is None or name in wanted:
-                recorded[name] = [values[number] for number in numbers]
-    rows = matched.order.tolist()
-    for name, recordings in batch.recorded.items():
-        if wanted is None or name in wanted:
-            recorded[name] = [recordings[row] for row in rows]
+        references, warped, up_axis, names = known.paths, known.dense, known.up_axis, known.episodes[pairs]
+        facts.insert(0, (known.facts, pairs.tolist()))  # what the run records overrules it
+    else:
+        names = [batch.episode(row) for row in rows]
+    recorded: dict[str, list[Any]] = {
+        name: [values[number] for number in numbers]
+        for known_facts, numbers in facts
+        for name, values in known_facts.items()
+        if wanted is None or name in wanted
+    }
     sources: Counter[str] = Counter()
     if scorer.geodesics is not None:
         recorded["goal_distances"] = _goal_distances(matched, scorer, batch, recorded, sources)
@@ -208,11 +209,11 @@ def _scored(
     scores, used = score_paths(
         PathSets(references, matched.queries, warped if dense else None),
         lambda paths: parts_of(paths, pairs, scorer.spaces, matched.scenes),
-        Recorded(names or [batch.episode(row) for row in rows], matched.scenes, scorer.scenes, recorded),
+        Recorded(names, np.array(scorer.scenes, dtype=object)[matched.scenes], recorded),
         settings.metrics,
         convention,
         settings.threshold,
-        None if known is None or pairs is None else known.up_axis,
+        up_axis,
         threads=1,
     )
     return scores, {**used, "goal": sources}
