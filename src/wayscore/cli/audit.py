@@ -12,7 +12,7 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.app import argument, option, verb, whole
-from wayscore.cli.options import FILE, OneOf, check_figure, named_runs, statistics_option, words
+from wayscore.cli.options import FILE, OneOf, check_figure, draw, named_runs, statistics_option, words
 from wayscore.cli.output import progress, say, show
 
 experiments_option = partial(option, section="Experiments")
@@ -87,10 +87,7 @@ def audit(
         metrics = [*given, *(metrics or ())] or None
     with progress() as tell:
         found = audit_metrics(metrics, progress=tell, **settings)
-    if figure is not None:
-        from wayscore.figures.style import save
-
-        save(found.figure(), figure)
+    draw(figure, found.figure)
     show(found.render, form)
 
 
@@ -138,16 +135,13 @@ def audit_people(
 
     A walk is the query, the instructed path is the reference. Differences are corrected for the number of pairs.
     """
+    from wayscore.lab.audit.figures import figure_people
     from wayscore.lab.audit.people.people import METRICS, audit_people as audit
 
     check_figure(figure)
     files = judgements if len(judgements) > 1 else judgements[0]
     found = audit(files, graphs, metrics=metrics or METRICS, **settings)
-    if figure is not None:
-        from wayscore.figures.style import save
-        from wayscore.lab.audit.figures import figure_people
-
-        save(figure_people([found]), figure)
+    draw(figure, figure_people, [found])
     if form == "json":
         say(found.to_json())
     else:

@@ -16,6 +16,8 @@ from wayscore.convention.choices import CHOICES
 from wayscore.errors import must_be
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from wayscore.episodes import References
 
 FORMATS = ("text", "json", "csv", "markdown", "latex")
@@ -218,6 +220,14 @@ def check_figure(file: Path | None) -> None:
 
         check_format(file.suffix.removeprefix("."))
         need_matplotlib()
+
+
+def draw(file: Path | None, make: Callable[..., Figure], *given: Any) -> None:
+    """Draw a figure of something, if there is a file for it."""
+    if file is not None:
+        from wayscore.figures.style import save
+
+        save(make(*given), file)
 
 
 # What arguments name

@@ -22,7 +22,7 @@ from wayscore.cli.options import (
     statistics_option,
     stem,
 )
-from wayscore.cli.output import FOR_PROGRAMS, progress, say, show, warn
+from wayscore.cli.output import progress, say, show
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +79,7 @@ def score(
     from wayscore.evaluation.evaluator import evaluate
     from wayscore.evaluation.inputs import Prepared
     from wayscore.evaluation.saved import is_result, load_result
-    from wayscore.report.results import render
+    from wayscore.report.results import render, warnings_of
 
     prepared = None if references is None else Prepared(*load(references, graphs, reader, convention))
     agents: dict[str, tuple[str | None, list[str]]] = {}
@@ -111,11 +111,7 @@ def score(
         from wayscore.report.page import write_page
 
         write_page(html, results, split_by=split_by)
-    show(partial(render, results, split_by=split_by, sort=sort), form)
-    if form in FOR_PROGRAMS:
-        from wayscore.report.results import warnings_of
-
-        warn(warnings_of(results))
+    show(partial(render, results, split_by=split_by, sort=sort), form, warnings_of(results))
 
 
 @verb(
@@ -151,7 +147,7 @@ def compare(
     Holm over all metrics and runs.
     """
     from wayscore.evaluation.comparison import compare as compare_runs
-    from wayscore.report.results import render_comparison
+    from wayscore.report.results import render_comparison, warnings_of
 
     names, files = zip(*map(split_name, runs), strict=True)
     with progress() as tell:
@@ -160,11 +156,7 @@ def compare(
         from wayscore.report.page import write_page
 
         write_page(html, found.results, comparison=found)
-    show(partial(render_comparison, found), form)
-    if form in FOR_PROGRAMS:
-        from wayscore.report.results import warnings_of
-
-        warn(warnings_of(found.results, found.warnings))
+    show(partial(render_comparison, found), form, warnings_of(found.results, found.warnings))
 
 
 @verb("wayscore validate results.json --references R2R_test.json --graphs connectivity/")

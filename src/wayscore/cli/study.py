@@ -10,7 +10,7 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.app import SEED, Verbs, argument, option, together, verb, whole
-from wayscore.cli.options import FILE, OneOf, check_figure, statistics_option
+from wayscore.cli.options import FILE, OneOf, check_figure, draw, statistics_option
 from wayscore.cli.output import progress, say, show
 from wayscore.cli.study_serve import beside, erase, export, relink, serve, study_file
 from wayscore.errors import OptionError
@@ -209,6 +209,7 @@ def analyze(
         raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs; files given: {len(files)}")
     from wayscore.lab.study.analysis import analyze as analyze_answers
     from wayscore.lab.study.create import read_study
+    from wayscore.lab.study.figures import figure_study
     from wayscore.lab.study.rankings import read_rankings
     from wayscore.lab.study.report import document, tables
 
@@ -222,11 +223,7 @@ def analyze(
         from wayscore.lab.study.page import page
 
         write_bytes(html, page(analyses).encode())
-    if figure is not None:
-        from wayscore.figures.style import save
-        from wayscore.lab.study.figures import figure_study
-
-        save(figure_study(analyses), figure)
+    draw(figure, figure_study, analyses)
     show(document(analyses).render, form)
 
 
