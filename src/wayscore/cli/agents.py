@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from wayscore.cli import options
-from wayscore.cli.app import SEED, argument, option, verb, whole
-from wayscore.cli.options import FILE, OneOf, data_option, load, output_option
+from wayscore.cli.app import FILE, SEED, argument, option, verb, whole
+from wayscore.cli.options import data_option, load, output_option
 from wayscore.cli.output import progress, say, show
 from wayscore.errors import MissingPackageError, OptionError
 from wayscore.writing import write_whole
@@ -24,15 +24,15 @@ note = partial(say, err=True)
 
 
 @verb("wayscore baseline random --references R2R_val_unseen.json --graphs connectivity/")
-@argument("agent", type=OneOf(["random"]), metavar="AGENT", help="random.", expose_value=False)
+@argument("agent", "random.", ["random"], metavar="AGENT", expose_value=False)
 @options.references()
 @options.data
 @options.convention
 @options.threshold
-@option("--episodes", type=whole(1, 100_000_000), default=1_000_000, help="Number of random walks.")
-@option("--seed", type=SEED, default=0, help="Random seed of the walks.")
+@option("--episodes", "Number of random walks.", whole(1, 100_000_000), 1_000_000)
+@option("--seed", "Random seed of the walks.", SEED, 0)
 @options.form()
-@output_option("--run", type=FILE, metavar="FILE", help="Also write one walk per reference, as a result file.")
+@output_option("--run", "Also write one walk per reference, as a result file.", FILE)
 def baseline(
     references: str,
     graphs: str | None,
@@ -80,33 +80,33 @@ def _beside_the_paper(means: Mapping[str, float | None], paper: Mapping[str, flo
     "wayscore train runs/fidelity --references R2R_train.json --graphs connectivity/ --reward fidelity",
     "wayscore train runs/worlds --worlds --imitation 500 --reinforcement 500",
 )
-@argument("out", type=FILE, help="Folder for the checkpoint and the learning curve.")
+@argument("out", "Folder for the checkpoint and the learning curve.", FILE)
 @options.references(required=False, note="; a training split.")
 @options.graphs
 @options.views
 @options.worlds
-@training("--reward", default="fidelity", help="Reward of the second stage: goal, fidelity or the name of another.")
+@training("--reward", "Reward of the second stage: goal, fidelity or the name of another.", default="fidelity")
 @training(
     "--teacher",
-    type=OneOf(["faithful", "shortest"]),
-    default="shortest",
-    help="What the first stage imitates: the references (faithful) or shortest paths to their goals.",
+    "What the first stage imitates: the references (faithful) or shortest paths to their goals.",
+    ["faithful", "shortest"],
+    "shortest",
 )
-@training("--imitation", type=UPDATES, default=2_000, help="Updates of the first stage, imitation.")
-@training("--reinforcement", type=UPDATES, default=1_000, help="Updates of the second stage, with the reward.")
-@training("--start", type=FILE, metavar="DIR", help="Folder of a trained agent to start from.")
-@training("--held-out", type=whole(0, 1_000_000), default=8, help="Houses that are only used for evaluation.")
+@training("--imitation", "Updates of the first stage, imitation.", UPDATES, 2_000)
+@training("--reinforcement", "Updates of the second stage, with the reward.", UPDATES, 1_000)
+@training("--start", "Folder of a trained agent to start from.", FILE, metavar="DIR")
+@training("--held-out", "Houses that are only used for evaluation.", whole(0, 1_000_000), 8)
 @training(
     "--max-episode-steps",
-    type=whole(1, 100_000),
-    default=15,
-    help="Largest number of moves per episode in training; evaluations allow 30.",
+    "Largest number of moves per episode in training; evaluations allow 30.",
+    whole(1, 100_000),
+    15,
 )
-@training("--words", type=whole(1, 10_000), default=80, help="Words of an instruction that the agent reads.")
-@training("--every", type=whole(1, MOST_UPDATES), default=250, help="Updates between evaluations and checkpoints.")
-@training("--seed", type=SEED, default=0, help="Random seed of the training.")
-@option("--resume", is_flag=True, help="Continue from the checkpoint in OUT.")
-@option("--tensorboard", is_flag=True, help="Also write the learning curve for TensorBoard, to OUT/tensorboard.")
+@training("--words", "Words of an instruction that the agent reads.", whole(1, 10_000), 80)
+@training("--every", "Updates between evaluations and checkpoints.", whole(1, MOST_UPDATES), 250)
+@training("--seed", "Random seed of the training.", SEED, 0)
+@option("--resume", "Continue from the checkpoint in OUT.", bool)
+@option("--tensorboard", "Also write the learning curve for TensorBoard, to OUT/tensorboard.", bool)
 def train(
     out: Path,
     references: str | None,
@@ -192,22 +192,22 @@ def draw_curves(trainings: dict[str, list[Path]], file: Path) -> Path | None:
 )
 @argument(
     "agents",
-    type=FILE,
+    "Folders of trained agents, written by `wayscore train`; several agents decide together.",
+    FILE,
     nargs=-1,
     required=True,
     metavar="AGENT...",
-    help="Folders of trained agents, written by `wayscore train`; several agents decide together.",
 )
 @options.references()
 @options.data
 @options.views
-@option("--max-episode-steps", type=whole(1, 100_000), help="Largest number of moves per episode; by default 30.")
+@option("--max-episode-steps", "Largest number of moves per episode; by default 30.", whole(1, 100_000))
 @option(
     "--beam",
-    type=whole(1, 100),
-    help="Plan ahead: imagine this many walks at once and take the likeliest (beam search), in a house that is known.",
+    "Plan ahead: imagine this many walks at once and take the likeliest (beam search), in a house that is known.",
+    whole(1, 100),
 )
-@option("--mirror", is_flag=True, help="Agents also decide about the mirror image of what they read and see.")
+@option("--mirror", "Agents also decide about the mirror image of what they read and see.", bool)
 @options.out("Result file to write.", required=True)
 def rollout(
     agents: Sequence[Path],
@@ -257,21 +257,15 @@ def rollout(
     "wayscore reproduce table2 --r2r data/r2r --graphs connectivity/ --views views.tar.gz -o table2",
     "wayscore reproduce table2 --worlds -o table2-worlds",
 )
-@argument(
-    "what", type=OneOf(["table2", "search", "ablations"]), metavar="table2|search|ablations", help="Experiment to run."
-)
-@data_option(
-    "--r2r", type=FILE, metavar="DIR", help="Folder with R2R_train.json and R2R_val_unseen.json, gzipped or not."
-)
+@argument("what", "Experiment to run.", ["table2", "search", "ablations"], metavar="table2|search|ablations")
+@data_option("--r2r", "Folder with R2R_train.json and R2R_val_unseen.json, gzipped or not.", FILE, metavar="DIR")
 @options.graphs
 @options.views
 @options.worlds
-@training("--seeds", type=whole(1, 10_000), help="Random seeds per agent; by default 5, for ablations 1.")
-@training("--workers", type=whole(1, 1_024), default=2, help="Trainings that run at once, one core each.")
-@training(
-    "--only", metavar="NAME", help="Only this training of table2, such as r2r-goal-0, and those that it starts from."
-)
-@training("--scale", type=float, default=1.0, help="Factor for all numbers of updates; below 1 for a quick look.")
+@training("--seeds", "Random seeds per agent; by default 5, for ablations 1.", whole(1, 10_000))
+@training("--workers", "Trainings that run at once, one core each.", whole(1, 1_024), 2)
+@training("--only", "Only this training of table2, such as r2r-goal-0, and those that it starts from.", metavar="NAME")
+@training("--scale", "Factor for all numbers of updates; below 1 for a quick look.", float, 1.0)
 @options.form("text", "latex")
 @options.out("Folder for all files; by default the name of the experiment.")
 def reproduce(

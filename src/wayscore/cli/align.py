@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @verb("wayscore align results.json 4332_1 --references R2R_val_unseen.json --graphs connectivity/ -o align.pdf")
-@argument("run", help="Result file.")
-@argument("episode", help="Name of the episode, such as 4332_1.")
+@argument("run", "Result file.")
+@argument("episode", "Name of the episode, such as 4332_1.")
 @options.references()
 @options.data
 @options.run_format

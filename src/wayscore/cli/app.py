@@ -9,8 +9,9 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial, reduce
+from functools import reduce
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -90,8 +91,8 @@ class Option(_Checked, click.Option):
 
     def __init__(self, *names: Any, section: str = "Options", **settings: Any) -> None:
         kind = settings.get("type")
-        if kind is float or isinstance(kind, click.IntRange):
-            settings.setdefault("metavar", "X" if kind is float else "N")
+        if kind is float or isinstance(kind, click.IntRange | click.Path):
+            settings.setdefault("metavar", "X" if kind is float else "FILE" if isinstance(kind, click.Path) else "N")
         super().__init__(*names, **{"show_default": True, **settings})
         self.section = section
 
@@ -132,6 +133,9 @@ class Verb(click.Command):
                     formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
+FILE = click.Path(path_type=Path)
+
+
 class whole(click.IntRange):  # noqa: N801 - a type of an option, as `float` is one
     """A whole number within bounds, which help does not show; without the upper one, the function behind has it."""
 
@@ -147,8 +151,30 @@ def verb(*examples: str, name: str | None = None) -> Callable[[Callable[..., Any
     return click.command(name, cls=Verb, epilog="\n".join(examples))
 
 
-option = partial(click.option, cls=Option)
-argument = partial(click.argument, cls=Argument)
+def option(names: str, text: str, kind: Any = None, default: Any = None, **settings: Any) -> Callable[[Any], Any]:
+    """Return an option of a verb.
+
+    Args:
+        names: such as "-g --graphs"; a word without dashes is the name of the value.
+        text: its help.
+        kind: its type: bool is a flag, a list holds the words to choose from, in any case; by default it is text.
+        default: its default, which help shows.
+        settings: others of `click.Option`, and the `section` of the help.
+    """
+    settings |= {"is_flag": True} if kind is bool else {"type": _type_of(kind)}
+    if default is not None:
+        settings["default"] = default
+    return click.option(*names.split(), cls=Option, help=text, **settings)
+
+
+def argument(name: str, text: str, kind: Any = None, **settings: Any) -> Callable[[Any], Any]:
+    """Return an argument of a verb: its name, help and type, as those of options."""
+    settings |= {"cls": Argument, "help": text, "type": _type_of(kind)}
+    return lambda function: click.argument(name, **settings)(function)  # click 8.1 uses a decorator once
+
+
+def _type_of(kind: Any) -> Any:
+    return click.Choice(kind, case_sensitive=False) if isinstance(kind, list) else kind
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[Function], Function]:

@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from wayscore.cli import options
-from wayscore.cli.app import argument, option, verb, whole
-from wayscore.cli.options import FILE, OneOf, check_figure, draw, named_runs, statistics_option, words
+from wayscore.cli.app import FILE, argument, option, verb, whole
+from wayscore.cli.options import check_figure, draw, named_runs, statistics_option, words
 from wayscore.cli.output import progress, say, show
 
 experiments_option = partial(option, section="Experiments")
@@ -26,26 +26,26 @@ experiments_option = partial(option, section="Experiments")
 )
 @argument(
     "given",
+    "Metrics to audit, all of the paper's by default; with --runs, the runs of systems (metrics: --metrics).",
     nargs=-1,
     metavar="[METRIC|[NAME=]RUN]...",
-    help="Metrics to audit, all of the paper's by default; with --runs, the runs of systems (metrics: --metrics).",
 )
-@option("--runs", is_flag=True, help="Audit metrics on the runs of two systems or more, which the arguments name.")
+@option("--runs", "Audit metrics on the runs of two systems or more, which the arguments name.", bool)
 @options.references(required=False, note="; without them, worlds are generated.")
 @options.data
 @options.run_format
 @experiments_option(
     "--experiments",
+    "Experiments to carry out, such as near-miss,detour; all by default.",
     multiple=True,
     callback=words,
     metavar="NAMES",
-    help="Experiments to carry out, such as near-miss,detour; all by default.",
 )
-@experiments_option("--worlds", type=whole(1, 10_000), help="Generated worlds; 40 by default.")
+@experiments_option("--worlds", "Generated worlds; 40 by default.", whole(1, 10_000))
 @experiments_option(
     "--paths",
-    type=whole(1, 1_000_000),
-    help="Paths in each world (5 by default), or paths of the references, drawn at random (200).",
+    "Paths in each world (5 by default), or paths of the references, drawn at random (200).",
+    whole(1, 1_000_000),
 )
 @options.convention
 @options.threshold
@@ -55,10 +55,10 @@ experiments_option = partial(option, section="Experiments")
 @options.policies
 @statistics_option(
     "--difference",
-    type=float,
-    metavar="SHARE",
-    help="With --runs: difference for which needed episodes are computed, as a share of the metric's scale; 0.02 by "
+    "With --runs: difference for which needed episodes are computed, as a share of the metric's scale; 0.02 by "
     "default.",
+    float,
+    metavar="SHARE",
 )
 @options.resamples
 @options.seed
@@ -99,30 +99,27 @@ def audit(
 )
 @argument(
     "judgements",
+    "HEAR's human evaluation, NDH references with ratings, or a study.",
+    FILE,
     nargs=-1,
     required=True,
-    type=FILE,
     metavar="FILE...",
-    help="HEAR's human evaluation, NDH references with ratings, or a study.",
 )
-@option("--answers", type=FILE, metavar="ANSWERS", help="Answers to a study, as study export writes them.")
+@option("--answers", "Answers to a study, as study export writes them.", FILE, metavar="ANSWERS")
 @options.graphs
-@option("--rating", metavar="NAME", help="Which rating of the dataset; its first by default.")
+@option("--rating", "Which rating of the dataset; its first by default.", metavar="NAME")
 @options.metrics
 @options.threshold
 @statistics_option(
-    "--method",
-    type=OneOf(["spearman", "kendall"]),
-    default="spearman",
-    help="Rank correlation of differences and p-values; both are printed.",
+    "--method", "Rank correlation of differences and p-values; both are printed.", ["spearman", "kendall"], "spearman"
 )
 @statistics_option(
     "--cluster",
+    "Walks that are resampled together: instruction, path or person (HEAR), game or scan (NDH), set or rater.",
     metavar="LABEL",
-    help="Walks that are resampled together: instruction, path or person (HEAR), game or scan (NDH), set or rater.",
 )
 @statistics_option(
-    "--within", metavar="LABEL", help="Correlate only inside groups, such as path, and take the mean over groups."
+    "--within", "Correlate only inside groups, such as path, and take the mean over groups.", metavar="LABEL"
 )
 @options.resamples
 @options.seed

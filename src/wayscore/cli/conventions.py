@@ -14,9 +14,9 @@ from wayscore.cli.output import say, show
     "wayscore conventions",
     "wayscore conventions --diff duet paper --run results.json -r R2R_val_unseen.json -g connectivity/",
 )
-@argument("name", required=False, help="Convention to print in full: a name, or a .toml file.")
-@option("--diff", nargs=2, metavar="A B", help="Print what two conventions do differently.")
-@option("--run", metavar="RUN", section="Data", help="With --diff: only the choices that change a number of this run.")
+@argument("name", "Convention to print in full: a name, or a .toml file.", required=False)
+@option("--diff", "Print what two conventions do differently.", nargs=2, metavar="A B")
+@option("--run", "With --diff: only the choices that change a number of this run.", metavar="RUN", section="Data")
 @options.references(required=False)
 @options.data
 @options.metrics

@@ -40,13 +40,8 @@ SIGNIFICANT = 0.05
 
 
 @verb("wayscore demo", "wayscore demo --seed 7 --out elsewhere")
-@option("--seed", type=SEED, default=0, help="Random seed of the worlds, paths, instructions and mistakes.")
-@option(
-    "--episodes",
-    type=whole(1, 100_000),
-    default=200,
-    help="Number of instructions that each walker follows, two per path.",
-)
+@option("--seed", "Random seed of the worlds, paths, instructions and mistakes.", SEED, 0)
+@option("--episodes", "Number of instructions that each walker follows, two per path.", whole(1, 100_000), 200)
 @options.out("Folder to write to; only files of an earlier demo are overwritten.", default=Path("wayscore-demo"))
 def demo(out: Path, seed: int, episodes: int) -> None:
     """Generate worlds and runs, score them, compare them and write a report: needs no data and takes two seconds.

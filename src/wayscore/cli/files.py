@@ -11,7 +11,7 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.app import SEED, argument, option, verb, whole
-from wayscore.cli.options import OneOf, data_option, load, output_option, words
+from wayscore.cli.options import data_option, load, output_option, words
 from wayscore.cli.output import progress, say, warn
 from wayscore.errors import OptionError, must_be
 
@@ -34,14 +34,11 @@ figures_option = partial(option, section="Figures")
     "wayscore convert results.json -o results.parquet",
     "wayscore convert rollouts.jsonl -o rollouts.parquet -r R2R_train.json",
 )
-@argument("file", help="Result file or references, in any format.")
+@argument("file", "Result file or references, in any format.")
 @options.references(required=False, note="; for a run, they add the scene of each row.")
 @options.reader
 @data_option(
-    "--as",
-    "kind",
-    type=OneOf(["run", "references"]),
-    help="Whether FILE is a run or references, if it is a table that could be both.",
+    "--as kind", "Whether FILE is a run or references, if it is a table that could be both.", ["run", "references"]
 )
 @options.out("File to write; by default FILE's name with the ending .parquet, in the current folder.")
 def convert(file: str, references: str | None, reader: dict[str, str], kind: Any, out: Path | None) -> None:
@@ -77,20 +74,15 @@ def _size(count: int) -> str:
 
 
 @verb("wayscore build r4r R2R_val_unseen.json --graphs connectivity/ -o R4R_val_unseen.json")
-@argument("dataset", type=OneOf(["r4r"]), metavar="r4r", help="Dataset to build.", expose_value=False)
-@argument("annotations", help="R2R annotations: any split that contains paths.")
-@option("-g", "--graphs", required=True, metavar="DIR|TAR", help="Connectivity graphs: a folder or a tar.")
-@option(
-    "--distance",
-    type=float,
-    default=3.0,
-    help="Largest distance from the end of the first path to the start of the second, metres.",
-)
+@argument("dataset", "Dataset to build.", ["r4r"], metavar="r4r", expose_value=False)
+@argument("annotations", "R2R annotations: any split that contains paths.")
+@option("-g --graphs", "Connectivity graphs: a folder or a tar.", required=True, metavar="DIR|TAR")
+@option("--distance", "Largest distance from the end of the first path to the start of the second, metres.", float, 3.0)
 @option(
     "--heading",
-    type=float,
-    help="Largest change of heading from the end of the first path to the start of the second, radians; no limit by "
+    "Largest change of heading from the end of the first path to the start of the second, radians; no limit by "
     "default.",
+    float,
 )
 @options.out("File to write, in the format of the released R4R; a name that ends in .gz is gzipped.", required=True)
 def build(annotations: str, graphs: str, out: Path, **limits: Any) -> None:
@@ -114,7 +106,7 @@ def build(annotations: str, graphs: str, out: Path, **limits: Any) -> None:
     "wayscore figures --format pdf,png",
     "wayscore figures results.json --references R2R_val_unseen.json --graphs connectivity/ --which gallery",
 )
-@argument("run", required=False, help="Result file; without one, worlds are generated.")
+@argument("run", "Result file; without one, worlds are generated.", required=False)
 @options.references(required=False)
 @options.data
 @options.run_format
@@ -123,31 +115,29 @@ def build(annotations: str, graphs: str, out: Path, **limits: Any) -> None:
 @options.path_step
 @figures_option(
     "--which",
+    f"Figures to draw: {', '.join(WORLDS)}; of a run {' and '.join(OF_A_RUN)}; all by default.",
     multiple=True,
     callback=partial(words, known=WORLDS),
     metavar="NAMES",
-    help=f"Figures to draw: {', '.join(WORLDS)}; of a run {' and '.join(OF_A_RUN)}; all by default.",
 )
-@figures_option("--count", type=whole(1, 200), default=24, help="Pairs of a gallery.")
+@figures_option("--count", "Pairs of a gallery.", whole(1, 200), 24)
 @figures_option(
     "--x",
+    "Metrics of the horizontal axes of `metrics`.",
+    default=["SR,NE,CLS"],
     multiple=True,
     callback=words,
-    default=["SR,NE,CLS"],
     metavar="SYMBOLS",
-    help="Metrics of the horizontal axes of `metrics`.",
 )
-@figures_option("--y", default="nDTW", metavar="SYMBOL", help="Metric of the vertical axis of `metrics`.")
-@figures_option("--seed", type=SEED, default=0, help="Random seed of the generated worlds.")
+@figures_option("--y", "Metric of the vertical axis of `metrics`.", default="nDTW", metavar="SYMBOL")
+@figures_option("--seed", "Random seed of the generated worlds.", SEED, 0)
 @output_option(
-    "-f",
-    "--format",
-    "formats",
+    "-f --format formats",
+    "Formats of the files.",
+    default=["pdf"],
     multiple=True,
     callback=partial(words, known=("pdf", "svg", "png")),
-    default=["pdf"],
     metavar="pdf|svg|png",
-    help="Formats of the files.",
 )
 @options.out("Folder to write to.", default=Path("figures"))
 @options.up

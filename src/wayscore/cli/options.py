@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wayscore.cli.app import SEED, option, together, whole, written
+from wayscore.cli.app import FILE, SEED, option, together, whole, written
 from wayscore.convention.choices import CHOICES
 from wayscore.errors import must_be
 
@@ -30,8 +30,6 @@ POLICIES = {
     "node": (("error", "skip", "zero"), "Queries that visit a node which their scene does not have."),
 }
 """What can be done about each kind of problem, as in `wayscore.evaluation.policies.POLICIES`, and its help."""
-FILE = click.Path(path_type=Path)
-OneOf = partial(click.Choice, case_sensitive=False)
 data_option, scoring_option = partial(option, section="Data"), partial(option, section="Scoring")
 statistics_option, work_option = partial(option, section="Statistics"), partial(option, section="Work")
 output_option = partial(option, section="Output")
@@ -70,75 +68,66 @@ def references(required: bool = True, note: str = "") -> Callable[[Any], Any]:
     """References, which some verbs can do without."""
     text = f"References (ground-truth paths): R2R, R4R, RxR, NDH, REVERIE, VLN-CE, ...{note}"
     settings: dict[str, Any] = {"multiple": True, "callback": _one_file, "required": required}
-    return data_option("-r", "--references", metavar="FILE", help=text, **settings)
+    return data_option("-r --references", text, metavar="FILE", **settings)
 
 
 graphs = data_option(
-    "-g",
-    "--graphs",
-    metavar="DIR|TAR",
-    help="Connectivity graphs: a folder or a tar; not needed if paths are coordinates.",
+    "-g --graphs", "Connectivity graphs: a folder or a tar; not needed if paths are coordinates.", metavar="DIR|TAR"
 )
 reader = data_option(
     "--reader",
+    "A setting of the references' reader, such as objects=FILE or path_type=player; may be repeated.",
     multiple=True,
     callback=_settings,
     metavar="NAME=VALUE",
-    help="A setting of the references' reader, such as objects=FILE or path_type=player; may be repeated.",
 )
 data = together(graphs, reader)
-run_format = data_option(
-    "--run-format", metavar="NAME", help="Format of the run; recognised by its content by default."
-)
+run_format = data_option("--run-format", "Format of the run; recognised by its content by default.", metavar="NAME")
 geodesics = together(
     data_option(
         "--navmesh",
+        "Habitat's .navmesh files: distances to the goal where the run does not record the simulator's.",
         metavar="DIR",
-        help="Habitat's .navmesh files: distances to the goal where the run does not record the simulator's.",
     ),
     data_option(
-        "--walkable",
-        is_flag=True,
-        help="Measure them along the walks of all references of a scene, where there is no mesh.",
+        "--walkable", "Measure them along the walks of all references of a scene, where there is no mesh.", bool
     ),
 )
-views = data_option("--views", type=FILE, metavar="TAR", help="Captions and detections of the views that agents see.")
-worlds = data_option("--worlds", is_flag=True, help="Generated worlds and instructions; no data needed.")
+views = data_option("--views", "Captions and detections of the views that agents see.", FILE, metavar="TAR")
+worlds = data_option("--worlds", "Generated worlds and instructions; no data needed.", bool)
 
 # What changes a number
 
 convention = scoring_option(
     "--convention",
+    "Convention to score by: a name of `wayscore conventions`, or your own .toml file; paper by default.",
     metavar="NAME|FILE",
-    help="Convention to score by: a name of `wayscore conventions`, or your own .toml file; paper by default.",
 )
 threshold = scoring_option(
     "--threshold",
-    type=float,
+    "Success threshold d_th, in the unit of the distance; the convention's by default.",
+    float,
     metavar="D_TH",
-    help="Success threshold d_th, in the unit of the distance; the convention's by default.",
 )
 metrics = scoring_option(
     "--metrics",
+    "Metrics, such as nDTW,SDTW; may be repeated; the convention's by default.",
     multiple=True,
     callback=words,
     metavar="SYMBOLS",
-    help="Metrics, such as nDTW,SDTW; may be repeated; the convention's by default.",
 )
 path_step = scoring_option(
     "--path-step",
-    type=float,
+    "Resample paths of coordinates with this step before warping: nDTW depends on their density.",
+    float,
     metavar="METRES",
-    help="Resample paths of coordinates with this step before warping: nDTW depends on their density.",
 )
 repeats = scoring_option(
-    "--repeats",
-    type=OneOf(CHOICES["repeats"]),
-    help="Steps that repeat the node before them; the convention's by default.",
+    "--repeats", "Steps that repeat the node before them; the convention's by default.", [*CHOICES["repeats"]]
 )
 policies = together(
     *(
-        option(f"--{name}", type=OneOf(choices), section="Problems of the data", help=text)
+        option(f"--{name}", text, [*choices], section="Problems of the data")
         for name, (choices, text) in POLICIES.items()
     )
 )
@@ -147,28 +136,22 @@ policies = together(
 
 cluster = statistics_option(
     "--cluster",
-    type=OneOf(["auto", "none", "path", "scan"]),
-    default="auto",
-    help="What the bootstrap resamples: paths if several episodes share one (auto), episodes (none), paths or scans.",
+    "What the bootstrap resamples: paths if several episodes share one (auto), episodes (none), paths or scans.",
+    ["auto", "none", "path", "scan"],
+    "auto",
 )
-resamples = statistics_option(
-    "--resamples", type=whole(1), default=10_000, help="Resamples of the bootstrap and of randomization tests."
-)
-seed = statistics_option("--seed", type=SEED, default=0, help="Random seed of the bootstrap.")
+resamples = statistics_option("--resamples", "Resamples of the bootstrap and of randomization tests.", whole(1), 10_000)
+seed = statistics_option("--seed", "Random seed of the bootstrap.", SEED, 0)
 engines = together(
     work_option(
         "--workers",
-        type=whole(1),
-        help="Threads that score Parquet, or processes for other files; by default one, and all cores for more than a "
+        "Threads that score Parquet, or processes for other files; by default one, and all cores for more than a "
         "million answers.",
+        whole(1),
     ),
-    work_option(
-        "--engine", type=OneOf(["local", "dask"]), default="local", help="Score on this machine, or on a Dask cluster."
-    ),
-    work_option(
-        "--scheduler", metavar="ADDRESS", help="Scheduler of --engine dask; a cluster on this machine by default."
-    ),
-    work_option("--chunk", type=whole(1), default=65_536, help="Episodes in the memory of a worker at a time."),
+    work_option("--engine", "Score on this machine, or on a Dask cluster.", ["local", "dask"], "local"),
+    work_option("--scheduler", "Scheduler of --engine dask; a cluster on this machine by default.", metavar="ADDRESS"),
+    work_option("--chunk", "Episodes in the memory of a worker at a time.", whole(1), 65_536),
 )
 evaluation = together(
     *(run_format, geodesics, convention, threshold, metrics, path_step, repeats, policies),
@@ -183,12 +166,12 @@ def form(*choices: str, default: str = "text", text: str = "Format of the output
     """-f/--format, of a verb that has these; by default those of tables of means."""
     if not choices:
         choices, text = FORMATS, "Format of the output; json and csv have fractions (not percent), and all digits."
-    return output_option("-f", "--format", "form", type=OneOf(choices), default=default, help=text)
+    return output_option("-f --format form", text, [*choices], default)
 
 
 def out(text: str, **settings: Any) -> Callable[[Any], Any]:
     """-o/--out of a verb whose job it is to write."""
-    return output_option("-o", "--out", type=FILE, metavar="PATH", help=text, **settings)
+    return output_option("-o --out", text, FILE, metavar="PATH", **settings)
 
 
 def _page(_: Any, __: Any, given: Path | None) -> Path | None:
@@ -199,17 +182,14 @@ def _page(_: Any, __: Any, given: Path | None) -> Path | None:
 
 html = output_option(
     "--html",
-    type=FILE,
+    "Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",
+    FILE,
     callback=_page,
-    metavar="FILE",
-    help="Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",
 )
-figure = output_option("--figure", type=FILE, metavar="FILE", help="Also draw a figure: a .pdf, .svg or .png file.")
-dpi = output_option("--dpi", type=whole(1, 2_400), default=300, help="Dots per inch of .png files.")
+figure = output_option("--figure", "Also draw a figure: a .pdf, .svg or .png file.", FILE)
+dpi = output_option("--dpi", "Dots per inch of .png files.", whole(1, 2_400), 300)
 up = output_option(
-    "--up",
-    type=OneOf(["z", "y"]),
-    help="Coordinate axis that points up, which maps look along; y in files of VLN-CE, else z.",
+    "--up", "Coordinate axis that points up, which maps look along; y in files of VLN-CE, else z.", ["z", "y"]
 )
 
 

@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wayscore.cli import options
-from wayscore.cli.app import argument, verb, whole
-from wayscore.cli.options import (
-    FILE,
-    OneOf,
-    file_name,
-    load,
-    named_runs,
-    output_option,
-    split_name,
-    statistics_option,
-    stem,
-)
+from wayscore.cli.app import FILE, argument, verb, whole
+from wayscore.cli.options import file_name, load, named_runs, output_option, split_name, statistics_option, stem
 from wayscore.cli.output import progress, say, show
 
 if TYPE_CHECKING:
@@ -38,22 +28,22 @@ SHOWN = 20
 )
 @argument(
     "runs",
+    "Result files, folders, quoted patterns, addresses or saved results; those of one NAME are one agent's.",
     nargs=-1,
     required=True,
     metavar="[NAME=]RUN...",
-    help="Result files, folders, quoted patterns, addresses or saved results; those of one NAME are one agent's.",
 )
 @options.references(required=False, note="; not needed for saved results, or where the run's rows have their own.")
 @options.data
 @options.evaluation
-@output_option("--split-by", type=OneOf(["scan", "length", "path"]), help="Also print the means of groups.")
-@output_option("--sort", metavar="METRIC", help="Sort runs by this metric, the best first.")
+@output_option("--split-by", "Also print the means of groups.", ["scan", "length", "path"])
+@output_option("--sort", "Sort runs by this metric, the best first.", metavar="METRIC")
 @options.form()
-@output_option("--save", type=FILE, metavar="DIR", help="Save each result as DIR/NAME.parquet, for `compare`.")
+@output_option("--save", "Save each result as DIR/NAME.parquet, for `compare`.", FILE, metavar="DIR")
 @output_option(
     "--episodes",
+    "Write one row per episode: .parquet, .csv or .jsonl; with several runs their names are added.",
     metavar="FILE",
-    help="Write one row per episode: .parquet, .csv or .jsonl; with several runs their names are added.",
 )
 @options.html
 def score(
@@ -121,21 +111,21 @@ def score(
 )
 @argument(
     "runs",
+    "Result files, saved results or score files, two or more; several of one NAME are runs of one agent.",
     nargs=-1,
     required=True,
     metavar="[NAME=]RUN...",
-    help="Result files, saved results or score files, two or more; several of one NAME are runs of one agent.",
 )
 @options.references(required=False, note="; not needed for saved results and score files.")
 @options.data
 @options.evaluation
 @statistics_option(
     "--baseline",
+    "Run that the others are tested against: its name or number.",
     metavar="NAME",
     show_default="the first",
-    help="Run that the others are tested against: its name or number.",
 )
-@output_option("--top", type=whole(0), default=5, help="Episodes that differ most to show, each way.")
+@output_option("--top", "Episodes that differ most to show, each way.", whole(0), 5)
 @options.form()
 @options.html
 def compare(
@@ -160,11 +150,11 @@ def compare(
 
 
 @verb("wayscore validate results.json --references R2R_test.json --graphs connectivity/")
-@argument("run", help="Result file.")
+@argument("run", "Result file.")
 @options.references()
 @options.data
 @options.run_format
-@output_option("--all", "every", is_flag=True, help=f"List all problems, not only {SHOWN} of each kind.")
+@output_option("--all every", f"List all problems, not only {SHOWN} of each kind.", bool)
 @options.form("text", "json")
 def validate(run: str, references: str, graphs: str | None, every: bool, form: str, **settings: Any) -> None:
     """Check a result file against its references and list every problem; the exit status is 1 if there is any.

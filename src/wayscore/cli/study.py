@@ -9,39 +9,33 @@ from typing import Any
 import click
 
 from wayscore.cli import options
-from wayscore.cli.app import SEED, Verbs, argument, option, together, verb, whole
-from wayscore.cli.options import FILE, OneOf, check_figure, draw, statistics_option
+from wayscore.cli.app import FILE, SEED, Verbs, argument, option, together, verb, whole
+from wayscore.cli.options import check_figure, draw, statistics_option
 from wayscore.cli.output import progress, say, show
 from wayscore.cli.study_serve import beside, erase, export, relink, serve, study_file
 from wayscore.errors import OptionError
 
 agents_option = partial(option, section="Paths of agents")
 raters_option = partial(option, section="Simulated raters")
-kind_option = option(
-    "--kind",
-    type=OneOf(["UC", "SC"]),
-    default="UC",
-    metavar="[UC|SC]",
-    help="Unconstrained (UC) or success-constrained (SC).",
-)
-seed_option = option("--seed", type=SEED, default=0, help="Random seed.")
+kind_option = option("--kind", "Unconstrained (UC) or success-constrained (SC).", ["UC", "SC"], "UC", metavar="[UC|SC]")
+seed_option = option("--seed", "Random seed.", SEED, 0)
 sampler_option = partial(
     option,
     "--sampler",
-    type=OneOf(["near", "start", "independent"]),
-    help="How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "
+    kind=["near", "start", "independent"],
+    text="How queries are drawn: near the reference, where paths resemble each other and judgements count most; by the "
     "paper's procedure from the reference's start; or independent of it, as the paper describes.",
 )
 temper_options = together(
     raters_option(
         "--taste",
-        type=OneOf(["faithful", "covering", "arriving", "careful", "orderless"]),
-        default="faithful",
-        help="What they like: to follow the path, cover it, arrive soon, never stray, or stay on it in any order.",
+        "What they like: to follow the path, cover it, arrive soon, never stray, or stay on it in any order.",
+        ["faithful", "covering", "arriving", "careful", "orderless"],
+        "faithful",
     ),
-    raters_option("--noise", type=float, default=0.5, help="Noise of their judgement; with 0 they make no errors."),
-    raters_option("--spread", type=float, default=0.4, help="How much their preferences differ."),
-    raters_option("--lapse", type=float, default=0.02, help="Share of sets that they rank at random."),
+    raters_option("--noise", "Noise of their judgement; with 0 they make no errors.", float, 0.5),
+    raters_option("--spread", "How much their preferences differ.", float, 0.4),
+    raters_option("--lapse", "Share of sets that they rank at random.", float, 0.02),
 )
 
 
@@ -61,46 +55,34 @@ def study(context: click.Context) -> None:
     "wayscore study create --kind UC --sets 265 --raters 9 -o uc.json",
     "wayscore study create --from-runs a.json b.json c.json d.json e.json -r R2R_val_unseen.json -g connectivity/",
 )
-@argument("more", nargs=-1, type=FILE, metavar="[RUN]...", help="More runs, after --from-runs.")
+@argument("more", "More runs, after --from-runs.", FILE, nargs=-1, metavar="[RUN]...")
 @kind_option
-@option("--sets", type=whole(1, 100_000), default=60, help="Number of sets, each with one reference and five queries.")
-@option("--raters", type=whole(1, 100_000), default=9, help="Number of raters, who share the sets.")
-@option("--each", type=whole(1, 10_000), default=1, help="Number of raters who see each set.")
-@option(
-    "--repeats",
-    type=whole(0, 100_000),
-    default=0,
-    help="Number of sets that each rater sees twice, to measure consistency.",
-)
+@option("--sets", "Number of sets, each with one reference and five queries.", whole(1, 100_000), 60)
+@option("--raters", "Number of raters, who share the sets.", whole(1, 100_000), 9)
+@option("--each", "Number of raters who see each set.", whole(1, 10_000), 1)
+@option("--repeats", "Number of sets that each rater sees twice, to measure consistency.", whole(0, 100_000), 0)
 @option(
     "--checks",
-    type=whole(0, 100_000),
-    default=0,
-    help="Number of sets with an obvious answer that every rater sees, to measure attention.",
+    "Number of sets with an obvious answer that every rater sees, to measure attention.",
+    whole(0, 100_000),
+    0,
 )
 @option(
-    "--success",
-    type=OneOf(["all", "mixed"]),
-    default="all",
-    help="In SC: all five queries of a set succeed, or two to four of them (mixed).",
+    "--success", "In SC: all five queries of a set succeed, or two to four of them (mixed).", ["all", "mixed"], "all"
 )
-@option("--ties", is_flag=True, help="Allow raters to give several queries the same rank.")
+@option("--ties", "Allow raters to give several queries the same rank.", bool)
 @seed_option
-@option("--name", default="", show_default=False, help="Name of the study on pages and in tables.")
-@option("--question", help="Question to the raters; that of the paper by default.")
-@option("--worlds", type=whole(1, 10_000), default=10, section="Generated paths", help="Number of generated worlds.")
+@option("--name", "Name of the study on pages and in tables.", default="", show_default=False)
+@option("--question", "Question to the raters; that of the paper by default.")
+@option("--worlds", "Number of generated worlds.", whole(1, 10_000), 10, section="Generated paths")
 @sampler_option(default="near")
 @agents_option(
-    "--from-runs",
-    type=FILE,
-    multiple=True,
-    metavar="RUN...",
-    help="Runs of five agents or more, whose paths become the queries.",
+    "--from-runs", "Runs of five agents or more, whose paths become the queries.", FILE, multiple=True, metavar="RUN..."
 )
 @options.references(required=False)
 @options.graphs
-@agents_option("--threshold", type=float, help="Success threshold d_th for --from-runs, metres; 3 by default.")
-@option("--again", type=FILE, metavar="STUDY", help="Recreate this study from its saved design.")
+@agents_option("--threshold", "Success threshold d_th for --from-runs, metres; 3 by default.", float)
+@option("--again", "Recreate this study from its saved design.", FILE, metavar="STUDY")
 @options.out("File to write; a name that ends in .gz is gzipped.", default=Path("study.json"))
 def create(
     more: tuple[Path, ...],
@@ -149,33 +131,33 @@ def create(
 @verb("wayscore study analyze uc.json uc.jsonl sc.json sc.jsonl --html analysis.html", "wayscore study analyze --paper")
 @argument(
     "files",
+    "A study and its answers; for two studies, STUDY ANSWERS STUDY ANSWERS.",
+    FILE,
     nargs=-1,
-    type=FILE,
     metavar="[STUDY ANSWERS]...",
-    help="A study and its answers; for two studies, STUDY ANSWERS STUDY ANSWERS.",
 )
-@option("--paper", is_flag=True, help="Print Table 1 of the paper, from the counts in the paper.")
+@option("--paper", "Print Table 1 of the paper, from the counts in the paper.", bool)
 @statistics_option(
     "--method",
-    type=OneOf(["spearman", "kendall", "pearson"]),
-    default="spearman",
-    help="Correlation of a metric with a rater; kendall is tau-b, pearson uses the metric's values.",
+    "Correlation of a metric with a rater; kendall is tau-b, pearson uses the metric's values.",
+    ["spearman", "kendall", "pearson"],
+    "spearman",
 )
 @statistics_option(
-    "--undirected", is_flag=True, help="Use NE, ONE, AD, MD and PL as if higher were better, without a change of sign."
+    "--undirected", "Use NE, ONE, AD, MD and PL as if higher were better, without a change of sign.", bool
 )
 @statistics_option(
     "--pass-share",
-    type=float,
-    default=2 / 3,
+    "Raters who pass a smaller share of their checks are left out of a second table.",
+    float,
+    2 / 3,
     show_default="2/3",
-    help="Raters who pass a smaller share of their checks are left out of a second table.",
 )
 @statistics_option(
     "--seconds-per-picture",
-    type=float,
-    default=1.0,
-    help="Answers that took less, times five pictures, are counted as too fast and left out of a third table.",
+    "Answers that took less, times five pictures, are counted as too fast and left out of a third table.",
+    float,
+    1.0,
 )
 @options.resamples
 @options.seed
@@ -231,7 +213,7 @@ def analyze(
 @study_file
 @seed_option
 @temper_options
-@raters_option("--careless", type=float, default=0.0, help="Share of raters who rank everything at random.")
+@raters_option("--careless", "Share of raters who rank everything at random.", float, 0.0)
 @options.out("File to write; <study>-simulated.jsonl by default.")
 def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
@@ -247,17 +229,17 @@ def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
 
 @verb("wayscore study power --kind SC --target 0.9", "wayscore study power --pilot pilot.json pilot.jsonl")
 @kind_option
-@option("--sets", type=whole(1, 100_000), multiple=True, help="Number of sets to try; may be repeated.")
-@option("--each", type=whole(1, 10_000), default=1, help="Number of raters who see each set.")
-@option("--per-rater", type=whole(1, 100_000), default=30, help="Number of sets that one rater ranks.")
-@option("--target", type=float, default=0.8, help="Power to reach: the share of studies that find a difference.")
-@option("--alpha", type=float, default=0.05, help="Significance level of the two-sided sign test.")
-@option("--simulations", type=whole(1, 1_000_000), default=1000, help="Number of simulated studies of each size.")
+@option("--sets", "Number of sets to try; may be repeated.", whole(1, 100_000), multiple=True)
+@option("--each", "Number of raters who see each set.", whole(1, 10_000), 1)
+@option("--per-rater", "Number of sets that one rater ranks.", whole(1, 100_000), 30)
+@option("--target", "Power to reach: the share of studies that find a difference.", float, 0.8)
+@option("--alpha", "Significance level of the two-sided sign test.", float, 0.05)
+@option("--simulations", "Number of simulated studies of each size.", whole(1, 1_000_000), 1000)
 @option(
     "--pilot",
-    type=(FILE, FILE),
+    "A pilot study whose answers are resampled, instead of simulated raters.",
+    (FILE, FILE),
     metavar="STUDY ANSWERS",
-    help="A pilot study whose answers are resampled, instead of simulated raters.",
 )
 @seed_option
 @temper_options
