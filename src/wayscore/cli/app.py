@@ -51,6 +51,7 @@ MODULES = {
     **dict.fromkeys(("baseline", "train", "rollout", "reproduce"), "agents"),
     **dict.fromkeys(SECTIONS["Files"], "files"),
     **dict.fromkeys(("compare", "validate"), "score"),
+    **dict.fromkeys(("align", "conventions"), "explain"),
     "audit-people": "audit",
 }
 """The modules of verbs that are not in one of their own name."""
@@ -100,9 +101,9 @@ class Option(_Checked, click.Option):
 class Argument(_Checked, click.Argument):
     """An argument that `--help` explains."""
 
-    def __init__(self, *names: Any, help: str = "", **settings: Any) -> None:  # noqa: A002 - as options call it
+    def __init__(self, *names: Any, about: str, **settings: Any) -> None:
         super().__init__(*names, **settings)
-        self.about = help
+        self.about = about
         self.shown = self.metavar or (str(self.name).upper() if self.required else f"[{str(self.name).upper()}]")
 
 
@@ -161,7 +162,9 @@ def option(names: str, text: str, kind: Any = None, default: Any = None, **setti
         default: its default, which help shows.
         settings: others of `click.Option`, and the `section` of the help.
     """
-    settings |= {"is_flag": True} if kind is bool else {"type": _type_of(kind)}
+    if isinstance(kind, list):
+        kind = click.Choice(kind, case_sensitive=False)
+    settings |= {"is_flag": True} if kind is bool else {"type": kind}
     if default is not None:
         settings["default"] = default
     return click.option(*names.split(), cls=Option, help=text, **settings)
@@ -169,12 +172,8 @@ def option(names: str, text: str, kind: Any = None, default: Any = None, **setti
 
 def argument(name: str, text: str, kind: Any = None, **settings: Any) -> Callable[[Any], Any]:
     """Return an argument of a verb: its name, help and type, as those of options."""
-    settings |= {"cls": Argument, "help": text, "type": _type_of(kind)}
-    return lambda function: click.argument(name, **settings)(function)  # click 8.1 uses a decorator once
-
-
-def _type_of(kind: Any) -> Any:
-    return click.Choice(kind, case_sensitive=False) if isinstance(kind, list) else kind
+    settings |= {"about": text, "type": click.Choice(kind, case_sensitive=False) if isinstance(kind, list) else kind}
+    return lambda function: click.argument(name, cls=Argument, **settings)(function)  # click 8.1 uses a decorator once
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[Function], Function]:

@@ -23,8 +23,6 @@ database_option = option(
     metavar="FILE|URL",
     show_default=False,
 )
-
-
 study_file = argument("file", "Study file, written by `wayscore study create`.", FILE, metavar="STUDY")
 
 
