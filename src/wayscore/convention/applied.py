@@ -39,7 +39,8 @@ def distance_by(distance: Any, convention: Convention) -> Any:
     if convention.distance == "given":
         return distance if by_scene else given
     if by_scene:
-        return ByScene(Path(), distance, lambda scene: _in_hops(distance[scene], convention), ("scene", "scenes"))
+        loaders = {scene: lambda scene=scene: _in_hops(distance[scene], convention) for scene in distance}
+        return ByScene(Path(), loaders, ("scene", "scenes"))
     return _in_hops(given, convention)
 
 

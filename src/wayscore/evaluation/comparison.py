@@ -20,7 +20,7 @@ from wayscore.evaluation.result import Result, names_apart, signature_difference
 from wayscore.evaluation.warnings import unlike_paths
 from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.metrics.registry import KNOWN
-from wayscore.statistics.values import equal
+from wayscore.statistics.bootstrap import equal
 
 FIRST_METRIC = "nDTW"
 """The metric that ranks the episodes which differ most, unless metrics are named."""

@@ -18,6 +18,7 @@ from wayscore.evaluation.result import Result
 from wayscore.evaluation.table import ScoreTable
 from wayscore.statistics.bootstrap import (
     Interval,
+    differences,
     first_word,
     interval,
     mean_of,
@@ -27,7 +28,6 @@ from wayscore.statistics.bootstrap import (
     tail,
 )
 from wayscore.statistics.tests import effect_size_of, holm, randomization_tests, win_tie_loss
-from wayscore.statistics.values import differences
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,15 @@ from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.result import Result, signature_differences
 from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.metrics import Metric, find_metrics
-from wayscore.statistics.bootstrap import Sums, interval, join_clusters, number_clusters, resampled_means
-from wayscore.statistics.values import Integers, number_labels
+from wayscore.statistics.bootstrap import (
+    Integers,
+    Sums,
+    interval,
+    join_clusters,
+    number_clusters,
+    number_labels,
+    resampled_means,
+)
 
 LEVEL = 0.95
 
