@@ -15,10 +15,7 @@ from urllib.parse import urlsplit
 from wayscore.errors import MissingPackageError, OptionError
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from wayscore.lab.study.store import Store
-    from wayscore.lab.study.web.site import Site
 
 SECRET = "WAYSCORE_STUDY_SECRET"
 """The environment variable that may hold the administrator's secret."""
@@ -51,7 +48,7 @@ def serve(
         database: an SQLite file or a PostgreSQL URL; by default a file in the folder of the study.
         host: the address to listen on.
         port: the port to listen on; 0 chooses a free one.
-        url: the public address of the server, if a proxy is in front of it.
+        url: the public address of the server, if a proxy on this machine is in front of it.
         links: a CSV file to write new links to; by default they are printed.
         consent: a text file with the paragraphs that raters agree to.
         simulated: mark the answers as simulated: no person gave them.
@@ -62,6 +59,7 @@ def serve(
 
     from wayscore.lab.study.files import read_study
     from wayscore.lab.study.store import Store
+    from wayscore.lab.study.web.app import create_app
     from wayscore.lab.study.web.site import Site
 
     loaded = read_study(study)
@@ -73,7 +71,7 @@ def serve(
     paragraphs = read_paragraphs(consent) if consent is not None else []
     check_url(url, host)
     with listen(host, port) as listening, suppress(KeyboardInterrupt):
-        here = f"http://{_shown(host)}:{listening.getsockname()[1]}"
+        here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         address = url.rstrip("/") or here
         store = Store(database or default_database(study), loaded, simulated=simulated)
         with closing(store):
@@ -94,35 +92,22 @@ def serve(
                     await super().startup(sockets)
                     say(f"Listening at {here}{f' for {address}' if url else ''}; stop with Ctrl-C.")
 
-            Server(configure(site, proxied=bool(url))).run(sockets=[listening])
-
-
-def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:
-    """Return how a site is served.
-
-    Args:
-        site: the study being served.
-        proxied: whether a proxy on this machine passes visitors' addresses on.
-    """
-    import uvicorn
-
-    from wayscore.lab.study.web.app import create_app
-
-    return uvicorn.Config(
-        create_app(site),
-        http="h11",
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=LAST_SECONDS,
-        access_log=False,  # addresses hold tokens
-        log_config=None,  # sentences on standard error
-        log_level="warning",
-        server_header=False,
-        proxy_headers=proxied,
-        h11_max_incomplete_event_size=LARGEST_HEADER,
-        ws="none",
-        lifespan="off",
-    )
+            config = uvicorn.Config(
+                create_app(site),
+                http="h11",
+                limit_concurrency=MOST_CONNECTIONS,
+                timeout_keep_alive=IDLE_SECONDS,
+                timeout_graceful_shutdown=LAST_SECONDS,
+                access_log=False,  # addresses hold tokens
+                log_config=None,  # sentences on standard error
+                log_level="warning",
+                server_header=False,
+                proxy_headers=bool(url),
+                h11_max_incomplete_event_size=LARGEST_HEADER,
+                ws="none",
+                lifespan="off",
+            )
+            Server(config).run(sockets=[listening])
 
 
 def need_study() -> None:
@@ -182,21 +167,13 @@ def check_url(url: str, host: str) -> None:
         raise OptionError(f"--url must be an address such as https://study.example.org, without a path, not {url}")
 
 
-def _shown(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 def issue_links(
     store: Store, raters: Sequence[int], address: str, path: str | os.PathLike[str] | None, say: Callable[[str], None]
 ) -> None:
     """Give raters new links; earlier ones end when the new ones are on the disk or printed, and not before.
 
-    Args:
-        store: where the hashes of their tokens are stored.
-        raters: the numbers of the raters.
-        address: the public address of the server.
-        path: a new file for the links, which only its owner can read; by default they are printed.
-        say: prints a line.
+    `address` is the public address of the server, and `path` a new file for the links, which only its owner can read;
+    without one they are printed by `say`.
     """
     from wayscore.lab.study.store import in_a_sentence
 

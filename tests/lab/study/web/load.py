@@ -20,7 +20,8 @@ from pathlib import Path
 from tests.lab.study.web import postgres, proxy
 from tests.lab.study.web.raters import Tally, send_all, trusted
 from tests.lab.study.web.servers import Server
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.rater_models import simulate

@@ -17,11 +17,11 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 from tests.lab.study.web.servers import Server
-from wayscore.lab.study.create import write_study
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Item, Study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.store import Store
-from wayscore.lab.study.web.forms import FORM_TYPE, rank_field, ranks_of
+from wayscore.lab.study.web.forms import FORM_TYPE, RANK_FIELDS, ranks_of
 
 HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
 ONWARD = re.compile(r'<a class="button main" href="([^"]+)">')
@@ -115,7 +115,7 @@ class Robot:
                 item = items[int(here.removeprefix("/sets/")) - 1]
                 ranks = ranks_of(answers[item.set], item.order)
                 time.sleep(random.uniform(0, 2 * think))
-                chosen = {rank_field(letter): rank for letter, rank in ranks.items()}
+                chosen = {RANK_FIELDS[letter]: rank for letter, rank in ranks.items()}
                 status, path, _ = self.fetch(path.partition("?")[0], {**_hidden(page), **chosen})
                 assert status == 303, f"rater {self.rater}: the answer to {item.set} was not accepted"
                 self.tally.saved[self.rater, item.set] = answers[item.set]

@@ -18,7 +18,8 @@ from tests.lab.study.web.client import Person
 from tests.lab.study.web.looking import everything, known
 from tests.lab.study.web.servers import Server
 from wayscore.errors import OptionError
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.store import RECORD, REFUSE, Store, erase, erasure_records
 

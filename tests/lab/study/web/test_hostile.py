@@ -17,7 +17,8 @@ from tests.lab.study.web.client import Client, Person, Reply, ranks, signed
 from tests.lab.study.web.conftest import Served
 from tests.lab.study.web.looking import everything, rows
 from tests.lab.study.web.servers import ADMIN_SECRET, Server
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.web.forms import MOST_BYTES
 from wayscore.lab.study.web.security import FORM_AGE, HEADERS, Signer
 

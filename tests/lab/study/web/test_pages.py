@@ -14,7 +14,8 @@ from tests.lab.study.web import postgres
 from tests.lab.study.web.client import Client, Person, signed
 from tests.lab.study.web.servers import ADMIN_SECRET, Server
 from wayscore.lab.study.analysis import agree
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.store import Store
@@ -108,7 +109,7 @@ def test_the_administrators_figures(filled: tuple[Any, Store, list[Ranking]]) ->
     study, store, drawn = filled
     found = dashboard.watch(study, store, Signer(store.key))
     assert (found["answered"], found["total"]) == (len(drawn), len(drawn))
-    facts = {fact["name"]: fact["value"] for fact in found["facts"]}
+    facts = {fact.name: fact.value for fact in found["facts"]}
     expected = agree(study, drawn)
     assert expected.w is not None
     assert facts["Kendall's W"] == f"{expected.w:.2f}"
@@ -127,8 +128,8 @@ def test_many_answers_are_left_to_the_analysis(
     study, store, _ = filled
     monkeypatch.setattr(dashboard, "MOST_PAIRS", 3)
     found = dashboard.watch(study, store, Signer(store.key))
-    assert found["facts"][0]["note"] == "too many answers for this page; use wayscore study analyze"
-    assert "Kendall's W" not in {fact["name"] for fact in found["facts"]}
+    assert found["facts"][0].note == "too many answers for this page; use wayscore study analyze"
+    assert "Kendall's W" not in {fact.name for fact in found["facts"]}
 
 
 @pytest.mark.soak

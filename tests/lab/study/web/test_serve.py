@@ -20,7 +20,8 @@ from tests.lab.study.web.servers import Server
 from wayscore.errors import MissingPackageError, OptionError
 from wayscore.lab.study import server as serving
 from wayscore.lab.study.analysis import analyze
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import read_rankings
 from wayscore.lab.study.rater_models import simulate

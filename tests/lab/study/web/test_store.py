@@ -33,7 +33,7 @@ def test_an_answer_and_its_history(store: Store, small: Study) -> None:
     assert versions == [(FIRST, 3.2), (SECOND, 1.0)]
     progress = {one.rater: one for one in store.progress()}
     assert (progress[1].answered, progress[1].changes, progress[1].last) == (1, 1, last.at)
-    assert (progress[2].answered, progress[2].linked, progress[2].last) == (0, False, "")
+    assert (progress[2].answered, progress[2].last) == (0, "")
 
 
 def test_a_form_counts_once(store: Store, small: Study) -> None:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from starlette.datastructures import MutableHeaders
@@ -39,7 +38,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-NO_STORE = "no-store"
 LONGEST_ADDRESS = 300
 HSTS = "max-age=31536000; includeSubDomains"
 FORM_AGE = 24 * 3600.0
@@ -47,29 +45,15 @@ FORM_AGE = 24 * 3600.0
 
 
 class RefusalError(Exception):
-    """A request is refused; a sentence says why.
-
-    Attributes:
-        status: the HTTP status.
-        sentence: what the visitor reads.
-    """
+    """A request is refused with an HTTP status; a sentence says why to the visitor."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
+        self.status, self.sentence = status, sentence
 
 
 class StaleFormError(Exception):
     """A form was signed here, but too long ago."""
-
-
-@dataclass(frozen=True)
-class Issued:
-    """A form that this server signed: its token, and its age in seconds."""
-
-    token: str
-    age: float
 
 
 class Signer:
@@ -80,7 +64,7 @@ class Signer:
 
     >>> signer = Signer(b"a key")
     >>> form = signer.form("answer", "1", "uc-001")
-    >>> signer.check(form, "answer", "1", "uc-001").token == form["form"]
+    >>> signer.check(form, "answer", "1", "uc-001") < 1
     True
     >>> signer.check(form, "answer", "2", "uc-001")
     Traceback (most recent call last):
@@ -106,8 +90,8 @@ class Signer:
         token = f"{secrets.token_urlsafe(16)}.{round(1000 * self._now())}"
         return {"form": token, "csrf": self.sign("form", token, *purpose)}
 
-    def check(self, fields: Mapping[str, str], *purpose: str) -> Issued:
-        """Return the form that fields came with.
+    def check(self, fields: Mapping[str, str], *purpose: str) -> float:
+        """Return the age in seconds of the form that fields came with.
 
         Raises:
             RefusalError: the form was not signed for this purpose.
@@ -119,7 +103,7 @@ class Signer:
         age = self._now() - int(token.rpartition(".")[2]) / 1000
         if age > FORM_AGE:
             raise StaleFormError
-        return Issued(token, max(age, 0.0))
+        return max(age, 0.0)
 
     def code(self, rater: int) -> str:
         """Return the completion code of a rater: letters and digits that cannot be confused with each other.
@@ -169,27 +153,22 @@ class Limiter:
 class SafeHeaders:
     """Adds the security headers to every response, and refuses addresses that are too long."""
 
-    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, *, secure: bool, too_long: ASGIApp) -> None:
+        self._app, self._too_long = app, too_long
         self._headers = {**HEADERS, **({"Strict-Transport-Security": HSTS} if secure else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers[name] = value
-                headers.setdefault("Cache-Control", NO_STORE)
+                headers.update(self._headers)
+                headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        if len(scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
-            scope = {**scope, "path": "/too-long", "raw_path": b"/too-long", "query_string": b""}
-        await self._app(scope, receive, send_safely)
+        too_long = len(scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS
+        await (self._too_long if too_long else self._app)(scope, receive, send_safely)
 
 
 class Sessions:
