@@ -99,7 +99,9 @@ def create(
     A reference is a ground-truth path; queries are trajectories of agents, or generated. The same options always give
     the same file, byte for byte. The file also stores its options.
     """
-    from wayscore.lab.study.create import QUESTION, create as create_study, read_study, rebuild, write_study
+    from wayscore.lab.study.create import create as create_study, rebuild
+    from wayscore.lab.study.files import read_study, write_study
+    from wayscore.lab.study.model import QUESTION
 
     settings["question"] = QUESTION if question is None else question
     if more and not from_runs:
@@ -175,9 +177,9 @@ def analyze(
     if not files or len(files) % 2:
         raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs; files given: {len(files)}")
     from wayscore.lab.study.analysis import analyze as analyze_answers
-    from wayscore.lab.study.create import read_study
+    from wayscore.lab.study.files import read_study
     from wayscore.lab.study.rankings import read_rankings
-    from wayscore.lab.study.report import document, tables
+    from wayscore.lab.study.report import document, page, tables
 
     analyses = []
     for file, answers in zip(files[::2], files[1::2], strict=True):
@@ -186,7 +188,6 @@ def analyze(
     tables(analyses)  # refuses two of one kind before anything is written
     if html is not None:
         from wayscore.lab.study.files import write_bytes
-        from wayscore.lab.study.page import page
 
         write_bytes(html, page(analyses).encode())
     if figure is not None:

@@ -49,7 +49,7 @@ temper_options = together(
 @options.out("File to write; <study>-simulated.jsonl by default.")
 def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
-    from wayscore.lab.study.create import read_study
+    from wayscore.lab.study.files import read_study
     from wayscore.lab.study.rankings import write_rankings
     from wayscore.lab.study.rater_models import simulate as draw
 
@@ -85,7 +85,7 @@ def power(
 
     source, named, simulated = None, f"{powers.SIMULATED} (taste: {settings['taste']})", True
     if pilot is not None:
-        from wayscore.lab.study.create import read_study
+        from wayscore.lab.study.files import read_study
         from wayscore.lab.study.rankings import read_rankings
 
         study = read_study(pilot[0])

@@ -21,11 +21,12 @@ from wayscore.errors import OptionError
 from wayscore.lab.study import report, table1
 from wayscore.lab.study.analysis import agree, analyze, care_of, kendall_w, krippendorff_alpha
 from wayscore.lab.study.correlations import MAIN, METHODS, RIVALS, Correlations, correlate, goodness
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.create import create
 from wayscore.lab.study.figures import figure_study
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.page import page
 from wayscore.lab.study.rankings import Ranking, write_rankings
+from wayscore.lab.study.report import page
 from wayscore.lab.study.table1 import PAPER, PAPER_P, contests
 
 rows = st.lists(st.integers(0, 4).map(float), min_size=5, max_size=5)

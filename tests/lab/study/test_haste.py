@@ -14,10 +14,9 @@ from wayscore.lab.study.analysis import Haste, analyze, haste_of
 from wayscore.lab.study.correlations import correlate
 from wayscore.lab.study.create import create
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.page import page
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.rater_models import simulate
-from wayscore.lab.study.report import document, findings
+from wayscore.lab.study.report import document, findings, page
 from wayscore.lab.study.table1 import contests
 
 

@@ -15,25 +15,15 @@ from tests.house import command
 from wayscore.errors import OptionError
 from wayscore.lab.study.analysis import analyze, care_of
 from wayscore.lab.study.correlations import RIVALS, goodness
-from wayscore.lab.study.create import create, read_study, write_study
+from wayscore.lab.study.create import create
 from wayscore.lab.study.figures import figure_study
+from wayscore.lab.study.files import read_study, write_study
 from wayscore.lab.study.model import ComparisonSet, SceneMap, Study
-from wayscore.lab.study.page import page
 from wayscore.lab.study.power import pilot_source, power, simulated_source
-from wayscore.lab.study.protocol import reproduce
+from wayscore.lab.study.protocol import find_winners, reproduce, winners_table
 from wayscore.lab.study.rankings import fault_of, rankings_bytes, read_rankings
-from wayscore.lab.study.rater_models import (
-    IN_WORDS,
-    TASTES,
-    Temper,
-    dislikes,
-    draw_weights,
-    perceive,
-    rank_assignment,
-    simulate,
-)
-from wayscore.lab.study.report import document
-from wayscore.lab.study.winners import find_winners, table as winners_table
+from wayscore.lab.study.rater_models import IN_WORDS, TASTES, Temper, dislikes, draw_weights, perceive, simulate
+from wayscore.lab.study.report import document, page
 
 EXACT = Temper(noise=0.0, spread=0.0, lapse=0.0)
 
@@ -162,10 +152,6 @@ def test_every_ranking_says_that_it_is_simulated(study: Study) -> None:
 def test_the_same_seed_gives_the_same_rankings(study: Study) -> None:
     assert simulate(study, seed=1) == simulate(study, seed=1)
     assert simulate(study, seed=1) != simulate(study, seed=2)
-    alone = list(rank_assignment(study, 3, seed=1))
-    assert alone == [ranking for ranking in simulate(study, seed=1) if ranking.rater == "simulated-3"]
-    with pytest.raises(OptionError, match="has no rater 9; it has 4"):
-        list(rank_assignment(study, 9))
 
 
 def test_ties_are_made_where_a_study_allows_them() -> None:

@@ -29,6 +29,12 @@ from wayscore.statistics.correlations import Method
 from wayscore.worlds.world import check_number, check_whole
 
 Label = TypeVar("Label", bound=Hashable)
+SECONDS_PER_PICTURE = 1.0
+"""The least time to look at one picture and to place it, seconds."""
+PASS_SHARE = 2 / 3
+"""A rater who passes less than this share of their checks is inattentive."""
+FEW = 30
+"""Intervals from fewer clusters than this are too narrow."""
 
 
 def kendall_w(ranks: Sequence[Sequence[float]]) -> float | None:
@@ -83,21 +89,13 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement between raters on the plain sets that more than one rater ranked.
-
-    Attributes:
-        sets: the number of these sets.
-        raters: the mean number of raters per set.
-        w: the mean of Kendall's W over the sets; None without such sets.
-        spearman: the mean rank correlation of two raters of one set.
-        alpha: Krippendorff's alpha of the ranks, ordinal; None without such sets.
-    """
+    """Agreement between raters on the plain sets that more than one rater ranked."""
 
     sets: int
-    raters: float
-    w: float | None
-    spearman: float | None
-    alpha: float | None
+    raters: float  # the mean number per set
+    w: float | None  # the mean of Kendall's W over the sets; None without such sets
+    spearman: float | None  # the mean rank correlation of two raters of one set
+    alpha: float | None  # Krippendorff's alpha of the ranks, ordinal
 
 
 def agree(study: Study, rankings: Sequence[Ranking]) -> Agreement:
@@ -123,23 +121,14 @@ def agree(study: Study, rankings: Sequence[Ranking]) -> Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """How much care one rater took.
+    """How much care one rater took."""
 
-    Attributes:
-        rankings: how many plain sets they ranked.
-        checks: how many checks they saw.
-        passed: how many of these they got right.
-        repeats: how many sets they ranked twice.
-        consistency: the mean rank correlation of the two orders; None without repeats.
-        same_best: in how many of these sets the best query was the same both times.
-    """
-
-    rankings: int
+    rankings: int  # of plain sets
     checks: int
-    passed: int
+    passed: int  # checks that were answered right
     repeats: int
-    consistency: float | None
-    same_best: int
+    consistency: float | None  # the mean rank correlation of the two orders of a set; None without repeats
+    same_best: int  # in how many of the repeats the best query was the same both times
 
     def attentive(self, share: float) -> bool:
         """Whether at least this share of the checks was passed; True for a rater who saw none."""
@@ -156,7 +145,10 @@ def care_of(study: Study, rankings: Sequence[Ranking]) -> dict[str, Care]:
         by_set = {ranking.set: ranking for ranking in own}
         sets = [study.set(name) for name in by_set]
         checks = [one for one in sets if one.kind == "check"]
-        passed = sum(_passed(by_set[one.name].groups, one.best, one.worst) for one in checks)
+        passed = sum(
+            len(groups := by_set[one.name].groups) > 1 and one.best in groups[0] and one.worst in groups[-1]
+            for one in checks
+        )
         twice = [(by_set[one.of], by_set[one.name]) for one in sets if one.kind == "repeat" and one.of in by_set]
         same = [spearman(first.ranks(), second.ranks()) for first, second in twice]
         found[rater] = Care(
@@ -176,10 +168,6 @@ def mean_consistency(care: Mapping[str, Care]) -> float | None:
     return sum(one.repeats * (one.consistency or 0.0) for one in care.values()) / repeats if repeats else None
 
 
-def _passed(groups: Sequence[Sequence[int]], best: int, worst: int) -> bool:
-    return len(groups) > 1 and best in groups[0] and worst in groups[-1]
-
-
 def _grouped(pairs: Iterable[tuple[Label, Ranking]]) -> dict[Label, list[Ranking]]:
     groups: dict[Label, list[Ranking]] = defaultdict(list)
     for label, ranking in pairs:
@@ -187,23 +175,13 @@ def _grouped(pairs: Iterable[tuple[Label, Ranking]]) -> dict[Label, list[Ranking
     return groups
 
 
-SECONDS_PER_PICTURE = 1.0
-"""The least time to look at one picture and to place it, seconds."""
-
-
 @dataclass(frozen=True, slots=True)
 class Haste:
-    """How many answers came too fast.
+    """How many answers of people came too fast."""
 
-    Attributes:
-        least: the least time for a set, seconds: that for a picture, times five.
-        timed: how many answers of people have a time.
-        fast: rater -> how many of their answers took less; only raters with such answers.
-    """
-
-    least: float
-    timed: int
-    fast: dict[str, int]
+    least: float  # the least time for a set, seconds: that for a picture, times five
+    timed: int  # how many answers of people have a time
+    fast: dict[str, int]  # rater -> how many of their answers took less; only raters with such answers
 
     @property
     def count(self) -> int:
@@ -232,84 +210,43 @@ def _is_timed(ranking: Ranking) -> bool:
     return not ranking.simulated and ranking.seconds > 0
 
 
-PASS_SHARE = 2 / 3
-"""A rater who passes less than this share of their checks is inattentive."""
-FEW = 30
-"""Intervals from fewer clusters than this are too narrow."""
-
-
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How much better the study's metric correlates with rankings than one other.
-
-    Attributes:
-        rival: the other metric.
-        mean: the mean difference of the two correlations.
-        by_rater: its 95 % interval, all rankings of a rater resampled together; None if there is only one rater.
-        by_set: its 95 % interval, all rankings of a set resampled together.
-        d_z: the mean in standard deviations of the differences; infinite if all differences are equal.
-        superiority: the probability of a better correlation with a ranking, ties counted half.
-        p_swap: p-value of a randomization test that swaps the two metrics in all rankings of a set at once.
-        p_holm: the sign test's p-value, corrected for the number of rivals by Holm's method.
-    """
+    """How much better the study's metric correlates with rankings than one other."""
 
     rival: str
-    mean: float
-    by_rater: Interval | None
-    by_set: Interval
-    d_z: float | None
-    superiority: float | None
-    p_swap: float | None
-    p_holm: float
+    mean: float  # the mean difference of the two correlations
+    by_rater: Interval | None  # its 95 % interval, all rankings of a rater resampled together; None with one rater
+    by_set: Interval  # its 95 % interval, all rankings of a set resampled together
+    d_z: float | None  # the mean in standard deviations of the differences; infinite if all are equal
+    superiority: float | None  # the probability of a better correlation with a ranking, ties counted half
+    p_swap: float | None  # of a randomization test that swaps the two metrics in all rankings of a set at once
+    p_holm: float  # of the sign test, corrected for the number of rivals by Holm's method
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The results of a study.
-
-    Attributes:
-        study: its name.
-        kind: "UC" or "SC".
-        method: of the correlations.
-        directed: False if the sign of metrics for which lower is better was not changed.
-        rankings: how many rankings of plain sets there are.
-        raters: how many raters gave them.
-        sets: how many sets they rank.
-        simulated: how many of the rankings are simulated.
-        correlations: metric -> mean correlation with raters, with its 95 % interval resampled by set.
-        contests: Table 1.
-        effects: one for each rival.
-        agreement: of raters with each other.
-        care: rater -> checks and repeats.
-        consistency: of raters with themselves, on repeats; None without repeats.
-        left_out: the inattentive raters.
-        attentive: Table 1 without them; None if there are none, or if all raters are inattentive.
-        haste: the answers that came too fast.
-        unhurried: Table 1 without them; None if there are none, or if no other answers are left.
-        threshold: d_th, metres.
-        seed: random seed of the bootstrap.
-        resamples: the number of resamples.
-    """
+    """The results of a study."""
 
     study: str
     kind: Kind
     method: Method
-    directed: bool
-    rankings: int
+    directed: bool  # False if the sign of metrics for which lower is better was not changed
+    rankings: int  # of plain sets
     raters: int
     sets: int
-    simulated: int
-    correlations: dict[str, Interval]
-    contests: list[Contest]
+    simulated: int  # how many of the rankings are simulated
+    correlations: dict[str, Interval]  # metric -> mean correlation with raters, with its 95 % interval by set
+    contests: list[Contest]  # Table 1
     effects: list[Effect]
     agreement: Agreement
-    care: dict[str, Care]
-    consistency: float | None
-    left_out: list[str]
-    attentive: list[Contest] | None
+    care: dict[str, Care]  # by rater
+    consistency: float | None  # of raters with themselves, on repeats; None without repeats
+    left_out: list[str]  # the inattentive raters
+    attentive: list[Contest] | None  # Table 1 without them; None if there are none, or if all raters are inattentive
     haste: Haste
-    unhurried: list[Contest] | None
-    threshold: float
+    unhurried: list[Contest] | None  # Table 1 without hasty answers; None if there are none, or no others
+    threshold: float  # d_th, metres
     seed: int
     resamples: int
 
