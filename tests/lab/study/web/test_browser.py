@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.lab.study.web.conftest import Served
-from tests.lab.study.web.looking import rows
-from tests.lab.study.web.servers import ADMIN_SECRET
+from tests.lab.study.web.servers import ADMIN_SECRET, rows
 from wayscore.lab.study.rankings import read_rankings
 from wayscore.lab.study.web.forms import LETTERS
 

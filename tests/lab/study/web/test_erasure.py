@@ -15,8 +15,7 @@ import sqlalchemy as sa
 
 from tests.house import command
 from tests.lab.study.web.client import Person
-from tests.lab.study.web.looking import everything, known
-from tests.lab.study.web.servers import Server
+from tests.lab.study.web.servers import Server, everything, known
 from wayscore.errors import OptionError
 from wayscore.lab.study.create import create
 from wayscore.lab.study.files import write_study

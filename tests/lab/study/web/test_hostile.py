@@ -15,8 +15,7 @@ import pytest
 
 from tests.lab.study.web.client import Client, Person, Reply, ranks, signed
 from tests.lab.study.web.conftest import Served
-from tests.lab.study.web.looking import everything, rows
-from tests.lab.study.web.servers import ADMIN_SECRET, Server
+from tests.lab.study.web.servers import ADMIN_SECRET, Server, everything, rows
 from wayscore.lab.study.create import create
 from wayscore.lab.study.files import write_study
 from wayscore.lab.study.web.forms import MOST_BYTES

@@ -14,8 +14,7 @@ import sqlalchemy as sa
 
 from tests.house import command
 from tests.lab.study.web.client import Person
-from tests.lab.study.web.looking import known
-from tests.lab.study.web.servers import Server
+from tests.lab.study.web.servers import Server, known
 from wayscore.errors import OptionError
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.server import issue_links

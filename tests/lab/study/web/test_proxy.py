@@ -12,8 +12,7 @@ import pytest
 
 from tests.lab.study.web import proxy
 from tests.lab.study.web.client import Client, Person, signed
-from tests.lab.study.web.looking import rows
-from tests.lab.study.web.servers import ADMIN_SECRET, Server
+from tests.lab.study.web.servers import ADMIN_SECRET, Server, rows
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.web.security import HEADERS
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.study.web.client import Client, signed
-from tests.lab.study.web.looking import everything
-from tests.lab.study.web.servers import ADMIN_SECRET, Server
+from tests.lab.study.web.servers import ADMIN_SECRET, Server, everything
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.store import Store
 from wayscore.lab.study.web.security import Sessions, Signer
@@ -62,9 +61,7 @@ def copy_of(admin: Client, server: Server) -> Client:
 
 
 @pytest.mark.soak
-def test_sessions_on_a_server(
-    studies: dict[str, tuple[Study, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sessions_on_a_server(studies: dict[str, tuple[Study, Path]], tmp_path: Path) -> None:
     server = Server(studies["strict"][1], tmp_path)
     try:
         admin, other = sign_in(server), sign_in(server)
@@ -85,7 +82,7 @@ def test_sessions_on_a_server(
         assert (thief.get("/admin").status, thief.get("/admin/answers.jsonl").status) == (303, 303)
         assert other.get("/admin").status == 200
         server.stop()
-        monkeypatch.setattr("tests.lab.study.web.servers.ADMIN_SECRET", "another secret for tests")
+        server.secret = "another secret for tests"
         server.start()
         assert other.get("/admin").status == 303  # and end with the secret
     finally:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.lab.study.web.looking import known
+from tests.lab.study.web.servers import known
 from wayscore.errors import OptionError
 from wayscore.lab.study.create import create
 from wayscore.lab.study.model import Study
