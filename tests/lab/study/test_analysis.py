@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -19,13 +20,14 @@ from tests.house import command
 from wayscore import statistics
 from wayscore.errors import OptionError
 from wayscore.lab.study import report, table1
-from wayscore.lab.study.analysis import agree, analyze, care_of, kendall_w, krippendorff_alpha
+from wayscore.lab.study.analysis import Haste, agree, analyze, care_of, haste_of, kendall_w, krippendorff_alpha
 from wayscore.lab.study.correlations import MAIN, METHODS, RIVALS, Correlations, correlate, goodness
 from wayscore.lab.study.create import create
 from wayscore.lab.study.figures import figure_study
 from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import Ranking, write_rankings
+from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.report import page
 from wayscore.lab.study.table1 import PAPER, PAPER_P, contests
 
@@ -289,6 +291,55 @@ def test_the_inattentive_are_left_out_of_a_second_table(study: Study) -> None:
     assert analyze(study, rankings, pass_share=0, resamples=100).attentive is None
 
 
+def timed(rankings: list[Ranking], seconds: float) -> list[Ranking]:
+    return [msgspec.structs.replace(one, seconds=seconds) for one in rankings]
+
+
+def test_fast_answers_are_left_out_of_a_third_table(study: Study) -> None:
+    good = timed(ranked_by(study, "nDTW", "good"), 20.0)
+    hasty = timed(ranked_by(study, "nDTW", "hasty", reverse=True), 4.9)
+    found = analyze(study, [*good, *hasty], resamples=100)
+    assert found.haste == Haste(least=5.0, timed=32, fast={"hasty": 16})
+    assert found.unhurried == contests(correlate(study, good))
+    assert found.contests != found.unhurried
+    lines = report.findings(found)
+    assert "Too fast (less than 5 s for a set): 16 of 32 answers with a time (rater hasty: 16)." in lines
+    (without,) = (line for line in lines if line.startswith("Table 1 without answers that came too fast: "))
+    assert f"NE {found.unhurried[1].counts} (p " in without
+    assert "16 of 32 answers" in " ".join(str(report.document([found])).split())
+    (plain,) = json.loads(report.document([found]).render("json"))
+    assert plain["haste"] == {"least": 5.0, "timed": 32, "fast": {"hasty": 16}}
+    assert plain["unhurried"][1]["p"] == found.unhurried[1].p
+    html = re.sub(' style="[^"]*"', "", page([found]))
+    assert '<tr><th scope="row">hasty</th><td>10</td><td>0/3</td><td>3</td><td>+1.00</td><td>16</td></tr>' in html
+
+
+def test_the_threshold_is_per_picture(study: Study) -> None:
+    answers = timed(ranked_by(study, "nDTW"), 5.0)
+    assert haste_of(answers).fast == {}
+    assert haste_of(answers, 1.01).fast == {"1": 16}
+    assert analyze(study, answers, resamples=100).unhurried is None
+    assert "Too fast (less than 5 s for a set): 0 of 16 answers with a time." in report.findings(
+        analyze(study, answers, resamples=100)
+    )
+
+
+def test_all_answers_too_fast(study: Study) -> None:
+    found = analyze(study, timed(ranked_by(study, "nDTW"), 0.1), resamples=100)
+    assert (found.haste.count, found.unhurried) == (16, None)
+    assert "Without answers that came too fast, no ranking is left." in report.findings(found)
+
+
+def test_what_has_no_time_is_not_fast(study: Study) -> None:
+    """Nor are programs, which are as fast as they are."""
+    for rankings in (ranked_by(study, "nDTW"), timed(simulate(study, seed=1), 0.1)):
+        found = analyze(study, rankings, resamples=100)
+        assert found.haste == Haste(least=5.0, timed=0, fast={})
+        assert found.unhurried is None
+        assert not any("fast" in line for line in report.findings(found))
+        assert re.search("<td[^>]*>–</td></tr>", page([found]))
+
+
 # The whole
 
 
@@ -403,6 +454,7 @@ def test_analyze_as_a_command(study: Study, tmp_path: Path) -> None:
         (("uc.json", "uc.jsonl", "--method", "rho"), "--method must be spearman, kendall or pearson, not"),
         (("uc.json", "uc.jsonl", "--format", "csv"), "--format must be text, json or latex, not"),
         (("uc.json", "uc.jsonl", "--pass-share", "2"), "pass_share must be a number, from 0 to 1"),
+        (("uc.json", "uc.jsonl", "--seconds-per-picture", "-1"), "seconds_per_picture must be a number, 0 or more"),
         (("uc.json", "none.jsonl"), "no such file"),
         (("uc.jsonl", "uc.json"), "is not a study"),
     ],
