@@ -228,26 +228,10 @@ def test_sets_that_there_are_not(person: Person, number: str) -> None:
 # Orders
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        ["1", "1", "2", "3", "4"],
-        ["1", "1", "1", "1", "1"],
-        ["1", "2", "3", "4", ""],
-        ["1", "2", "3", "4", "6"],
-        ["0", "1", "2", "3", "4"],
-        ["-1", "2", "3", "4", "5"],
-        ["1", "2", "3", "4", "5.0"],
-        ["1", "2", "3", "4", " 5"],
-        ["1", "2", "3", "4", "٥"],
-        ["1", "2", "3", "4", "nan"],
-        ["1", "2", "3", "4", "1" * 1000],
-    ],
-)
+@pytest.mark.parametrize("last", ["", "0", "4", "6", "-1", "5.0", " 5", "٥", "nan", "1" * 1000])
 @pytest.mark.usefixtures("unchanged")
-def test_orders_that_are_none(person: Person, chosen: list[str]) -> None:
-    fields = dict(zip(ranks(), chosen, strict=True))
-    reply = person.post(f"{person.home}/sets/2", {**person.form(2), **fields})
+def test_orders_that_are_none(person: Person, last: str) -> None:
+    reply = person.post(f"{person.home}/sets/2", {**person.form(2), **ranks("12345"), "rank-E": last})
     assert reply.status == 422
     assert 'role="alert"' in reply.text
 
@@ -321,30 +305,16 @@ def test_bodies_that_are_no_forms(person: Person, body: bytes) -> None:
 # Addresses and methods
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/static/../site.py",
-        "/static/../../store.py",
-        "/static/%2e%2e/site.py",
-        "/static/..%2fsite.py",
-        "/static/%2e%2e%2f%2e%2e%2fstore.py",
-        "/static/..\\site.py",
-        "/static//etc/passwd",
-        "/static/%2fetc%2fpasswd",
-        "/static/vendor/../../templates/admin.html",
-        "/static/study.css%00.html",
-        "/static/",
-        "/static",
-        "/../../../../etc/passwd",
-        "//etc/passwd",
-        "/templates/admin.html",
-        "/answers.sqlite",
-        "/admin/../admin/answers.jsonl/",
-        "/.git/config",
-        "/too-long/../admin",
-    ],
-)
+OUTSIDE = (
+    "/static/../site.py /static/../../store.py /static/%2e%2e/site.py /static/..%2fsite.py "
+    "/static/%2e%2e%2f%2e%2e%2fstore.py /static/..\\site.py /static//etc/passwd /static/%2fetc%2fpasswd "
+    "/static/vendor/../../templates/admin.html /static/study.css%00.html /static/ /static "
+    "/../../../../etc/passwd //etc/passwd /templates/admin.html /answers.sqlite /admin/../admin/answers.jsonl/ "
+    "/.git/config /too-long/../admin"
+).split()
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
 @pytest.mark.usefixtures("unchanged")
 def test_no_way_out_of_the_site(served: Served, person: Person, path: str) -> None:
     reply = person.raw(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())

@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 import socket
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.house import command
-from tests.lab.study.web.client import Client, Person
-from tests.lab.study.web.servers import Server
+from tests.lab.study.web.client import Client, Person, signed
+from tests.lab.study.web.servers import ADMIN_SECRET, LINK, Server, everything
 from wayscore.errors import MissingPackageError, OptionError
 from wayscore.lab.study import server as serving
 from wayscore.lab.study.create import create
 from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import read_rankings
+from wayscore.lab.study.store import Store, erase
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +33,8 @@ def file(study: Study, tmp_path: Path) -> Path:
     return tmp_path / "small.json"
 
 
-def invoke(*words: str | Path) -> str:
-    return command("study", *words, status=0).output
+def run(*words: str | Path, status: int = 0) -> str:
+    return command("study", *words, status=status).output
 
 
 def test_serve_and_export(file: Path, study: Study) -> None:
@@ -46,14 +48,14 @@ def test_serve_and_export(file: Path, study: Study) -> None:
         person.agree()
         assert person.answer(1, "21345").status == 303
         assert person.answer(1, "12345").status == 303
-        assert "1 answers" in invoke("export", file)  # while the server runs
+        assert "1 answers" in run("export", file)  # while the server runs
     finally:
         server.stop()
     assert server.printed[-1].startswith("Listening at ")  # and nothing later
     (ranking,) = read_rankings(file.with_name("small-answers.jsonl"), study)
     item = study.assignments[0].items[0]
     assert (ranking.set, ranking.groups) == (item.set, [[query] for query in item.order])
-    invoke("export", file, "--history", "-o", file.with_name("history.jsonl"))
+    run("export", file, "--history", "-o", file.with_name("history.jsonl"))
     assert len(file.with_name("history.jsonl").read_text().splitlines()) == 2
     again = Server(file, secret="twelve letters")
     again.stop()
@@ -136,3 +138,75 @@ def test_links_that_could_not_be_written_are_made_again(file: Path, tmp_path: Pa
     server = Server(file, tmp_path)
     server.stop()
     assert sorted(server.links) == [1, 2, 3]
+
+
+def written(path: Path) -> dict[int, str]:
+    """The tokens of a file of links."""
+    return {int(rater): link.rpartition("/")[2] for rater, link in LINK.findall(path.read_text())}
+
+
+def test_relink_while_the_server_runs(studies: dict[str, tuple[Study, Path]], tmp_path: Path) -> None:
+    study, file = studies["strict"]
+    server = Server(file, tmp_path)
+    call = ("relink", file, "--database", server.database, "--url", server.address)
+    try:
+        first, second = Person(server, 1), Person(server, 2)
+        first.agree()
+        assert first.answer(1).status == 303
+        said = run(*call, "--rater", "1", "--links", tmp_path / "new.csv")
+        assert said == f"The links of 1 raters are in {tmp_path / 'new.csv'}; they cannot be shown again.\n"
+        assert first.get(first.home).status == 404  # the old link ends
+        first.home = f"/r/{written(tmp_path / 'new.csv')[1]}"
+        assert first.get(first.home).headers["location"] == f"{first.home}/sets/2"  # the answers stay
+        assert second.get(second.home).status == 303
+        with closing(Store(server.database, study)) as store:
+            erase(store, 3, by="x")
+        run(*call, "--all", "--links", tmp_path / "all.csv")
+        assert sorted(written(tmp_path / "all.csv")) == [number for number in range(1, 25) if number != 3]
+        assert second.get(second.home).status == 404
+        second.home = f"/r/{written(tmp_path / 'all.csv')[2]}"
+        assert second.get(second.home).status == 303
+        assert f"  rater 4: {server.address}/r/" in run(*call, "--rater", "4")
+    finally:
+        server.stop()
+    assert "give --rater N" in run(*call, status=2)
+    assert "give --rater N" in run(*call, "--rater", "1", "--all", status=2)
+    assert "no rater 99" in run(*call, "--rater", "99", status=2)
+
+
+def sign_in(server: Server) -> Client:
+    admin = Client(server)
+    page = admin.get("/admin/login").text
+    assert admin.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET}).status == 303
+    assert admin.get("/admin").status == 200
+    return admin
+
+
+@pytest.mark.soak
+def test_sessions_on_a_server(studies: dict[str, tuple[Study, Path]], tmp_path: Path) -> None:
+    server = Server(studies["strict"][1], tmp_path)
+    try:
+        admin, other = sign_in(server), sign_in(server)
+        thief, earlier = Client(server), Client(server)
+        thief.cookies |= admin.cookies
+        earlier.cookies |= other.cookies
+        assert thief.get("/admin").status == 200
+        stored = str(everything(server)["sessions"])
+        assert len(everything(server)["sessions"]) == 2
+        assert admin.cookies["wayscore_admin"] not in stored  # only a hash
+        page = other.get("/admin/login").text
+        assert other.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET}).status == 303
+        assert (other.get("/admin").status, earlier.get("/admin").status) == (200, 303)  # a new one ends that before
+        server.kill()
+        server.start()
+        assert admin.get("/admin").status == 200  # sessions survive a restart
+        assert admin.post("/admin/logout", signed(admin.get("/admin").text)).status == 303
+        assert admin.cookies["wayscore_admin"] in ("", '""')
+        assert (thief.get("/admin").status, thief.get("/admin/answers.jsonl").status) == (303, 303)
+        assert other.get("/admin").status == 200
+        server.stop()
+        server.secret = "another secret for tests"
+        server.start()
+        assert other.get("/admin").status == 303  # and end with the secret
+    finally:
+        server.stop()
