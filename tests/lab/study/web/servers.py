@@ -118,6 +118,12 @@ class Server:
         """End the process as an administrator does."""
         self._end(signal.SIGINT)
 
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(how)

@@ -208,9 +208,8 @@ def test_from_the_command_line_while_the_server_runs(tmp_path: Path) -> None:
     study = create("UC", sets=4, raters=3, each=3, checks=1, seed=3, worlds=1)
     file = tmp_path / "study.json"
     write_study(file, study)
-    server = Server(file, tmp_path)
-    database = ("--database", server.database)
-    try:
+    with Server(file, tmp_path) as server:
+        database = ("--database", server.database)
         people = [Person(server, number) for number in (1, 2, 3)]
         for person in people:
             person.agree()
@@ -224,8 +223,6 @@ def test_from_the_command_line_while_the_server_runs(tmp_path: Path) -> None:
         assert run("erase", file, *database).endswith("rater 2, 5 answers, erased by office\n")
         assert people[1].get(people[1].home).status == 404
         assert people[0].get(people[0].home).status == 303
-    finally:
-        server.stop()
     assert "no rater 9" in run("erase", file, *database, "--rater", "9", "--yes", status=2)
     out = tmp_path / "answers.jsonl"
     run("export", file, *database, "-o", out)

@@ -11,8 +11,8 @@ import pytest
 from starlette.requests import Request
 
 from tests.lab.study.web import postgres
-from tests.lab.study.web.client import Client, Person, signed
-from tests.lab.study.web.servers import ADMIN_SECRET, Server
+from tests.lab.study.web.client import Client, Person
+from tests.lab.study.web.servers import Server
 from wayscore.lab.study.analysis import agree
 from wayscore.lab.study.create import create
 from wayscore.lab.study.files import write_study
@@ -151,8 +151,7 @@ def test_a_database_that_is_gone(tmp_path: Path) -> None:
         assert "could not use its database" in reply.text
         assert Client(server).get("/").status == 200
         admin = Client(server)
-        page = admin.get("/admin/login").text
-        assert admin.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET}).status == 503
+        assert admin.sign_in().status == 503
     finally:
         if server is not None:
             server.stop()

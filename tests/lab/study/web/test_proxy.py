@@ -57,8 +57,7 @@ def test_plain_http_leads_to_tls(behind: tuple[Server, Path]) -> None:
 def test_the_administrator_signs_in_and_out(behind: tuple[Server, Path]) -> None:
     server, _ = behind
     admin = Client(server)
-    page = admin.get("/admin/login").text
-    reply = admin.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET})
+    reply = admin.sign_in()
     name, _, rest = reply.headers["set-cookie"].partition("=")
     assert name == "__Host-wayscore_admin"
     assert rest.partition("; ")[2] == "HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.house import command
 from tests.lab.study.web.client import Client, Person, signed
-from tests.lab.study.web.servers import ADMIN_SECRET, LINK, Server, everything
+from tests.lab.study.web.servers import LINK, Server, everything
 from wayscore.errors import MissingPackageError, OptionError
 from wayscore.lab.study import server as serving
 from wayscore.lab.study.create import create
@@ -38,8 +38,7 @@ def run(*words: str | Path, status: int = 0) -> str:
 
 
 def test_serve_and_export(file: Path, study: Study) -> None:
-    server = Server(file, secret="")
-    try:
+    with Server(file, secret="") as server:
         text = "".join(server.printed)
         links = re.findall(r"rater (\d+): http://127\.0\.0\.1:\d+/r/[\w-]{43}$", text, re.MULTILINE)
         assert links == ["1", "2", "3"]
@@ -49,8 +48,6 @@ def test_serve_and_export(file: Path, study: Study) -> None:
         assert person.answer(1, "21345").status == 303
         assert person.answer(1, "12345").status == 303
         assert "1 answers" in run("export", file)  # while the server runs
-    finally:
-        server.stop()
     assert server.printed[-1].startswith("Listening at ")  # and nothing later
     (ranking,) = read_rankings(file.with_name("small-answers.jsonl"), study)
     item = study.assignments[0].items[0]
@@ -63,8 +60,7 @@ def test_serve_and_export(file: Path, study: Study) -> None:
 
 
 def test_behind_tls_links_cookies_and_headers_say_so(file: Path, tmp_path: Path) -> None:
-    server = Server(file, tmp_path, url="https://study.example.org")
-    try:
+    with Server(file, tmp_path, url="https://study.example.org") as server:
         assert re.fullmatch(
             r"Listening at http://127\.0\.0\.1:\d+ for https://study\.example\.org;.*\n", server.printed[-1]
         )
@@ -79,21 +75,16 @@ def test_behind_tls_links_cookies_and_headers_say_so(file: Path, tmp_path: Path)
             r"__Host-wayscore_visitor=[\w-]{22}; HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure",
             reply.headers["set-cookie"],
         )
-    finally:
-        server.stop()
 
 
 def test_a_consent_of_ones_own(file: Path) -> None:
     text = file.with_name("consent.txt")
     text.write_text("Run by <b>us</b>.\nWe are many.\n\n\nWrite to us & ask.\n", encoding="utf-8")
-    server = Server(file, None, "--consent", text)
-    try:
+    with Server(file, None, "--consent", text) as server:
         person = Person(server, 1)
         page = person.get(f"{person.home}/consent").text
         assert "<p>Run by &lt;b&gt;us&lt;/b&gt;. We are many.</p>" in page
         assert "<p>Write to us &amp; ask.</p>" in page
-    finally:
-        server.stop()
 
 
 def test_mistakes_are_told_in_a_sentence(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,9 +138,8 @@ def written(path: Path) -> dict[int, str]:
 
 def test_relink_while_the_server_runs(studies: dict[str, tuple[Study, Path]], tmp_path: Path) -> None:
     study, file = studies["strict"]
-    server = Server(file, tmp_path)
-    call = ("relink", file, "--database", server.database, "--url", server.address)
-    try:
+    with Server(file, tmp_path) as server:
+        call = ("relink", file, "--database", server.database, "--url", server.address)
         first, second = Person(server, 1), Person(server, 2)
         first.agree()
         assert first.answer(1).status == 303
@@ -167,8 +157,6 @@ def test_relink_while_the_server_runs(studies: dict[str, tuple[Study, Path]], tm
         second.home = f"/r/{written(tmp_path / 'all.csv')[2]}"
         assert second.get(second.home).status == 303
         assert f"  rater 4: {server.address}/r/" in run(*call, "--rater", "4")
-    finally:
-        server.stop()
     assert "give --rater N" in run(*call, status=2)
     assert "give --rater N" in run(*call, "--rater", "1", "--all", status=2)
     assert "no rater 99" in run(*call, "--rater", "99", status=2)
@@ -176,16 +164,14 @@ def test_relink_while_the_server_runs(studies: dict[str, tuple[Study, Path]], tm
 
 def sign_in(server: Server) -> Client:
     admin = Client(server)
-    page = admin.get("/admin/login").text
-    assert admin.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET}).status == 303
+    assert admin.sign_in().status == 303
     assert admin.get("/admin").status == 200
     return admin
 
 
 @pytest.mark.soak
 def test_sessions_on_a_server(studies: dict[str, tuple[Study, Path]], tmp_path: Path) -> None:
-    server = Server(studies["strict"][1], tmp_path)
-    try:
+    with Server(studies["strict"][1], tmp_path) as server:
         admin, other = sign_in(server), sign_in(server)
         thief, earlier = Client(server), Client(server)
         thief.cookies |= admin.cookies
@@ -194,8 +180,7 @@ def test_sessions_on_a_server(studies: dict[str, tuple[Study, Path]], tmp_path: 
         stored = str(everything(server)["sessions"])
         assert len(everything(server)["sessions"]) == 2
         assert admin.cookies["wayscore_admin"] not in stored  # only a hash
-        page = other.get("/admin/login").text
-        assert other.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET}).status == 303
+        assert other.sign_in().status == 303
         assert (other.get("/admin").status, earlier.get("/admin").status) == (200, 303)  # a new one ends that before
         server.kill()
         server.start()
@@ -208,5 +193,3 @@ def test_sessions_on_a_server(studies: dict[str, tuple[Study, Path]], tmp_path: 
         server.secret = "another secret for tests"
         server.start()
         assert other.get("/admin").status == 303  # and end with the secret
-    finally:
-        server.stop()
