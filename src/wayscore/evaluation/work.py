@@ -17,13 +17,12 @@ from wayscore.distances.base import Floats
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.inputs import Settings
-from wayscore.evaluation.measure import parts_by_scene
+from wayscore.evaluation.measure import PathSets, parts_of
 from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
-from wayscore.evaluation.table import Names
-from wayscore.evaluation.warnings import Seen
+from wayscore.evaluation.warnings import Seen, whole_units
 from wayscore.formats.chunks import Chunk, read_chunk
 from wayscore.paths import Offsets
 
@@ -183,18 +182,20 @@ def _scored(
     """Return the scores of matched answers by symbol, and what else is to be said of them."""
     known, pairs, convention = scorer.references, matched.pairs, settings.convention
     wanted = wanted_records(settings.metrics, convention)
-    recorded: dict[str, list[Any]] = {}
-    references, warped, names = matched.references, matched.references, None
+    references, warped, up_axis, rows = matched.references, matched.references, None, matched.order.tolist()
+    facts: list[tuple[Mapping[str, Any], list[int]]] = [(batch.recorded, rows)]
+    names: Any
     if known is not None and pairs is not None:
-        references, warped, names = known.paths, known.dense, Names(known.episodes, pairs)
-        numbers = pairs.tolist()
-        for name, values in known.facts.items():
-            if wanted is None or name in wanted:
-                recorded[name] = [values[number] for number in numbers]
-    rows = matched.order.tolist()
-    for name, recordings in batch.recorded.items():
-        if wanted is None or name in wanted:
-            recorded[name] = [recordings[row] for row in rows]
+        references, warped, up_axis, names = known.paths, known.dense, known.up_axis, known.episodes[pairs]
+        facts.insert(0, (known.facts, pairs.tolist()))  # what the run records overrules it
+    else:
+        names = [batch.episode(row) for row in rows]
+    recorded: dict[str, list[Any]] = {
+        name: [values[number] for number in numbers]
+        for known_facts, numbers in facts
+        for name, values in known_facts.items()
+        if wanted is None or name in wanted
+    }
     sources: Counter[str] = Counter()
     if scorer.geodesics is not None:
         recorded["goal_distances"] = _goal_distances(matched, scorer, batch, recorded, sources)
@@ -205,16 +206,14 @@ def _scored(
             "to; put the dataset's _gt file beside the references"
         )
     assert references is not None
-    scores, used, _ = score_paths(
-        references,
-        matched.queries,
-        warped if dense else None,
-        lambda paths: parts_by_scene(paths, pairs, scorer.spaces, matched.scenes),
-        Recorded(names or [batch.episode(row) for row in rows], matched.scenes, scorer.scenes, recorded),
+    scores, used = score_paths(
+        PathSets(references, matched.queries, warped if dense else None),
+        lambda paths: parts_of(paths, pairs, scorer.spaces, matched.scenes),
+        Recorded(names, np.array(scorer.scenes, dtype=object)[matched.scenes], recorded),
         settings.metrics,
         convention,
         settings.threshold,
-        None if known is None or pairs is None else known.up_axis,
+        up_axis,
         threads=1,
     )
     return scores, {**used, "goal": sources}
@@ -266,4 +265,7 @@ def _look(
     if len(repeating):
         once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
         dropped = _scored(matched.take(repeating), scorer, batch, once)[0]["nDTW"]
-    seen.add_scores(scores["nDTW"], repeating, dropped)
+    kept = whole_units(scores["nDTW"])
+    seen.kept += kept
+    seen.dropped += kept - whole_units(scores["nDTW"][repeating]) + whole_units(dropped)
+    seen.valued += len(scores["nDTW"])
