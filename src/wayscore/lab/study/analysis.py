@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from wayscore.statistics import (
 from wayscore.statistics.correlations import Method
 from wayscore.worlds.world import check_number, check_whole
 
-Label = TypeVar("Label", bound=Hashable)
 SECONDS_PER_PICTURE = 1.0
 """The least time to look at one picture and to place it, seconds."""
 PASS_SHARE = 2 / 3
@@ -64,11 +63,7 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     alpha = 1 - D_o / D_e. D_o is the mean squared difference of two ratings of the same item, D_e that of any two
     ratings. The difference of two values is the number of ratings between them, plus half of those equal to either.
 
-    Args:
-        units: the ratings of each item, any number of them; items with fewer than two are ignored.
-
-    Returns:
-        None if no two ratings can be compared, or if all are equal.
+    Items with fewer than two ratings are ignored. It is None if no two ratings can be compared, or if all are equal.
 
     >>> krippendorff_alpha([[1, 1], [2, 2], [3, 3]])
     1.0
@@ -101,11 +96,11 @@ class Agreement:
 def agree(study: Study, rankings: Sequence[Ranking]) -> Agreement:
     """Measure how far raters agree with each other."""
     plain = {one.name for one in study.of_kind("plain")}
-    several = [
-        [one.ranks() for one in found]
-        for name, found in _grouped((ranking.set, ranking) for ranking in rankings if ranking.set in plain).items()
-        if len(found) > 1
-    ]
+    by_set: dict[str, list[list[float]]] = defaultdict(list)
+    for ranking in rankings:
+        if ranking.set in plain:
+            by_set[ranking.set].append(ranking.ranks())
+    several = [ranks for ranks in by_set.values() if len(ranks) > 1]
     if not several:
         return Agreement(0, 0.0, None, None, None)
     known = [w for ranks in several if (w := kendall_w(ranks)) is not None]
@@ -141,8 +136,10 @@ def care_of(study: Study, rankings: Sequence[Ranking]) -> dict[str, Care]:
     A check is passed if its obviously best query is ranked first, its obviously worst last, and their ranks differ.
     """
     found = {}
-    for rater, own in _grouped((ranking.rater, ranking) for ranking in rankings).items():
-        by_set = {ranking.set: ranking for ranking in own}
+    by_rater: dict[str, dict[str, Ranking]] = defaultdict(dict)
+    for ranking in rankings:
+        by_rater[ranking.rater][ranking.set] = ranking
+    for rater, by_set in by_rater.items():
         sets = [study.set(name) for name in by_set]
         checks = [one for one in sets if one.kind == "check"]
         passed = sum(
@@ -168,13 +165,6 @@ def mean_consistency(care: Mapping[str, Care]) -> float | None:
     return sum(one.repeats * (one.consistency or 0.0) for one in care.values()) / repeats if repeats else None
 
 
-def _grouped(pairs: Iterable[tuple[Label, Ranking]]) -> dict[Label, list[Ranking]]:
-    groups: dict[Label, list[Ranking]] = defaultdict(list)
-    for label, ranking in pairs:
-        groups[label].append(ranking)
-    return groups
-
-
 @dataclass(frozen=True, slots=True)
 class Haste:
     """How many answers of people came too fast."""
@@ -194,20 +184,15 @@ def is_fast(ranking: Ranking, seconds_per_picture: float = SECONDS_PER_PICTURE) 
 
     >>> is_fast(Ranking("1", "uc-1", [[0], [1], [2], [3], [4]], seconds=4.9))
     True
-    >>> is_fast(Ranking("1", "uc-1", [[0], [1], [2], [3], [4]], seconds=5.0))
-    False
     """
-    return _is_timed(ranking) and ranking.seconds < QUERIES * seconds_per_picture
+    return not ranking.simulated and 0 < ranking.seconds < QUERIES * seconds_per_picture
 
 
 def haste_of(rankings: Sequence[Ranking], seconds_per_picture: float = SECONDS_PER_PICTURE) -> Haste:
     """Count the answers that came too fast."""
     fast = Counter(one.rater for one in rankings if is_fast(one, seconds_per_picture))
-    return Haste(QUERIES * seconds_per_picture, sum(map(_is_timed, rankings)), dict(fast))
-
-
-def _is_timed(ranking: Ranking) -> bool:
-    return not ranking.simulated and ranking.seconds > 0
+    timed = sum(not one.simulated and one.seconds > 0 for one in rankings)
+    return Haste(QUERIES * seconds_per_picture, timed, dict(fast))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +269,7 @@ def analyze(
         study: the study.
         rankings: the answers.
         method: "spearman", "kendall" (tau-b) or "pearson" (of a metric's values with the ranks).
-        directed: change the sign of metrics for which lower is better; see `wayscore.lab.study.correlations.correlate`.
+        directed: change the sign of metrics for which lower is better; see `correlations.goodness`.
         pass_share: raters who pass a smaller share of their checks are left out of a second table.
         seconds_per_picture: answers that took less, times five pictures, are left out of a third table.
         seed: random seed of the bootstrap.

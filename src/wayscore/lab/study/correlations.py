@@ -84,12 +84,8 @@ def correlate(
 ) -> Correlations:
     """Correlate metrics with the rankings of plain sets; repeats and checks are left out.
 
-    Args:
-        study: the study.
-        rankings: the answers to it.
-        method: "spearman", "kendall" (tau-b), or "pearson", the linear correlation of a metric's values with the
-            rater's ranks. Ties share their mean rank. It is 0 if a metric or a rater ties all queries.
-        directed: see `goodness`.
+    Pearson's is the linear correlation of a metric's values with the rater's ranks. Ties share their mean rank. A
+    correlation is 0 if a metric or a rater ties all queries. For `directed`, see `goodness`.
     """
     if method not in METHODS:
         raise OptionError(f"<<method>> must be spearman, kendall or pearson, not {method!r}")

@@ -77,7 +77,7 @@ def power(
     temper: Temper | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Power:
-    """Simulate studies of several sizes, and count how often each finds what it looks for.
+    """Simulate studies of several numbers of sets, and count how often each finds what it looks for.
 
     Args:
         kind: "UC" or "SC".

@@ -131,14 +131,7 @@ def reproduce(
     """Carry out the paper's protocol with simulated raters, and write all files into a folder.
 
     The same seed gives the same files: two studies, their simulated answers, Table 1 as text and LaTeX, and the
-    analyses as text, JSON and an HTML page.
-
-    Args:
-        folder: where to write.
-        seed: random seed.
-        sampler: how queries are drawn, see `sets.draw_stages`.
-        temper: how simulated raters behave.
-        progress: called with the name of every step.
+    analyses as text, JSON and an HTML page. `progress` is called with the name of every step.
     """
     tell = progress or (lambda _: None)
     folder = Path(folder)

@@ -60,7 +60,8 @@ def arriving(reference: Floats, query: Floats, d_th: float) -> Parts:
 
     The distance between the two ends, and a twentieth of the query's length.
     """
-    return _miss(reference, query) / d_th, 0.05 * _length(query) / d_th
+    length = float(np.hypot(*np.diff(query, axis=0).T).sum()) if len(query) > 1 else 0.0
+    return _miss(reference, query) / d_th, 0.05 * length / d_th
 
 
 def careful(reference: Floats, query: Floats, d_th: float) -> Parts:
@@ -97,13 +98,6 @@ IN_WORDS = {
 """Name -> what a rater of this taste likes, in words."""
 
 
-def find_taste(name: str) -> Taste:
-    """Return a taste by its name."""
-    if name not in TASTES:
-        raise OptionError(f"<<taste>> must be {' or '.join(TASTES)}, not {name!r}{did_you_mean(name, TASTES)}")
-    return TASTES[name]
-
-
 def along(path: Floats) -> Floats:
     """Return points at equal shares of a line's length."""
     steps = np.hypot(*np.diff(path, axis=0).T) if len(path) > 1 else np.zeros(0)
@@ -122,10 +116,6 @@ def _miss(reference: Floats, query: Floats) -> float:
     return float(np.hypot(*(reference[-1] - query[-1])))
 
 
-def _length(path: Floats) -> float:
-    return float(np.hypot(*np.diff(path, axis=0).T).sum()) if len(path) > 1 else 0.0
-
-
 TIED = 0.15
 """In a study that allows ties, utilities (with noise) that differ by less than this share a rank."""
 
@@ -141,18 +131,19 @@ class Temper:
     careless: float = 0.0  # the share of raters (the last ones) who rank everything at random
 
     def __post_init__(self) -> None:
-        find_taste(self.taste)
+        if self.taste not in TASTES:
+            hint = did_you_mean(self.taste, TASTES)
+            raise OptionError(f"<<taste>> must be {' or '.join(TASTES)}, not {self.taste!r}{hint}")
         for name, most in (("noise", np.inf), ("spread", np.inf), ("lapse", 1.0), ("careless", 1.0)):
             check_number(name, getattr(self, name), most=most)
 
 
 def dislikes(study: Study, one: ComparisonSet, taste: str = "faithful") -> Floats:
     """Return the parts of dislike of the five queries, (5, parts)."""
-    judge = find_taste(taste)
     points = study.scenes[one.scene].positions
     reference = np.array([points[node] for node in one.reference])
     queries = [np.array([points[node] for node in query]) for query in one.queries]
-    return np.array([judge(reference, query, study.threshold) for query in queries])
+    return np.array([TASTES[taste](reference, query, study.threshold) for query in queries])
 
 
 def draw_weights(raters: int, parts: int, temper: Temper, rng: np.random.Generator) -> Floats:

@@ -6,7 +6,7 @@ import csv
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -179,46 +179,39 @@ def issue_links(
 
     if not raters:
         return
-    file = None if path is None else Path(path)
-    written = False
+    made = False
 
     def deliver(tokens: dict[int, str]) -> None:
-        nonlocal written
+        nonlocal made
         links = [(number, f"{address}/r/{token}") for number, token in tokens.items()]
-        if file is None:
+        if path is None:
             for number, link in links:
                 say(f"  rater {number}: {link}")
-        else:
-            write_links(file, links)
-            written = True
+            return
+        try:  # only its owner can read the file
+            opened = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except OSError as error:
+            reason = error.strerror or error
+            raise OptionError(f"cannot write {path}: {reason}; choose a new file for <<links>>") from None
+        made = True
+        try:
+            with open(opened, "w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows([("rater", "link"), *links])
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            reason = error.strerror or error
+            raise OptionError(
+                f"cannot write {path}: {reason}; no link was changed: choose another disk for <<links>>"
+            ) from None
 
     try:
         with in_a_sentence(store.where):
             store.new_links(raters, deliver)
     except BaseException:
-        if file is not None and written:
-            file.unlink(missing_ok=True)  # these links never became valid
+        if made and path is not None:
+            with suppress(OSError):
+                os.unlink(path)  # these links never became valid
         raise
-    if file is not None:
-        say(f"The links of {len(raters)} raters are in {file}; they cannot be shown again.")
-
-
-def write_links(path: Path, links: Iterable[tuple[int, str]]) -> None:
-    """Write links to a new file that only its owner can read, and wait until it is on the disk."""
-    try:
-        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose a new file for <<links>>") from None
-    try:
-        with open(made, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("rater", "link"))
-            writer.writerows(links)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        with suppress(OSError):
-            path.unlink()
-        raise OptionError(
-            f"cannot write {path}: {error.strerror or error}; no link was changed: choose another disk for <<links>>"
-        ) from None
+    if path is not None:
+        say(f"The links of {len(raters)} raters are in {path}; they cannot be shown again.")

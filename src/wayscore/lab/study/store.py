@@ -233,6 +233,8 @@ Outcome: TypeAlias = Literal["saved", "again", "used", "full", "gone"]
 too often; the rater's link was replaced in the meantime."""
 MOST_VERSIONS = 50
 """How often an answer may be changed, so that the disk cannot be filled."""
+LONGEST_NAME = 100
+"""The longest name of someone who erases."""
 SHORTEST = 0.1
 """The shortest time that is stored, seconds: 0 would say that the time is not known."""
 CREATION = 0x57415953
@@ -259,13 +261,10 @@ class Progress(NamedTuple):
 
 
 class Store:
-    """The answers to one study.
+    """The answers to one study: an SQLite file, or a URL such as postgresql://user@host/name.
 
-    Args:
-        database: an SQLite file, or a URL such as postgresql://user@host/name.
-        study: the study; a database belongs to one study only, and stores which one.
-        simulated: mark the answers of a new database as simulated: no person gave them.
-        new: whether the database may be a new one, which is then created.
+    A database belongs to one study only, and stores which one; with `new` it may be a new one, which is then created.
+    All answers of a database that was created with `simulated` are marked as simulated: no person gave them.
 
     Attributes:
         key: the key that signs forms; stored here, so that forms stay valid when the server restarts.
@@ -320,9 +319,7 @@ class Store:
     ) -> dict[int, str]:
         """Give raters new tokens and return them; only hashes are kept, and earlier tokens are void at once.
 
-        Args:
-            numbers: the raters.
-            deliver: called with the new tokens before they are valid; if it fails, the earlier ones stay valid.
+        `deliver` is called with the new tokens before they are valid; if it fails, the earlier ones stay valid.
         """
         made = {number: secrets.token_urlsafe(32) for number in numbers}
         with self.write() as connection:
@@ -353,14 +350,9 @@ class Store:
             )
 
     def answer(self, rater: Rater, name: str, groups: Groups, *, form: str, seconds: float) -> Outcome:
-        """Write an answer; when this returns "saved" it is on the disk.
+        """Write an answer, its best group first; when this returns "saved" it is on the disk.
 
-        Args:
-            rater: who answers.
-            name: the set.
-            groups: the order of its queries, best group first.
-            form: the token of the form it came with: the same form sent again is the same answer.
-            seconds: how long it took.
+        `form` is the token of the form it came with: the same form sent again is the same answer.
         """
         with self.write() as connection:
             link = sa.select(raters.c.number).where(raters.c.number == rater.number, raters.c.token == rater.token)
@@ -387,39 +379,19 @@ class Store:
 
     def progress(self) -> list[Progress]:
         """Return how far each rater has come."""
-        counted = (
-            sa.select(
-                answers.c.rater,
-                sa.func.count().label("rows"),
-                sa.func.count(answers.c.set.distinct()).label("sets"),
-                sa.func.max(answers.c.at).label("last"),
-            )
-            .group_by(answers.c.rater)
-            .subquery()
-        )
-        erased = raters.c.number.in_(sa.select(erasures.c.rater)).label("erased")
-        found = sa.select(raters.c.number, raters.c.token, raters.c.consented_at, erased, counted).outerjoin(
-            counted, counted.c.rater == raters.c.number
-        )
+        rows, sets = sa.func.count(answers.c.id), sa.func.count(answers.c.set.distinct())
+        erased = sa.and_(raters.c.token.is_(None), raters.c.number.in_(sa.select(erasures.c.rater)))
+        last = sa.func.coalesce(sa.func.max(answers.c.at), "")
+        found = sa.select(raters.c.number, erased, raters.c.consented_at.is_not(None), sets, rows - sets, last)
         with self.read() as connection:
-            return [
-                Progress(
-                    row.number,
-                    erased=row.token is None and bool(row.erased),
-                    consented=bool(row.consented_at),
-                    answered=row.sets or 0,
-                    changes=(row.rows or 0) - (row.sets or 0),
-                    last=row.last or "",
-                )
-                for row in connection.execute(found.order_by(raters.c.number))
-            ]
+            joined = found.outerjoin(answers, answers.c.rater == raters.c.number).group_by(raters.c.number)
+            return [Progress(*row) for row in connection.execute(joined.order_by(raters.c.number))]
 
     def rankings(self, *, history: bool = False) -> list[Ranking]:
         """Return the answers by rater, in the order of time.
 
-        Args:
-            history: return every version of an answer with its own time; otherwise only the last one, with the time
-                of all versions together.
+        With `history`, every version of an answer has its own time; otherwise only the last version is returned, with
+        the time of all versions together.
         """
         seconds: sa.ColumnElement[float] = answers.c.seconds
         found = sa.select(answers.c.rater, answers.c.set, answers.c.groups, answers.c.at)
@@ -487,18 +459,11 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
 
 
-LONGEST_NAME = 100
-
-
 def erase(store: Store, rater: int, *, by: str) -> int:
     """Erase a rater's answers, all their earlier versions, the consent and the link; return the number of rows.
 
-    The database does it while it writes the record (see `wayscore.lab.study.store`): both happen, or neither.
-
-    Args:
-        store: the store.
-        rater: the number of the rater.
-        by: who erases, for the record; not the rater's name.
+    The database does it while it writes the record (see the top of this file): both happen, or neither. `by` says who
+    erases, for the record; it is not the rater's name.
     """
     if not 1 <= len(by) <= LONGEST_NAME:
         raise OptionError(f"<<by>> must be a name of 1 to {LONGEST_NAME} characters, not {len(by)}")

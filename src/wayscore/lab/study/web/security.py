@@ -117,13 +117,9 @@ class Signer:
 
 
 class Limiter:
-    """Limits the requests of each visitor: a burst at first, then a rate.
+    """Limits the requests of each visitor: a burst at first, then a rate per second.
 
-    Args:
-        burst: how many requests are allowed at once.
-        rate: how many requests per second are allowed in the long run.
-        most: how many visitors are remembered; the one seen longest ago is forgotten first.
-        now: the clock.
+    `most` visitors are remembered; the one seen longest ago is forgotten first.
 
     >>> limiter = Limiter(burst=2, rate=1, now=lambda: 0)
     >>> [limiter.allows("a"), limiter.allows("a"), limiter.allows("a"), limiter.allows("b")]
@@ -172,13 +168,7 @@ class SafeHeaders:
 
 
 class Sessions:
-    """The sessions of one secret: only a keyed hash of each is stored, and another secret has other hashes.
-
-    Args:
-        store: where they are stored.
-        signer: signs with a key that depends on the administrator's secret.
-        now: the clock.
-    """
+    """The sessions of one secret: only a keyed hash of each is stored, and another secret has other hashes."""
 
     def __init__(self, store: Store, signer: Signer, now: Callable[[], float] = time.time) -> None:
         self._store, self._signer, self._now = store, signer, now

@@ -41,14 +41,9 @@ HEADINGS = {
 
 
 class Site:
-    """A study that is being served.
+    """A study that is being served, at a public address without a slash at the end.
 
-    Args:
-        study: the study.
-        store: where its answers are stored.
-        secret: the administrator's secret.
-        url: the public address, without a slash at the end.
-        consent: the paragraphs that raters agree to; those of wayscore by default.
+    Raters agree to the paragraphs of `consent`; to those of wayscore by default.
     """
 
     def __init__(self, study: Study, store: Store, *, secret: str, url: str, consent: Sequence[str] = ()) -> None:
