@@ -317,18 +317,6 @@ def test_create_simulate_analyze(tmp_path: Path) -> None:
     assert "SC: SDTW vs" in shown.stdout
 
 
-def test_create_from_runs_takes_them_one_after_another(data: Path, tmp_path: Path) -> None:
-    agents = ("prevalent_add", "seq2seq_iter19000", "seq2seq_iter05000", "random_agent", "phi3_agent")
-    runs = [data / "predictions" / "r2r" / f"val_unseen_{agent}.json.gz" for agent in agents]
-    asked = ("--references", data / "r2r" / "R2R_val_unseen.json.gz", "--graphs", data / "connectivity.tar.gz")
-    made = run("create", "-o", tmp_path / "s.json", "--sets", 10, "--raters", 2, "--from-runs", *runs, *asked)
-    assert made.exit_code == 0
-    assert {*read_study(tmp_path / "s.json").sets[0].sources} == {f"val_unseen_{agent}" for agent in agents}
-    run("simulate", tmp_path / "s.json")
-    shown = run("analyze", tmp_path / "s.json", tmp_path / "s-simulated.jsonl", "--resamples", 100)
-    assert "d_th = 3.00 m" in shown.stdout
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

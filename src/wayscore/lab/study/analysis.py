@@ -159,10 +159,18 @@ def care_of(study: Study, rankings: Sequence[Ranking]) -> dict[str, Care]:
     return found
 
 
-def mean_consistency(care: Mapping[str, Care]) -> float | None:
-    """Return the mean rank correlation of two orders of one set by one rater, over all repeats."""
-    repeats = sum(one.repeats for one in care.values())
-    return sum(one.repeats * (one.consistency or 0.0) for one in care.values()) / repeats if repeats else None
+def total_care(care: Mapping[str, Care]) -> Care:
+    """Return the sums over all raters, and their mean consistency over all repeats."""
+    every = list(care.values())
+    repeats = sum(one.repeats for one in every)
+    return Care(
+        sum(one.rankings for one in every),
+        sum(one.checks for one in every),
+        sum(one.passed for one in every),
+        repeats,
+        sum(one.repeats * (one.consistency or 0.0) for one in every) / repeats if repeats else None,
+        sum(one.same_best for one in every),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +316,7 @@ def analyze(
         effects=[_effect(found, contest.rival, p, rng, resamples) for contest, p in zip(table, corrected, strict=True)],
         agreement=agree(study, rankings),
         care=care,
-        consistency=mean_consistency(care),
+        consistency=total_care(care).consistency,
         left_out=left_out,
         attentive=without(lambda ranking: ranking.rater in left_out),
         haste=haste_of(rankings, seconds_per_picture),

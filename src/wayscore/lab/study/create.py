@@ -6,6 +6,7 @@ Pictures show paths from above, where two storeys would cover each other. So all
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,18 +23,8 @@ from wayscore.evaluation.validation import join
 from wayscore.formats import load_references, load_run
 from wayscore.formats.graphs import distances_for
 from wayscore.lab.study.model import QUERIES, QUESTION, Assignment, ComparisonSet, Item, Kind, SceneMap, Study
-from wayscore.lab.study.sets import (
-    SAMPLERS,
-    SUCCESSES,
-    Sampler,
-    Success,
-    draw_check,
-    draw_set,
-    make_check,
-    make_worlds,
-    mean_threshold,
-)
-from wayscore.worlds import Node, Rng, World
+from wayscore.lab.study.sets import SAMPLERS, SUCCESSES, Sampler, Success, draw_check, draw_set, make_check
+from wayscore.worlds import THRESHOLD_IN_EDGES, Node, Rng, World
 from wayscore.worlds.files import node_name
 from wayscore.worlds.world import check_whole
 
@@ -142,8 +133,10 @@ def create(
             f"<<sampler>> must be near, start or independent, not {sampler!r}{did_you_mean(sampler, SAMPLERS)}"
         )
     check_whole("worlds", worlds, least=1)
-    made = make_worlds(seed, min(worlds, sets))
-    threshold = mean_threshold(made)
+    seeds = np.random.default_rng([seed, *b"worlds"]).choice(2**31, size=min(worlds, sets), replace=False)
+    made = {f"world{number + 1}": World.paper(int(one)) for number, one in enumerate(seeds)}
+    lengths = np.concatenate([world.lengths for world in made.values()])
+    threshold = THRESHOLD_IN_EDGES * math.fsum(lengths) / len(lengths)
 
     def drawn(count: int, words: str) -> Iterator[tuple[int, str, World, np.random.Generator]]:
         """Yield the number of each set, its scene, and its own random stream."""

@@ -9,7 +9,7 @@ from html import escape
 
 from wayscore.errors import MissingPackageError, OptionError
 from wayscore.lab.study import table1
-from wayscore.lab.study.analysis import FEW, Analysis
+from wayscore.lab.study.analysis import FEW, Analysis, total_care
 from wayscore.lab.study.correlations import MAIN
 from wayscore.lab.study.table1 import Contest, Table1, p_text
 from wayscore.palette import css
@@ -107,16 +107,14 @@ def findings(one: Analysis) -> list[str]:
         )
     else:
         lines.append("Agreement between raters is unknown: no set was ranked by two raters.")
-    repeats = sum(care.repeats for care in one.care.values())
-    if repeats:
-        same = sum(care.same_best for care in one.care.values())
+    care = total_care(one.care)
+    if care.repeats:
         lines.append(
-            f"Consistency on {counted(repeats, 'repeat')}: mean rho {one.consistency:+.2f}, same best path in {same}."
+            f"Consistency on {counted(care.repeats, 'repeat')}: mean rho {one.consistency:+.2f}, same best path in "
+            f"{care.same_best}."
         )
-    checks = sum(care.checks for care in one.care.values())
-    if checks:
-        passed = sum(care.passed for care in one.care.values())
-        lines.append(f"Attention: {passed} of {counted(checks, 'check')} passed.")
+    if care.checks:
+        lines.append(f"Attention: {care.passed} of {counted(care.checks, 'check')} passed.")
     if one.left_out:
         lines.append(f"Inattentive raters: {', '.join(one.left_out)}.")
     if one.attentive:

@@ -9,7 +9,6 @@ seen from above. So whatever a rater likes about paths, the answer is the same.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -20,7 +19,7 @@ from wayscore.distances.base import Euclidean
 from wayscore.distances.graph import Graph
 from wayscore.errors import OptionError
 from wayscore.lab.study.model import QUERIES, ComparisonSet, Kind, SetKind
-from wayscore.worlds import STAGES, THRESHOLD_IN_EDGES, Node, Path, Rng, World
+from wayscore.worlds import STAGES, Node, Path, Rng, World
 from wayscore.worlds.files import node_name
 
 Place = TypeVar("Place")
@@ -122,18 +121,6 @@ def _leaving(graph: Graph, reference: list[Place], around: Around, rng: Rng) -> 
     return [*reference[: at + 1], *graph.shortest_path(reference[at], goal)[1:]]
 
 
-def make_worlds(seed: int, count: int) -> dict[str, World]:
-    """Return scene -> world."""
-    seeds = np.random.default_rng([seed, *b"worlds"]).choice(2**31, size=count, replace=False)
-    return {f"world{number + 1}": World.paper(int(one)) for number, one in enumerate(seeds)}
-
-
-def mean_threshold(worlds: dict[str, World]) -> float:
-    """Return d_th = 1.33 x the mean edge length of all worlds, in metres."""
-    lengths = np.concatenate([world.lengths for world in worlds.values()])
-    return THRESHOLD_IN_EDGES * math.fsum(lengths) / len(lengths)
-
-
 def draw_set(
     name: str, scene: str, world: World, rng: Rng, *, kind: Kind, threshold: float, sampler: Sampler, success: Success
 ) -> ComparisonSet:
@@ -150,7 +137,12 @@ def draw_set(
     for _ in range(TRIES):
         stages = draw_stages(world, reference, rng, sampler)
         met = world.graph.distance(stages[-1], reference[-1]) <= threshold
-        if wanted[len(queries)] in (None, met) and (query := joined(world, stages)) not in queries:
+        if wanted[len(queries)] not in (None, met):
+            continue
+        query = stages[:1]
+        for stage in stages[1:]:
+            query += world.shortest_path(query[-1], stage)[1:]
+        if query not in queries:
             queries.append(query)
         if len(queries) == QUERIES:
             return _named(name, scene, reference, queries)
@@ -177,14 +169,6 @@ def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler) -> Pa
         return path
     hops = int(rng.choice(HOPS))
     return path + [draw(list(world.within(node, hops))) for node in (*reference[STRIDE:-1:STRIDE], reference[-1])]
-
-
-def joined(world: World, stages: Sequence[Node]) -> Path:
-    """Return the path that joins the stages by shortest paths."""
-    path = [stages[0]]
-    for stage in stages[1:]:
-        path += world.shortest_path(path[-1], stage)[1:]
-    return path
 
 
 def draw_check(name: str, scene: str, world: World, rng: Rng) -> ComparisonSet:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wayscore.lab.study.analysis import Care, agree, care_of, mean_consistency
+from wayscore.lab.study.analysis import Care, agree, care_of, total_care
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import Ranking, rankings_bytes
 from wayscore.lab.study.store import Store, rater_name
@@ -73,13 +73,12 @@ def _facts(study: Study, rankings: Sequence[Ranking], care: dict[str, Care]) -> 
             yield Fact("Spearman's rho of two raters", f"{found.spearman:.2f}", note)
             if found.alpha is not None:
                 yield Fact("Krippendorff's alpha", f"{found.alpha:.2f}", "of the ranks, ordinal")
-    consistency = mean_consistency(care)
-    if consistency is not None:
-        repeats = sum(one.repeats for one in care.values())
-        yield Fact("Consistency", f"{consistency:.2f}", f"Spearman's rho, {repeats} sets answered twice")
-    seen = sum(one.checks for one in care.values())
-    if seen:
-        yield Fact("Attention checks", f"{sum(one.passed for one in care.values())} of {seen}", "passed")
+    total = total_care(care)
+    if total.consistency is not None:
+        note = f"Spearman's rho, {total.repeats} sets answered twice"
+        yield Fact("Consistency", f"{total.consistency:.2f}", note)
+    if total.checks:
+        yield Fact("Attention checks", f"{total.passed} of {total.checks}", "passed")
 
 
 SESSION = "wayscore_admin"
