@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from tests.lab.study.web import postgres
 from tests.lab.study.web.client import Client, Person
-from tests.lab.study.web.servers import Server
+from tests.lab.study.web.servers import Server, known
 from wayscore.lab.study.analysis import agree
 from wayscore.lab.study.create import create
 from wayscore.lab.study.files import write_study
@@ -81,8 +81,7 @@ def test_minutes_are_measured_or_named_as_an_assumption(
 ) -> None:
     study = create("UC", sets=MEASURED, raters=1, seed=6, worlds=1)
     store = Store(str(tmp_path / "answers.sqlite"), study, simulated=simulated)
-    rater = store.rater(store.new_links([1])[1])
-    assert rater is not None
+    rater = known(store)
     for number, one in enumerate(study.sets[:answers]):
         seconds = 3600.0 if number == 0 else 12.0  # one who left the page open
         store.answer(rater, one.name, [[0], [1], [2], [3], [4]], form=str(number), seconds=seconds)
@@ -98,9 +97,7 @@ def filled(tmp_path: Path) -> Iterator[tuple[Any, Store, list[Ranking]]]:
     store = Store(str(tmp_path / "answers.sqlite"), study, simulated=True)
     drawn = simulate(study, seed=2)
     for number, one in enumerate(drawn):
-        rater = store.rater(store.new_links([int(one.rater[-1])])[int(one.rater[-1])])
-        assert rater is not None
-        store.answer(rater, one.set, one.groups, form=str(number), seconds=1)
+        store.answer(known(store, int(one.rater[-1])), one.set, one.groups, form=str(number), seconds=1)
     yield study, store, drawn
     store.close()
 
