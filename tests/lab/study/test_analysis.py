@@ -426,32 +426,6 @@ def test_analyze_as_a_command(study: Study, tmp_path: Path) -> None:
     assert as_json[0]["kind"] == "UC"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "give a study and its answers"),
-        (("uc.json",), "or two such pairs; files given: 1"),
-        (("uc.json", "uc.jsonl", "uc.json", "uc.jsonl"), "two of the studies are UC"),
-        (("uc.json", "uc.jsonl", "--method", "rho"), "--method must be spearman, kendall or pearson, not"),
-        (("uc.json", "uc.jsonl", "--format", "csv"), "--format must be text, json or latex, not"),
-        (("uc.json", "uc.jsonl", "--pass-share", "2"), "pass_share must be a number, from 0 to 1"),
-        (("uc.json", "uc.jsonl", "--seconds-per-picture", "-1"), "seconds_per_picture must be a number, 0 or more"),
-        (("uc.json", "none.jsonl"), "no such file"),
-        (("uc.jsonl", "uc.json"), "is not a study"),
-    ],
-)
-def test_mistakes_of_analyze_are_one_line(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_study("uc.json", study)
-    write_rankings("uc.jsonl", answers(study))
-    result = run("analyze", *words)
-    assert result.exit_code == (1 if message in ("no such file", "is not a study") else 2)
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_the_score_of_a_set_is_the_packages_own(study: Study) -> None:
     one = study.sets[0]
     mine = goodness(study, [one], ["nDTW"])[0, :, 0]

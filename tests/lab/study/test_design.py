@@ -265,10 +265,10 @@ DAMAGE: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_studies_are_refused_in_a_sentence(study: Study, tmp_path: Path, damage: str) -> None:
     edit, words = DAMAGE[damage]
-    with pytest.raises(FormatError, match=re.escape(words)) as told:
+    with pytest.raises(FormatError, match=re.escape(words)) as error:
         read_study(change(study, tmp_path / "study.json", edit))
-    assert str(told.value).startswith(str(tmp_path / "study.json"))
-    assert "\n" not in str(told.value)
+    assert str(error.value).startswith(str(tmp_path / "study.json"))
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -330,9 +330,9 @@ ONE_BY_ONE = [[0], [1], [2], [3], [4]]
 )
 def test_damaged_answers_are_refused_in_a_sentence(study: Study, tmp_path: Path, line: str, words: str) -> None:
     (tmp_path / "a.jsonl").write_text(f"{answer(ONE_BY_ONE, rater='0')}\n{line}\n")
-    with pytest.raises(FormatError, match=re.escape(words)) as told:
+    with pytest.raises(FormatError, match=re.escape(words)) as error:
         read_rankings(tmp_path / "a.jsonl", study)
-    assert str(told.value).startswith(str(tmp_path / "a.jsonl"))
+    assert str(error.value).startswith(str(tmp_path / "a.jsonl"))
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(FormatError):
         read_rankings(tmp_path / "a.jsonl", study)

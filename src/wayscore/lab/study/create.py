@@ -16,11 +16,12 @@ import numpy as np
 
 from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
-from wayscore.episodes import Reference, Run
+from wayscore.episodes import Reference
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.evaluation.result import names_apart
 from wayscore.evaluation.validation import join
 from wayscore.formats import load_references, load_run
+from wayscore.formats.base import read
 from wayscore.formats.graphs import distances_for
 from wayscore.lab.study.model import QUERIES, QUESTION, Assignment, ComparisonSet, Item, Kind, SceneMap, Study
 from wayscore.lab.study.sets import SAMPLERS, SUCCESSES, Sampler, Success, draw_check, draw_set, make_check
@@ -261,7 +262,12 @@ def create_from_runs(
             f"{truth.name}: a study from runs needs paths on graphs of buildings, not coordinates or streets"
         )
     names = names_apart([run.name for run in loaded], [Path(path).parent.name for path in runs])
-    found = _paths(loaded, names, truth, scenes)
+    walked: dict[str, dict[str, list[str]]] = {}  # episode -> agent -> path, without repeated nodes
+    for run, agent in zip(loaded, names, strict=True):
+        for reference, query in join(run, truth, graphs=scenes, **POLICIES).pairs:
+            path = [node for n, node in enumerate(query.path) if n == 0 or node != query.path[n - 1]]
+            walked.setdefault(reference.episode, {})[agent] = path
+    found = [(truth.episodes[episode], paths) for episode, paths in walked.items() if len(paths) >= QUERIES]
     rng = np.random.default_rng([seed, *b"runs", *kind.encode()])
     plain: list[ComparisonSet] = []
     used: set[tuple[str, str]] = set()
@@ -298,12 +304,12 @@ def create_from_runs(
             f"cannot make {checks} checks: only {len(obvious)} of the sets allow an obvious answer; lower <<checks>> "
             "or raise <<sets>>"
         )
-    files = [*map(Path, runs), Path(references)]
+    digests = [f"sha256:{hashlib.sha256(read(path).content).hexdigest()[:16]}" for path in (*runs, references)]
     how = {
         "from": "runs",
         "options": options,
-        "runs": dict(zip(names, (_digest(path) for path in files[:-1]), strict=True)),
-        "references": {files[-1].name: _digest(files[-1])},
+        "runs": dict(zip(names, digests[:-1], strict=True)),
+        "references": {Path(references).name: digests[-1]},
         "graphs": {one.scene: scenes[one.scene].fingerprint for one in plain},
     }
     maps = {}
@@ -314,18 +320,6 @@ def create_from_runs(
                 raise PathError(f"the graph of {one.scene} has no positions, so its paths cannot be drawn")
             maps[one.scene] = SceneMap.of(graph, [str(node) for node in graph.nodes])
     return assemble(plain, obvious, maps, d_th, how)
-
-
-def _paths(
-    runs: Sequence[Run], names: Sequence[str], truth: Any, scenes: Mapping[str, Graph]
-) -> list[tuple[Reference, dict[str, list[str]]]]:
-    """Return each episode with the path of every agent that answered it, without repeated nodes."""
-    paths: dict[str, dict[str, list[str]]] = {}
-    for run, name in zip(runs, names, strict=True):
-        for reference, query in join(run, truth, graphs=scenes, **POLICIES).pairs:
-            walked = [node for n, node in enumerate(query.path) if n == 0 or node != query.path[n - 1]]
-            paths.setdefault(reference.episode, {})[name] = walked
-    return [(truth.episodes[episode], found) for episode, found in paths.items() if len(found) >= QUERIES]
 
 
 def _five(
@@ -365,9 +359,3 @@ def _different(agents: Sequence[str], paths: Mapping[str, list[str]]) -> list[st
     for agent in agents:
         first.setdefault(tuple(paths[agent]), agent)
     return list(first.values())
-
-
-def _digest(path: Path) -> str:
-    from wayscore.formats.base import read
-
-    return f"sha256:{hashlib.sha256(read(path).content).hexdigest()[:16]}"

@@ -8,6 +8,7 @@ import secrets
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -112,15 +113,13 @@ def serve(
 
 def need_study() -> None:
     """Raise an error that says how to install the packages for serving a study, if one is missing."""
-    try:
-        import jinja2  # noqa: F401
-        import sqlalchemy  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise MissingPackageError(
-            f"serving a study needs {error.name}, which is not installed: pip install 'wayscore[study]'"
-        ) from None
+    for name in ("jinja2", "sqlalchemy", "starlette", "uvicorn"):
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise MissingPackageError(
+                f"serving a study needs {error.name}, which is not installed: pip install 'wayscore[study]'"
+            ) from None
 
 
 def default_database(study: str | os.PathLike[str]) -> str:
