@@ -366,9 +366,10 @@ class Scorer:
                 leaps[first : last - 1] &= ~graph.has_edges(a, b)
             else:
                 if scene not in self._edges:
-                    self._edges[scene] = np.zeros((len(graph), len(graph)), dtype=bool)
+                    edges = np.zeros((len(graph), len(graph)), dtype=bool)
                     starts, ends = graph.adjacency
-                    self._edges[scene][np.repeat(np.arange(len(graph)), np.diff(starts)), ends] = True
+                    edges[np.repeat(np.arange(len(graph)), np.diff(starts)), ends] = True
+                    self._edges[scene] = edges  # whole: other threads look at it
                 leaps[first : last - 1] &= ~self._edges[scene][a, b]
         outside = np.flatnonzero(~inside)
         if len(outside):  # a step to an unknown node, or from it, is no edge

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from wayscore.errors import OptionError, did_you_mean, need, shortened
 from wayscore.evaluation.recorded import missing_warnings
 from wayscore.metrics import Metric, find_metric
+from wayscore.statistics.bootstrap import mean_of
 
 Floats = NDArray[np.float64]
 FACTS = ("episode", "scene", "path_id", "reference_nodes", "run")
@@ -130,8 +130,7 @@ class ScoreTable:
 
     def means(self) -> dict[str, float | None]:
         """Return the mean of each metric over the episodes where it is defined; None where it is nowhere."""
-        finite = {metric: values[np.isfinite(values)] for metric, values in self.columns.items()}
-        return {metric: math.fsum(some) / len(some) if len(some) else None for metric, some in finite.items()}
+        return {metric: mean_of(values) for metric, values in self.columns.items()}
 
     def undefined(self) -> dict[str, int]:
         """Return how many episodes are left out of the mean of each metric, for those metrics where any are."""

@@ -3,7 +3,7 @@
 A taste is a function of the points of reference and query (n, 2) that returns one or more parts of dislike. None of
 them is a metric of a study: they compare points along two drawn lines by straight distance, as an eye does, and ask
 neither the graph nor a threshold of success. But each resembles some metrics more than others, so **the metric that
-wins with simulated raters follows from their taste**; `wayscore.lab.study.winners` computes which.
+wins with simulated raters follows from their taste**; `protocol.find_winners` computes which.
 
     utility = -(w_1 part_1 + w_2 part_2 + ...)
 
