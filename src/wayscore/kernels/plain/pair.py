@@ -61,7 +61,7 @@ def pair_measures(
     table, R, Q = given
     out, r_offsets, q_offsets = np.empty((MEASURES, 1)), np.array([0, len(R)]), np.array([0, len(Q)])
     compare = COMPARE_WARPING | COMPARE_NEAREST
-    measure(table, R, r_offsets, Q, q_offsets, None, compare, scale, reach, out, 0)
+    measure(table, R, Q, r_offsets, q_offsets, None, compare, scale, reach, out, 0)
     return None if out[9, 0] == np.inf and table is None else tuple(out[:, 0].tolist())
 
 
