@@ -103,7 +103,7 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     free = (rng.random((int(rng.integers(1, 25)), int(rng.integers(1, 25)))) > 0.25).astype(np.uint8)
     start = int(rng.integers(free.size))
     free.reshape(-1)[start] = 1
-    yield "march", (free, start, -1, np.empty(free.shape)), 0
+    yield "march", (free, start, int(rng.integers(-1, free.size)), np.empty(free.shape)), 0
     yield "navmesh_search", _navmesh_arguments(rng), 0
 
 
