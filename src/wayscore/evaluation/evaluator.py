@@ -177,6 +177,7 @@ def evaluate(
     for part in scored:
         if done is None:
             done = part
+            done.expected = given.rows
         else:
             done.merge(part)
         tell("scoring", done.rows, max(given.rows, done.rows))
