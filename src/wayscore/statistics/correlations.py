@@ -13,8 +13,7 @@ from wayscore.statistics.bootstrap import Floats, Integers, Rng, Values, as_pair
 
 Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
 RankMethod: TypeAlias = Literal["spearman", "kendall"]
-BLOCK = 250
-"""Resamples, or rows of pairs, that are in memory at once."""
+BLOCK = 250  # resamples, or rows of pairs, that are in memory at once
 
 
 def pearson(x: Values, y: Values) -> float:
