@@ -143,13 +143,7 @@ def _one_by_one(
 
 
 class Record(Struct, frozen=True):
-    """One record as it stands in the file.
-
-    Attributes:
-        content: its bytes.
-        where: what errors call it: a line or a record; "" for an entry of an object.
-        episode: the key of an entry of an object.
-    """
+    """The bytes of one record: a line, an item of an array, or the entry of an object with this episode as its key."""
 
     content: bytes
     where: str = ""
@@ -163,11 +157,9 @@ def cut_lines(content: bytes, before: int = 0) -> list[Record]:
 
 
 def cut_json(content: bytes) -> tuple[list[Record], bool]:
-    """Cut a JSON array into its items or a JSON object into its entries, as far as they can be told apart.
+    """Cut a JSON array into its items or a JSON object into its entries; say whether they are all of the file.
 
-    Returns:
-        The records, and whether they are all of the file. NaN and Infinity are no reason to stop, nor is text that is
-        not UTF-8: whoever decodes a record will say so.
+    NaN and Infinity are no reason to stop, nor is text that is not UTF-8: whoever decodes a record will say so.
 
     >>> [record.content for record in cut_json(b'[{"a": NaN}, 5, {"b": [1')[0]]
     [b'{"a": NaN}', b'5']
@@ -240,13 +232,7 @@ def damage_of(
 ) -> Fault:
     """Say why a file, or one record of it, does not decode.
 
-    Args:
-        error: what decoding raised.
-        content: the file, or the record.
-        where: the record; "" for the file as a whole.
-        episode: the record's name, where that is known.
-        names: fields that name a record's episode.
-        expected: what should be there.
+    `where` and `episode` say which record `content` is, as far as known; neither is given for a whole file.
     """
     whole = not where and episode is None
     if isinstance(error, msgspec.ValidationError):
