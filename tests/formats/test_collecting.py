@@ -103,9 +103,3 @@ def test_a_folder_and_a_pattern_are_one_run(tmp_path: Path) -> None:
     assert (run.name, len(run)) == (tmp_path.name, 9)
     assert list(run.queries) == [f"{number}{n}" for number in range(3) for n in range(3)]
     assert list(load_run(f"{tmp_path}/*.json*").queries) == list(run.queries)[:6]
-
-
-def test_the_place_of_a_record(tmp_path: Path) -> None:
-    assert decoding.place(1, Source(tmp_path, b'{"a": 1}\n\n{"a": 2}')) == "line 3"
-    assert decoding.place(1, Source(tmp_path, b"[1, 2]")) == "record 1"
-    assert decoding.place("row 7", Source(tmp_path, b"")) == "row 7"

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.formats.test_readers import LINES, REFERENCES, RUNS, VLNCE_DENSE, write
+from tests.formats.test_readers import COUNTS, LINES, REFERENCES, RUNS, VLNCE_DENSE, write
 from tests.house import command
 from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
@@ -424,15 +424,6 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 # Every real file
 
-REAL_REFERENCES = [
-    *(f"r2r/R2R_{split}.json.gz" for split in ("train", "val_seen", "val_unseen", "test")),
-    "r4r/R4R_val_seen.json.gz",
-    *(f"reverie/REVERIE_{split}.json.gz" for split in ("val_seen", "val_unseen", "test")),
-    *(f"ndh/NDH_{split}.json.gz" for split in ("val_seen", "val_unseen")),
-    *(f"street/map2seq_{split}.json.gz" for split in ("seen_dev", "unseen_dev", "seen_test", "unseen_test")),
-    "street/touchdown_unseen_dev.json.gz",
-    *(f"vlnce/R2R_VLNCE_v1-3/{split}/{split}.json.gz" for split in ("val_seen", "val_unseen")),
-]
 REAL_RUNS = {
     "predictions/r2r/val_unseen_seq2seq_iter19000": "r2r/R2R_val_unseen.json.gz",
     "predictions/r2r/val_seen_navillm_run1": "r2r/R2R_val_seen.json.gz",
@@ -442,11 +433,11 @@ REAL_RUNS = {
 }
 
 
-@pytest.mark.parametrize("name", REAL_REFERENCES)
+@pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.soak
 def test_real_references(name: str, data: Path, tmp_path: Path) -> None:
-    made = convert(data / name, tmp_path / "made.parquet")
-    assert_same_references(load_references(made.file), load_references(data / name))
+    made = convert(data / f"{name}.json.gz", tmp_path / "made.parquet")
+    assert_same_references(load_references(made.file), load_references(data / f"{name}.json.gz"))
 
 
 @pytest.mark.parametrize("name", REAL_RUNS)

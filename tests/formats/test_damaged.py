@@ -434,6 +434,7 @@ def test_damaged_csv(tmp_path: Path) -> None:
         ('episode,path\na,"[[NaN, 2]]"\n', "row 0 (episode 'a'), column 'path': cannot be read"),
         ('episode,path\na,"[[1, 2], [3]]"\n', "row 0 (episode 'a'), field 'path': mixes points"),
         ("episode,path,stopped\na,b,maybe\n", "column 'stopped': cannot be read from 'maybe'"),
+        ("episode,path,recorded\na,b,{oops\n", "column 'recorded': cannot be read from '{oops'"),
     ):
         path.write_text(text)
         assert words in refused(load_run, path, "table")

@@ -46,6 +46,7 @@ class Beginning(Struct, frozen=True):
         keys: the first record's fields, or the columns; of one JSON object, its own fields as far as seen.
         opens: the brackets before the first plain value: `{[[` for `{"7": [[1.5, ...`.
         inner: the fields of the first object inside the first record.
+        json: it is JSON of any kind.
         cut: the file ends before its first record does.
         listed: the fields of the first record in the list `episodes` of one JSON object.
         values: what the first plain value in each of the first record's fields is: text, part of a point (a number in
@@ -64,14 +65,10 @@ class Beginning(Struct, frozen=True):
     keys: frozenset[str] = frozenset()
     opens: str = ""
     inner: frozenset[str] = frozenset()
+    json: bool = False
     cut: bool = False
     listed: frozenset[str] = frozenset()
     values: Mapping[str, Value] = {}
-
-    @property
-    def json(self) -> bool:
-        """Whether the file is JSON of any kind."""
-        return self.layout in ("array", "object", "lines")
 
     def has(self, *fields: str) -> bool:
         """Whether the first record has all these fields."""
@@ -151,9 +148,10 @@ def look(content: bytes) -> Beginning:
     cut = not end and len(content) <= HEAD
     if head[:1] == b"[":
         record = opens.startswith("[{")
-        return Beginning("array", keys if record else frozenset(), opens, inner, cut, values=values if record else {})
+        keys, values = (keys, values) if record else (frozenset(), {})
+        return Beginning("array", keys, opens, inner, True, cut, values=values)
     lines = end and head[end:].lstrip()[:1] == b"{"
-    return Beginning("lines" if lines else "object", keys, opens, inner, cut, frozenset(listed), values)
+    return Beginning("lines" if lines else "object", keys, opens, inner, True, cut, frozenset(listed), values)
 
 
 def header(content: bytes) -> tuple[str, list[str]]:
