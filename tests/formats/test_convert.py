@@ -161,18 +161,6 @@ def test_layouts_of_a_table_make_the_same_rows(tmp_path: Path, monkeypatch: pyte
     assert rows_of(again.file) == rows_of(tmp_path / "t.json.parquet")
 
 
-def test_second_answers_are_kept(tmp_path: Path) -> None:
-    records = [{"instr_id": name, "trajectory": [[f"{name}{n}", 0, 0]]} for n, name in enumerate("aababca")]
-    made, run = run_of(write(tmp_path, records))
-    assert pq.read_table(made.file).column("episode").to_pylist() == list("aababca")
-    assert run.duplicates == ("a", "b")
-    file = tmp_path / "walks.json"  # JSON that names a key twice
-    file.write_text('{"1": [[0, 0, 0]], "2": [[1, 1, 1]], "1": [[2, 2, 2]]}')
-    made, run = run_of(file)
-    assert [path[0][0] for path in pq.read_table(made.file).column("path").to_pylist()] == [0, 1, 2]
-    assert_same_run(run, load_run(file))
-
-
 def test_members_of_tars_pipes_and_folders(tmp_path: Path) -> None:
     write(tmp_path, RUNS["r2r"], "a.json")
     write(tmp_path, RUNS["table"], "b.jsonl", lines=True)
@@ -450,12 +438,3 @@ def test_real_runs(name: str, data: Path, tmp_path: Path) -> None:
         assert_same_run(load_run(made.file), done)
     table = pq.read_table(made.file, columns=["episode", "scene"]).to_pylist()
     assert all(known.episodes[row["episode"]].scene == row["scene"] for row in table)
-
-
-def test_settings_of_real_references(data: Path, tmp_path: Path) -> None:
-    boxes = data / "semantics/reverie_bbox.json.gz"
-    file = data / "reverie/REVERIE_val_seen.json.gz"
-    made = convert(file, tmp_path / "made.parquet", objects=str(boxes))
-    asked = load_references(file, objects=boxes)
-    assert any(reference.goals for reference in asked.episodes.values())
-    assert_same_references(load_references(made.file), asked)

@@ -217,11 +217,6 @@ def test_the_first_of_duplicates_is_kept(tmp_path: Path) -> None:
     rows = [{"instr_id": n, "trajectory": [place]} for n, place in (("1", "a"), ("2", "b"), (1, "c"), ("1", "d"))]
     run = load_run(write(tmp_path, rows, "agent.v2.json.gz"))
     assert (run.name, run.duplicates, run.queries["1"].path) == ("agent.v2", ("1",), ["a"])
-    twice = tmp_path / "twice.json"
-    twice.write_text('{"1": [[0, 0, 0]], "2": [[1, 1, 1]], "1": [[2, 2, 2]]}')
-    run = load_run(twice)
-    assert run.duplicates == ("1",)
-    assert run.queries["1"].path.tolist() == [[0, 0, 0]]
 
 
 def test_rxr_runs_in_their_variants(tmp_path: Path) -> None:
@@ -457,9 +452,3 @@ def test_real_reverie_goals(data: Path) -> None:
     )
     seen = [found.path[-1] in found.goals for found in references.episodes.values()]
     assert np.mean(seen) > 0.95, "paths end where the object is seen"
-
-
-def test_settings_of_the_reader_are_signed(data: Path) -> None:
-    file = data / "ndh/NDH_val_seen.json.gz"
-    assert load_references(file).name == "NDH_val_seen.json.gz"
-    assert load_references(file, path_type="player").name == "NDH_val_seen.json.gz(path_type=player)"

@@ -57,9 +57,7 @@ def decode_each(
         else:
             records = msgspec.json.decode(content, type=list[record])  # type: ignore[valid-type]
     except FAULTS as error:
-        parts, whole = (cut_lines(content, source.lines_before), True) if lines else cut_json(content)
-        found = _one_by_one(source, parts, whole, record, names, expected, error)
-        return [(part.where, one) for part, one in found]
+        return [(part.where, found) for part, found in _one_by_one(source, record, names, expected, error)]
     if not records:
         raise FormatError(f"{source}: holds no records; expected {expected}")
     if lines and source.faults is not None:  # many may be asked for, and finding a line means counting lines
@@ -83,9 +81,7 @@ def decode_mapping(source: Source, value: Any, *, expected: str) -> list[tuple[s
     try:
         pairs = msgspec.json.decode(source.content, type=dict[_Key, value], dec_hook=lambda kind, key: kind(key))
     except FAULTS as error:
-        parts, whole = cut_json(source.content)
-        found = _one_by_one(source, parts, whole, value, (), expected, error)
-        return [(str(part.episode), item) for part, item in found]
+        return [(str(part.episode), item) for part, item in _one_by_one(source, value, None, expected, error)]
     if not pairs:
         raise FormatError(f"{source}: holds no episodes; expected {expected}")
     return [(str(key), item) for key, item in pairs.items()]
@@ -110,18 +106,15 @@ class _Key(str):
 
 
 def _one_by_one(
-    source: Source,
-    parts: Sequence[Record],
-    whole: bool,
-    kind: Any,
-    names: Sequence[str],
-    expected: str,
-    error: Exception,
+    source: Source, kind: Any, names: Sequence[str] | None, expected: str, error: Exception
 ) -> list[tuple[Record, Any]]:
     """Decode a file record by record that does not decode as a whole, and refuse what is wrong.
 
-    `whole` says that the parts are all of the file, `error` why it does not decode.
+    `error` says why it does not decode; without `names`, it is one object by episode.
     """
+    lines = names is not None and source.content.lstrip()[:1] == b"{"
+    parts, whole = (cut_lines(source.content, source.lines_before), True) if lines else cut_json(source.content)
+    names = names or ()
     found: list[tuple[Record, Any]] = []
     decoder = msgspec.json.Decoder(kind)
     for part in parts:
