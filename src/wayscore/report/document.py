@@ -80,8 +80,36 @@ Part: TypeAlias = str | Line | Table
 Row: TypeAlias = Sequence[str | Cell]
 
 
+class Documented:
+    """A value that prints itself as a document."""
+
+    __slots__ = ()
+
+    def document(self) -> Document:
+        """Return it as tables, words and data."""
+        raise NotImplementedError
+
+    def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
+        """Return it in one of `FORMS`; width and colour concern text only."""
+        return self.document().render(form, width, color)
+
+    def to_json(self) -> str:
+        """Return one JSON object: fractions and metres, full precision; null where a value is undefined."""
+        return self.render("json")
+
+    def to_markdown(self) -> str:
+        """Return Markdown tables."""
+        return self.render("markdown")
+
+    def __str__(self) -> str:
+        return self.render().removesuffix("\n")
+
+    def _repr_html_(self) -> str:
+        return self.render("html")
+
+
 @dataclass(frozen=True)
-class Document:
+class Document(Documented):
     r"""What a verb prints.
 
     Attributes:
@@ -116,39 +144,9 @@ class Document:
             return _text(self.parts, width or DEFAULT_WIDTH, color)
         return {"markdown": _markdown, "latex": _latex, "html": _html}[form](self.parts)
 
-    def __str__(self) -> str:
-        return self.render().removesuffix("\n")
-
-    def _repr_html_(self) -> str:
-        return self.render("html")
-
-
-class Documented:
-    """A value that prints itself as a document."""
-
-    __slots__ = ()
-
     def document(self) -> Document:
-        """Return it as tables, words and data."""
-        raise NotImplementedError
-
-    def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
-        """Return it in one of `FORMS`; width and colour concern text only."""
-        return self.document().render(form, width, color)
-
-    def to_json(self) -> str:
-        """Return one JSON object: fractions and metres, full precision; null where a value is undefined."""
-        return self.render("json")
-
-    def to_markdown(self) -> str:
-        """Return Markdown tables."""
-        return self.render("markdown")
-
-    def __str__(self) -> str:
-        return str(self.document())
-
-    def _repr_html_(self) -> str:
-        return self.render("html")
+        """Return itself."""
+        return self
 
 
 def check_form(form: str) -> None:
