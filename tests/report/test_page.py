@@ -6,7 +6,6 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 import re
 from dataclasses import replace
 from html import unescape
@@ -409,16 +408,3 @@ def test_mistakes_get_their_sentence(tmp_path: Path) -> None:
         page_of([result], compared("noisy", "shortest"))
     with pytest.raises(ws.WayscoreError, match="cannot be written: no such file or directory; choose another place"):
         write_page(tmp_path / "nowhere" / "page.html", [result])
-
-
-def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    page = tmp_path / "page.html"
-    page.write_text("old")
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ws.OutputError, match="no space left on device; choose another place"):
-        write_page(page, scored("noisy"))
-    assert page.read_text() == "old"
-    assert [*tmp_path.iterdir()] == [page]
