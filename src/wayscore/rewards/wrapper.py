@@ -10,7 +10,6 @@ Each step costs O(|R|), however long the query (the agent's trajectory) already 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ import numpy as np
 
 from wayscore.distances.base import METHODS, Distance, as_distance
 from wayscore.errors import MissingPackageError, OptionError, PathError, WayscoreError, first_line, shortened
-from wayscore.rewards.rewards import Reward, RewardFunction, find_reward
+from wayscore.rewards.rewards import Reward, RewardFunction, check_finite, find_reward
 from wayscore.warping.alignment import check_threshold
 
 if TYPE_CHECKING:
@@ -118,8 +117,7 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
             )
         check_threshold(threshold)
         for name, factor in (("weight", weight), ("keep", keep)):
-            if isinstance(factor, bool) or not isinstance(factor, int | float) or not math.isfinite(factor):
-                raise OptionError(f"FidelityWrapper: {name} must be a finite number, got {shortened(factor)}")
+            check_finite(f"FidelityWrapper: {name}", factor)
         if repeats not in ("keep", "drop"):
             raise OptionError(f'FidelityWrapper: repeats must be "keep" or "drop", got {shortened(repeats)}')
         self.function = find_reward(reward)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import wayscore as ws
-from wayscore.cli.audit_people import audit_people as verb
+from wayscore.cli.audit import audit_people as verb
 from wayscore.errors import FormatError, OptionError
 from wayscore.lab.audit.figures import figure_people
 from wayscore.lab.audit.people import audit_people
