@@ -134,19 +134,6 @@ Means over 2 episodes; 95 % bootstrap intervals resample 1 path (50 times, seed 
 
 Means over 2 episodes; 95 % bootstrap intervals resample 1 path (50 times, seed 0).
 """,
-    "latex": r"""\begin{tabular}{lccc}
-\toprule
-run & SR \% $\uparrow$ & nDTW \% $\uparrow$ & NE m $\downarrow$ \\
-\midrule
-a\_1 & \textbf{100.0} & \textbf{90.0} & 1.00 \\
- & \scriptsize [100.0, 100.0] & \scriptsize [90.0, 90.0] & \scriptsize [1.00, 1.00] \\
-50 \% & 50.0 & 50.0 & 0.00 (1 unreachable) \\
- & \scriptsize [50.0, 50.0] & \scriptsize [50.0, 50.0] & \scriptsize [0.00, 0.00] \\
-\bottomrule
-\end{tabular}
-% needs \usepackage{booktabs}
-% Means over 2 episodes; 95 % bootstrap intervals resample 1 path (50 times, seed 0).
-""",
 }
 
 
@@ -323,8 +310,6 @@ def test_runs_are_sorted_best_first(metric: str, order: str) -> None:
 
 
 def test_mistakes_get_their_sentence() -> None:
-    with pytest.raises(ws.OptionError, match="there is no format 'jsn'; did you mean 'json'"):
-        render([result()], "jsn")
     with pytest.raises(ws.OptionError, match="sort must be a metric of these results, not 'nDTV'; did you mean"):
         render([result()], "text", sort="nDTV")
     with pytest.raises(ws.OptionError, match="split_by must be scan, length or path, not 'house'"):

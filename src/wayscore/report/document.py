@@ -133,7 +133,9 @@ class Document(Documented):
 
     def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
         """Return it in one of `FORMS`; width and colour concern text only."""
-        check_form(form)
+        if form not in FORMS:
+            guess = did_you_mean(form, FORMS) or "."
+            raise OptionError(f"there is no format {form!r}{guess} Known: {', '.join(FORMS)}")
         if form == "json":
             return "".join(json.dumps(one, allow_nan=False) + "\n" for one in self.data)
         if form == "csv":
@@ -147,12 +149,6 @@ class Document(Documented):
     def document(self) -> Document:
         """Return itself."""
         return self
-
-
-def check_form(form: str) -> None:
-    """Refuse a form that does not exist."""
-    if form not in FORMS:
-        raise OptionError(f"there is no format {form!r}{did_you_mean(form, FORMS) or '.'} Known: {', '.join(FORMS)}")
 
 
 def _csv(records: Sequence[Mapping[str, Any]]) -> str:

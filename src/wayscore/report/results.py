@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import OptionError, Sentence, check_choice, did_you_mean, marked
@@ -68,13 +67,8 @@ def render(
 ) -> str:
     """Return results in one of the forms `FORMS`.
 
-    Args:
-        results: one or more.
-        form: "text" for a terminal, "json" and "csv" for programs, "markdown", "latex", "html" for notebooks.
-        width: columns of the terminal, for text.
-        color: whether it has colours, for text.
-        split_by: also give the means of groups of episodes: by "scan", "length" of the reference, or "path".
-        sort: list runs by this metric, the best first.
+    Width and colour concern text only. `split_by` adds the means of groups of episodes (see `SPLITS`), and `sort` lists
+    the runs by a metric, the best first.
     """
     if not results:
         raise OptionError("there is no result to render; give at least one")
@@ -203,11 +197,11 @@ def _means(
     results: Sequence[Result],
     names: Sequence[str],
     metrics: Sequence[Metric],
-    tests: Mapping[str, Mapping[str, Contrast]] = MappingProxyType({}),
+    tests: Mapping[str, Mapping[str, Contrast]] | None = None,
 ) -> Table:
     rows: list[Row] = []
     for result, name, means in zip(results, names, means_of(results, metrics), strict=True):
-        marks = (_mark(tests.get(result.name, {}).get(metric.symbol)) for metric in metrics)
+        marks = (_mark((tests or {}).get(result.name, {}).get(metric.symbol)) for metric in metrics)
         rows.append([name, *(cell._replace(mark=stars) for cell, stars in zip(means, marks, strict=True))])
     headline = sum(metric.symbol in HEADLINE for metric in metrics)
     return Table(["run", *map(head, metrics)], rows, together=headline)

@@ -320,10 +320,6 @@ def test_two_runs(opened: Open, two: Path) -> None:
     link.click()
     page.locator("#episode-title", has_text=name).wait_for()
     assert page.locator(".detail .map svg").count() == 2
-    row = list(first.episodes).index(name)
-    for which, table in enumerate((first, second)):
-        total = sum(float(pair[3]) for pair in warping(page, which))
-        assert total == pytest.approx(table["DTW"][row], abs=0.005 * len(warping(page, which)) + 0.001)
     tests = page.locator(".tests tbody tr", has=page.get_by_text("nDTW", exact=True))
     wins = int((second["nDTW"] > first["nDTW"]).sum())
     assert tests.locator("td").nth(4).text_content().startswith(f"{wins}/")
