@@ -191,7 +191,7 @@ def test_scores_come_back_as_they_were() -> None:
     assert found["id"] == list(references_in().episodes)
     assert (found["total"], found["undrawn"]) == (61, "")
     for result, packed in zip(results, found["runs"], strict=True):
-        assert packed["rows"] is None
+        assert packed["has"] == [1] * 61
         for symbol in result.symbols:
             steps = found["steps"][symbol]
             back = np.array([np.inf if value is None else value / steps for value in packed["scores"][symbol]])
@@ -253,12 +253,12 @@ def test_runs_that_answer_some_episodes(policy: str) -> None:
     whole = scored("noisy", episodes=3)
     found = episodes_of([*whole, half])["runs"][1]
     if policy == "skip":
-        assert found["rows"] == list(range(0, 10, 2))
-        assert -1 not in found["query"]
+        assert found["has"] == [1, 0] * 5
+        assert found["scores"]["nDTW"][1] is None
     else:
-        assert found["rows"] is None
-        assert [query < 0 for query in found["query"]] == [False, True] * 5
+        assert found["has"] == [1] * 10
         assert found["scores"]["nDTW"][1] == 0
+    assert [query < 0 for query in found["query"]] == [False, True] * 5
     problems = r"Problems found in some</summary><ul><li>[^<]*no answer"
     assert re.search(problems, page_of([*whole, half]))
 
@@ -338,8 +338,7 @@ def test_of_many_episodes_the_first_are_listed(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(episodes, "LISTED", 10)
     found = episodes_of(scored("noisy"))
     assert (len(found["id"]), found["total"]) == (10, 61)
-    assert found["runs"][0]["rows"] is None
-    assert len(found["runs"][0]["scores"]["SR"]) == 10
+    assert len(found["runs"][0]["scores"]["SR"]) == len(found["runs"][0]["has"]) == 10
     assert [scene["name"] for scene in found["scenes"]] == ["attic"]
 
 

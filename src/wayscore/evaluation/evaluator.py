@@ -32,8 +32,7 @@ from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import with_columns
 from wayscore.paths import axis_name
-from wayscore.statistics.bootstrap import join_clusters
-from wayscore.statistics.values import Integers
+from wayscore.statistics.bootstrap import Integers, join_clusters
 
 MANY_ROWS = 1_000_000
 """Above this number of rows, every core takes part unless <<workers>> says otherwise."""
@@ -178,6 +177,7 @@ def evaluate(
     for part in scored:
         if done is None:
             done = part
+            done.expected = given.rows
         else:
             done.merge(part)
         tell("scoring", done.rows, max(given.rows, done.rows))
@@ -200,7 +200,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         zeroes = check_coverage(done.problems, settings.policies, name, known, answers, done.rows)
         if len(zeroes):
             worst = np.repeat([[metric.worst] for metric in settings.metrics], len(zeroes), axis=1)
-            done.parts.append(ScoredRows(done.rows + np.arange(len(zeroes)), zeroes, worst))
+            done.append([ScoredRows(done.rows + np.arange(len(zeroes)), zeroes)], worst)
     elif done.problems:
         done.problems.refuse(settings.policies, name, "the rows", done.rows, done.rows)
     table, clusters = _table(done, scorer, settings)
@@ -285,12 +285,7 @@ def _table(done: Scored, scorer: Scorer, settings: Settings) -> tuple[ScoreTable
         if all(part.scenes is not None for part in parts):
             scenes = [name for part in parts for name in part.scenes or ()]
             facts["scene"] = [scenes[place] for place in order.tolist()]
-    columns = np.empty((len(settings.metrics), len(rows)))
-    at = 0
-    while parts:  # taken off one by one: scores of many millions are in memory once
-        some = parts.pop(0).columns
-        columns[:, at : at + some.shape[1]] = some
-        at += some.shape[1]
+    columns = done.columns[:, : done.filled]
     if (order[1:] < order[:-1]).any():
         for column in columns:
             column[:] = column[order]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError, check_choice
-from wayscore.statistics.values import number_labels
+from wayscore.statistics.bootstrap import number_labels
 
 CLUSTERS = ("auto", "none", "path", "scan")
 """What the bootstrap draws: single episodes, all of a path together, all of a scene together; "auto" draws paths

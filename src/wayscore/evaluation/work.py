@@ -47,25 +47,23 @@ class Task(Struct, frozen=True):
 
 
 class ScoredRows(NamedTuple):
-    """The scores of some answers.
+    """Which answers were scored.
 
     Attributes:
         rows: their numbers in the run.
         pairs: the numbers of their references; None where rows carry their own.
-        columns: (metrics, answers).
         episodes: their names, where they have no reference number.
         scenes: likewise.
     """
 
     rows: NDArray[np.int64]
     pairs: NDArray[np.int64] | None
-    columns: NDArray[np.float64]
     episodes: list[str] | None = None
     scenes: list[str] | None = None
 
 
 class Scored(Struct):
-    """What some answers come to; two of them merge into one.
+    """The scores of some answers, and what was seen of them; two of these merge into one.
 
     Attributes:
         problems: what is wrong with the answers.
@@ -75,7 +73,10 @@ class Scored(Struct):
         rows: how many answers were read.
         scenes: the numbers of those in which answers were scored.
         snap: how far a point was moved at most to fit its space, metres.
-        parts: the scores.
+        parts: which answers were scored.
+        columns: their scores (metrics, answers), and room for more.
+        filled: how many answers have their scores there.
+        expected: how many there will be, where that is known.
     """
 
     problems: Problems = field(default_factory=Problems)
@@ -86,13 +87,28 @@ class Scored(Struct):
     scenes: set[int] = set()
     snap: float = 0.0
     parts: list[ScoredRows] = []
+    columns: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    filled: int = 0
+    expected: int = 0
+
+    def append(self, parts: list[ScoredRows], columns: Floats) -> None:
+        """Add scores. They are copied, into room that doubles, so that those of many millions are in memory once."""
+        end = self.filled + columns.shape[1]
+        if len(self.columns) < len(columns) or end > self.columns.shape[1]:
+            room = np.empty((len(columns), max(end, self.expected, 2 * self.columns.shape[1])))
+            if self.filled:
+                room[:, : self.filled] = self.columns[:, : self.filled]
+            self.columns = room
+        self.columns[:, self.filled : end] = columns
+        self.filled = end
+        self.parts += parts
 
     def merge(self, other: Scored) -> None:
         """Add another's, which must not be used any more."""
+        self.append(other.parts, other.columns[:, : other.filled])
         self.rows += other.rows
         self.scenes |= other.scenes
         self.snap = max(self.snap, other.snap)
-        self.parts += other.parts
         self.problems.merge(other.problems)
         self.counts.update(other.counts)
         self.seen.merge(other.seen)
@@ -152,7 +168,7 @@ def score_chunk(chunk: Chunk | EpisodeBatch, scorer: Scorer | str, task: Task) -
             [str(batch.scenes[row]) for row in own.tolist()] if pairs is None and batch.scenes is not None else None
         )
         done.rows += len(batch)
-        done.parts.append(ScoredRows(batch.first + own, pairs, columns, names, scenes))
+        done.append([ScoredRows(batch.first + own, pairs, names, scenes)], columns)
     return done
 
 

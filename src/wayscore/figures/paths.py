@@ -20,16 +20,11 @@ if TYPE_CHECKING:
     from wayscore.worlds import World
 
 Floats: TypeAlias = NDArray[np.float64]
-Up: TypeAlias = Literal["z", "y"]
-"""Which of three axes points up: z in Matterport3D, y in Habitat."""
-Window: TypeAlias = tuple[float, float, float]
-"""A square part of a map: x and y of its centre, and half of its side."""
-STOREY = 1.5
-"""How far above and below the paths a graph is drawn, metres: other storeys would hide this one."""
-DOTS = 25
-"""Paths with more points than this are dense, and are drawn without dots."""
-HEADS = 14
-"""The most arrowheads on a path."""
+Up: TypeAlias = Literal["z", "y"]  # which of three axes points up: z in Matterport3D, y in Habitat
+Window: TypeAlias = tuple[float, float, float]  # a square part of a map: x and y of its centre, and half of its side
+STOREY = 1.5  # metres above and below the paths in which a graph is drawn: other storeys would hide this one
+DOTS = 25  # paths with more points than this are drawn without dots
+HEADS = 14  # the most arrowheads on a path
 
 
 def draw_graph(
@@ -90,9 +85,6 @@ def draw_pair(
         up: the axis that points up, for three-dimensional positions; the map shows them from above.
         size: the size of lines and marks; 1 is for a panel about 2.5 inches wide.
         window: the part to show; by default a square around both paths.
-
-    Returns:
-        The same axes.
     """
     from matplotlib.collections import LineCollection
 
@@ -128,12 +120,9 @@ def draw_pair(
 
 
 def draw_scale(ax: Axes, avoid: Sequence[Floats] = (), unit: str = "m") -> Axes:
-    """Draw a scale bar of a round length into the corner of a map where it hides least; the map's limits must be set.
+    """Draw a scale bar of a round length into the corner of a map where it hides least of the flat paths in `avoid`.
 
-    Args:
-        ax: a map.
-        avoid: flat paths that should not be hidden.
-        unit: the unit of lengths.
+    The map's limits must be set before.
     """
     from matplotlib.patheffects import withStroke
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
-from wayscore.statistics.bootstrap import Rng
-from wayscore.statistics.values import Floats, Integers, Values, as_pair
+from wayscore.statistics.bootstrap import Floats, Integers, Rng, Values, as_pair
 
 Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
 RankMethod: TypeAlias = Literal["spearman", "kendall"]
@@ -85,38 +84,33 @@ def _deviations(values: Floats) -> Floats:
 
 def _scaled(values: Floats) -> Floats:
     """Multiply each row by the power of two that makes its largest value about 1, which rounds nothing."""
-    exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))[1]
-    scaled: Floats = np.ldexp(values, -exponents)
+    scaled: Floats = np.ldexp(values, -np.frexp(np.abs(values).max(axis=1, keepdims=True))[1])
     return scaled
 
 
-def _sorted_groups(values: Floats) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return the order of each row, and where in that order a larger value begins."""
+def _dense_ranks(values: NDArray[Any]) -> Integers:
+    """Return how many different values of its row are smaller than each value."""
     order = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
-    begins = np.ones(values.shape, dtype=bool)
-    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    return order, begins
+    larger = np.zeros(values.shape, dtype=np.int64)
+    larger[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    ranks = np.empty(values.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.cumsum(larger, axis=1), axis=1)
+    return ranks
+
+
+def _frequencies(ranks: Integers) -> Integers:
+    """Return how often each dense rank occurs in its row."""
+    rows, size = ranks.shape
+    return np.bincount((ranks + size * np.arange(rows)[:, None]).ravel(), minlength=ranks.size).reshape(rows, size)
 
 
 def _mean_ranks(values: Floats) -> Floats:
     """Return the rank of each value in its row, from 1; equal values share the mean of their ranks."""
-    order, begins = _sorted_groups(values)
-    numbers = np.arange(values.shape[1])
-    first = np.maximum.accumulate(np.where(begins, numbers, 0), axis=1)
-    ends = np.roll(begins, -1, axis=1)  # the first value always begins, so the last one always ends
-    last = np.minimum.accumulate(np.where(ends, numbers, len(numbers))[:, ::-1], axis=1)[:, ::-1]
-    ranks = np.empty(values.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
-    return ranks
-
-
-def _dense_ranks(values: Floats) -> Integers:
-    """Return how many different values of its row are smaller than each value."""
-    order, begins = _sorted_groups(values)
-    ranks = np.empty(values.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, np.cumsum(begins, axis=1) - 1, axis=1)
-    return ranks
+    ranks = _dense_ranks(values)
+    equal = _frequencies(ranks)
+    found: Floats = np.take_along_axis(np.cumsum(equal, axis=1) - (equal - 1) / 2, ranks, axis=1)
+    return found
 
 
 def _row_kendall(x: Integers, y: Integers) -> Floats:
@@ -126,18 +120,11 @@ def _row_kendall(x: Integers, y: Integers) -> Floats:
     """
     count = x.shape[1]
     pairs = count * (count - 1) / 2
-    in_x, in_y, in_both = _tied(x), _tied(y), _tied(x * count + y)
+    tied = [_frequencies(ranks) for ranks in (x, y, _dense_ranks(x * count + y))]
+    in_x, in_y, in_both = ((equal * (equal - 1) / 2).sum(axis=1) for equal in tied)
     order = np.lexsort((y, x), axis=1)
     surplus = pairs - in_x - in_y + in_both - 2 * _inversions(np.take_along_axis(y, order, axis=1))
     return _ratios(surplus, (pairs - in_x) * (pairs - in_y))
-
-
-def _tied(codes: Integers) -> Floats:
-    """Return how many pairs of each row are equal: each value with those that equal it before it, in order."""
-    _, begins = _sorted_groups(codes.astype(np.float64))
-    numbers = np.arange(codes.shape[1])
-    tied: Floats = (numbers - np.maximum.accumulate(np.where(begins, numbers, 0), axis=1)).sum(axis=1, dtype=np.float64)
-    return tied
 
 
 def _inversions(codes: Integers) -> Floats:
@@ -195,22 +182,21 @@ def weighted_correlations(
     array([[0.8]])
     """
     *codes, of_outcome = _dense_ranks(np.array([*columns, outcome]))
-    correlate = _spearman if method == "spearman" else _kendall
-    return correlate(codes, of_outcome, clusters, counts)
-
-
-def _spearman(columns: Sequence[Integers], outcome: Integers, clusters: Integers, counts: Floats) -> Floats:
     found = np.full((len(columns), len(counts)), np.inf)
-    for first in range(0, len(counts), BLOCK):
-        weights = counts[first : first + BLOCK, clusters]
-        y, of_y = _rank_deviations(outcome, weights)
+    if method == "kendall":
+        of_y = _pair_sums(of_outcome, of_outcome, clusters, counts)
+        for row, column in zip(found, codes, strict=True):
+            square = _pair_sums(column, column, clusters, counts) * of_y
+            np.divide(_pair_sums(column, of_outcome, clusters, counts), np.sqrt(square), out=row, where=square > 0)
+        return found
+    for block in (slice(first, first + BLOCK) for first in range(0, len(counts), BLOCK)):
+        weights = counts[block, clusters]
+        y, of_y = _rank_deviations(of_outcome, weights)
         weighted = weights * y
-        for row, column in zip(found, columns, strict=True):
+        for row, column in zip(found, codes, strict=True):
             x, of_x = _rank_deviations(column, weights)
             square = of_x * of_y
-            np.divide(
-                np.einsum("bi,bi->b", weighted, x), np.sqrt(square), out=row[first : first + BLOCK], where=square > 0
-            )
+            np.divide(np.einsum("bi,bi->b", weighted, x), np.sqrt(square), out=row[block], where=square > 0)
     return found
 
 
@@ -224,17 +210,8 @@ def _rank_deviations(codes: Integers, weights: Floats) -> tuple[Floats, Floats]:
     return deviations[:, codes], np.einsum("bg,bg->b", equal, deviations**2)
 
 
-def _kendall(columns: Sequence[Integers], outcome: Integers, clusters: Integers, counts: Floats) -> Floats:
-    found = np.full((len(columns), len(counts)), np.inf)
-    of_y = _drawn(_pair_sums(outcome, outcome, clusters), counts)
-    for row, column in zip(found, columns, strict=True):
-        square = _drawn(_pair_sums(column, column, clusters), counts) * of_y
-        np.divide(_drawn(_pair_sums(column, outcome, clusters), counts), np.sqrt(square), out=row, where=square > 0)
-    return found
-
-
-def _pair_sums(x: Integers, y: Integers, clusters: Integers) -> Floats:
-    """Return the sums of sign(x_i - x_j) sign(y_i - y_j) over the pairs of each two clusters."""
+def _pair_sums(x: Integers, y: Integers, clusters: Integers, counts: Floats) -> Floats:
+    """Return the sum of sign(x_i - x_j) sign(y_i - y_j) over all pairs in each resample."""
     count = int(clusters.max()) + 1
     sums = np.zeros((count, count))
     member = np.zeros((len(x), count))
@@ -243,9 +220,5 @@ def _pair_sums(x: Integers, y: Integers, clusters: Integers) -> Floats:
         rows = slice(first, first + BLOCK)
         signs = np.sign(x[rows, None] - x[None]) * np.sign(y[rows, None] - y[None])
         sums += member[rows].T @ (signs @ member)
-    return sums
-
-
-def _drawn(sums: Floats, counts: Floats) -> Floats:
     products: Floats = np.einsum("bk,bk->b", counts @ sums, counts)
     return products

@@ -216,7 +216,7 @@ int take_given(PyObject *const *args, Given *given) {
         if (!take_points(args[0], r) || !take_points(args[1], q) || r->dimension != q->dimension) return 0;
         given->pair = (Pair){.dimension = r->dimension, .r_points = r->points, .q_points = q->points};
     } else {
-        if (!PyDict_Check(args[2]) || !take_array(args[3], &given->table, 'd', 2, 0, 0)) {
+        if (!PyDict_Check(args[2]) || !take_array(args[3], &given->table, "d2")) {
             PyErr_Clear();
             return 0;
         }

@@ -12,6 +12,11 @@
 /* Where a pair of points stops running in a lane and gets strips of its own. */
 static const int64_t LANE_CELLS = 4096;
 
+typedef struct {
+    int64_t r, n, q, m; /* first place and number of places of both paths */
+    int64_t number;
+} Episode;
+
 /* What is known of an episode once its two paths have been compared place by place. */
 typedef struct {
     double query_length, reference_length, warping, closest, largest;
@@ -51,7 +56,38 @@ static inline double pair_distance(const Batch *batch, const Episode *at, int64_
     const int64_t k = batch->dimension;
     if (k) return point_distance((int)k, batch->r_points + (at->r + i) * k, batch->q_points + (at->q + j) * k);
     if (batch->table) return batch->table[batch->r_codes[at->r + i] * batch->table_size + batch->q_codes[at->q + j]];
-    return batch->blocks[batch->block_offsets[at->number] + i * at->m + j];
+    return batch->block[i * at->m + j];
+}
+
+static inline int is_same_place(const int dimension, const Batch *batch, int64_t r, int64_t q) {
+    if (!dimension) return batch->r_codes[r] == batch->q_codes[q];
+    int axis = 0;
+    while (axis < dimension && batch->r_points[r * dimension + axis] == batch->q_points[q * dimension + axis]) axis++;
+    return axis == dimension;
+}
+
+/* The edit distance of the two sequences of edges: how many must be replaced, inserted or left out. `row` has room for two
+ * numbers for each place of the query: a row of the distances, and whether its places are the reference's i-th. */
+static inline int32_t count_edits(const int dimension, const Batch *batch, const Episode *at, int32_t *row) {
+    const int32_t n = (int32_t)at->n, m = (int32_t)at->m;
+    int32_t *same = row + m;
+    for (int32_t j = 0; j < m; j++) {
+        row[j] = j;
+        same[j] = is_same_place(dimension, batch, at->r, at->q + j);
+    }
+    for (int32_t i = 1; i < n; i++) {
+        int32_t corner = row[0], starts_same = same[0], west = row[0] = i;
+        same[0] = is_same_place(dimension, batch, at->r + i, at->q);
+        for (int32_t j = 1; j < m; j++) {
+            const int32_t ends_same = is_same_place(dimension, batch, at->r + i, at->q + j), north = row[j];
+            const int32_t aside = (north < west ? north : west) + 1, replaced = corner + !(starts_same & ends_same);
+            row[j] = west = replaced < aside ? replaced : aside;
+            corner = north;
+            starts_same = same[j];
+            same[j] = ends_same;
+        }
+    }
+    return row[m - 1];
 }
 
 /* Writes an episode's numbers; returns 0 when memory runs out. */
@@ -71,7 +107,12 @@ static int finish(const Batch *batch, const Episode *at, const Found *found) {
     out[REFERENCE_COUNT * stride] = (double)at->n;
     out[QUERY_COUNT * stride] = (double)at->m;
     int64_t edits = (at->n > at->m ? at->n : at->m) - 1; /* the most there can be */
-    if (end <= batch->reach && (edits = edit_distance(batch, at)) < 0) return 0;
+    if (end <= batch->reach) {
+        int32_t few[256], *row = at->m <= 128 ? few : malloc(sizeof(int32_t) * 2 * (size_t)at->m);
+        if (!row) return 0;
+        edits = batch->dimension ? count_edits(batch->dimension, batch, at, row) : count_edits(0, batch, at, row);
+        if (row != few) free(row);
+    }
     out[EDITS * stride] = (double)edits;
     return 1;
 }
@@ -138,7 +179,7 @@ static void lay_out(const Batch *batch, const Episode *episodes, Group *group, L
     PART(query, double, group->columns * k)
     PART(column, int32_t, k ? 0 : group->columns)
 #undef PART
-    int same_references = !batch->blocks && group->rows == laid->rows;
+    int same_references = !batch->block && group->rows == laid->rows;
     for (int l = 0; l < GROUP; l++) {
         same_references &= laid->r[l] == episodes[l].r;
         laid->r[l] = episodes[l].r;
@@ -153,7 +194,7 @@ static void lay_out(const Batch *batch, const Episode *episodes, Group *group, L
             spread(group->query + l, batch->q_points + at->q * k, at->m, group->columns, k);
             continue;
         }
-        const double **row = group->row + l, *block = batch->blocks ? batch->blocks + batch->block_offsets[at->number] : NULL;
+        const double **row = group->row + l, *block = batch->block;
         const int32_t *r = batch->r_codes + at->r, *q = batch->q_codes + at->q;
         int32_t *column = group->column + l;
         for (int64_t i = 0; i < at->n && !same_references; i++) row[i * GROUP] = block ? block + i * at->m : batch->table + r[i] * batch->table_size;
@@ -226,110 +267,62 @@ int measure(const Batch *batch) {
     return done;
 }
 
-/* The arguments that all three kernels end with: pairing, compare, scale, reach, out, first. Episode e is written to
- * column first + e of `out`. */
-#define REST " l1? n x x d2w n"
+/* The arguments that both kernels end with: compare, scale, reach, out, first. Episode e is written to column first + e of
+ * `out`. */
+#define REST " n x x d2w n"
 
-/* Check what all kernels share, measure, and drop the arrays, `count` with the last two (pairing and out). */
-static PyObject *run(Batch *batch, Array *arrays, int count, const Array *r_offsets, int64_t r_count, int64_t q_count,
-                     int64_t compare, int64_t first) {
-    const Array *pairing = &arrays[count - 2], *out = &arrays[count - 1];
-    PyObject *result = NULL;
-    const int64_t references = LENGTH(*r_offsets, 0) - 1;
-    batch->compare = (int)compare & (COMPARE_WARPING | COMPARE_NEAREST);
-    batch->pairing = pairing->held ? INTS64(*pairing) : NULL;
+/* Check what both kernels share, and measure. */
+static PyObject *run(Batch *batch, const Number *numbers, const Array *out, int64_t references, int64_t r_count,
+                     int64_t q_count) {
+    const int64_t first = numbers[3].n;
+    batch->compare = (int)numbers[0].n & (COMPARE_WARPING | COMPARE_NEAREST);
+    batch->scale = numbers[1].x;
+    batch->reach = numbers[2].x;
     batch->stride = LENGTH(*out, 1);
     batch->out = DOUBLES(*out) + first;
-    if (LENGTH(*out, 0) != MEASURES || first < 0 || batch->episodes < 0 || first + batch->episodes > batch->stride ||
-        (batch->pairing ? LENGTH(*pairing, 0) : references) != batch->episodes) {
-        refuse("measure: shapes do not fit");
-        goto end;
-    }
+    if (LENGTH(*out, 0) != MEASURES || first < 0 || batch->episodes < 0 || first + batch->episodes > batch->stride)
+        return refuse("measure: shapes do not fit");
     for (int64_t e = 0; e < batch->episodes; e++) { /* every episode must lie inside its arrays and have places */
         const int64_t reference = batch->pairing ? batch->pairing[e] : e;
-        int fits = reference >= 0 && reference < references;
-        if (fits) {
+        if (reference >= 0 && reference < references) {
             const Episode at = episode_of(batch, e);
-            fits = at.r >= 0 && at.n > 0 && at.r + at.n <= r_count && at.q >= 0 && at.m > 0 && at.q + at.m <= q_count;
-            if (fits && batch->blocks)
-                fits = batch->block_offsets[e] >= 0 && batch->block_offsets[e] + at.n * at.m <= LENGTH(arrays[0], 0);
+            if (at.r >= 0 && at.n > 0 && at.r + at.n <= r_count && at.q >= 0 && at.m > 0 && at.q + at.m <= q_count) continue;
         }
-        if (!fits) {
-            refuse("measure: offsets do not fit the places");
-            goto end;
-        }
+        return refuse("measure: offsets do not fit the places");
     }
     PyThreadState *state = PyEval_SaveThread();
     const int done = measure(batch);
     PyEval_RestoreThread(state);
-    result = done ? none() : PyErr_NoMemory();
-end:
-    drop_arrays(arrays, count);
-    return result;
+    return done ? none() : PyErr_NoMemory();
 }
 
-/* measure_table(table, r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out, first) */
-KERNEL(kernel_measure_table) {
-    Array arrays[7];
-    Batch batch = {0};
-    int64_t compare, first;
-    if (!take_arguments("measure_table", args, nargs, "d2 i1 l1 i1 l1" REST, arrays, &compare, &batch.scale, &batch.reach, &first))
-        return NULL;
-    batch.table = DOUBLES(arrays[0]);
-    batch.table_size = LENGTH(arrays[0], 1);
-    batch.r_codes = INTS32(arrays[1]);
-    batch.r_offsets = INTS64(arrays[2]);
-    batch.q_codes = INTS32(arrays[3]);
-    batch.q_offsets = INTS64(arrays[4]);
-    batch.episodes = LENGTH(arrays[4], 0) - 1;
-    if (LENGTH(arrays[0], 0) != batch.table_size) refuse("measure: a table needs as many rows as columns");
-    else if (check_codes(&arrays[1], &arrays[0], 0) && check_codes(&arrays[3], &arrays[0], 1))
-        return run(&batch, arrays, 7, &arrays[2], LENGTH(arrays[1], 0), LENGTH(arrays[3], 0), compare, first);
-    drop_arrays(arrays, 7);
-    return NULL;
+/* measure(table, r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out, first) */
+KERNEL(measure, "d2? p l1 p l1 l1?" REST) {
+    const Array *table = arrays, *r = arrays + 1, *q = arrays + 3, *pairing = arrays + 5;
+    const int64_t references = LENGTH(arrays[2], 0) - 1;
+    Batch batch = {.r_offsets = INTS64(arrays[2]), .q_offsets = INTS64(arrays[4]), .episodes = LENGTH(arrays[4], 0) - 1,
+                   .pairing = pairing->held ? INTS64(*pairing) : NULL};
+    if ((pairing->held ? LENGTH(*pairing, 0) : references) != batch.episodes) return refuse("measure: shapes do not fit");
+    if (table->held) {
+        batch.table = DOUBLES(*table), batch.table_size = LENGTH(*table, 1);
+        batch.r_codes = INTS32(*r), batch.q_codes = INTS32(*q);
+        if (LENGTH(*table, 0) != batch.table_size) return refuse("measure: a table needs as many rows as columns");
+        if (!check_codes(r, table, 0) || !check_codes(q, table, 1)) return NULL;
+    } else {
+        batch.r_points = DOUBLES(*r), batch.q_points = DOUBLES(*q), batch.dimension = (int)LENGTH(*r, 1);
+        if (batch.dimension < 1 || LENGTH(*q, 1) != batch.dimension) return refuse("both sides need points of one dimension");
+    }
+    return run(&batch, numbers, arrays + 6, references, LENGTH(*r, 0), LENGTH(*q, 0));
 }
 
-/* measure_points(r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out, first) */
-KERNEL(kernel_measure_points) {
-    Array arrays[6];
-    Batch batch = {0};
-    int64_t compare, first;
-    if (!take_arguments("measure_points", args, nargs, "d2 l1 d2 l1" REST, arrays, &compare, &batch.scale, &batch.reach, &first))
-        return NULL;
-    batch.dimension = (int)LENGTH(arrays[0], 1);
-    batch.r_points = DOUBLES(arrays[0]);
-    batch.r_offsets = INTS64(arrays[1]);
-    batch.q_points = DOUBLES(arrays[2]);
-    batch.q_offsets = INTS64(arrays[3]);
-    batch.episodes = LENGTH(arrays[3], 0) - 1;
-    if (batch.dimension > 0 && LENGTH(arrays[2], 1) == batch.dimension)
-        return run(&batch, arrays, 6, &arrays[1], LENGTH(arrays[0], 0), LENGTH(arrays[2], 0), compare, first);
-    drop_arrays(arrays, 6);
-    return refuse("both sides need points of one dimension");
-}
-
-/* measure_block(blocks, block_offsets, r_steps, q_steps, r, r_offsets, q, q_offsets, pairing, compare, scale,
- * reach, out, first)
- * blocks[block_offsets[e] + i * m + j] = d(r_i, q_j) of episode e; steps[k] = d(place k, place k + 1). */
-KERNEL(kernel_measure_block) {
-    Array arrays[10];
-    Batch batch = {0};
-    int64_t compare, first;
-    if (!take_arguments("measure_block", args, nargs, "d1 l1 d1 d1 i1 l1 i1 l1" REST, arrays, &compare, &batch.scale,
-                        &batch.reach, &first))
-        return NULL;
-    batch.blocks = DOUBLES(arrays[0]);
-    batch.block_offsets = INTS64(arrays[1]);
-    batch.r_steps = DOUBLES(arrays[2]);
-    batch.q_steps = DOUBLES(arrays[3]);
-    batch.r_codes = INTS32(arrays[4]);
-    batch.r_offsets = INTS64(arrays[5]);
-    batch.q_codes = INTS32(arrays[6]);
-    batch.q_offsets = INTS64(arrays[7]);
-    batch.episodes = LENGTH(arrays[7], 0) - 1;
-    const int64_t r_count = LENGTH(arrays[4], 0), q_count = LENGTH(arrays[6], 0);
-    if (LENGTH(arrays[1], 0) == batch.episodes && LENGTH(arrays[2], 0) == r_count && LENGTH(arrays[3], 0) == q_count)
-        return run(&batch, arrays, 10, &arrays[5], r_count, q_count, compare, first);
-    drop_arrays(arrays, 10);
-    return refuse("measure_block: shapes do not fit");
+/* measure_block(block, r_steps, q_steps, r, q, compare, scale, reach, out, first): one episode, whose distances are given.
+ * block[i][j] = d(r_i, q_j); steps[k] = d(place k, place k + 1); codes say which places are the same. */
+KERNEL(measure_block, "d2 d1 d1 i1 i1" REST) {
+    const int64_t n = LENGTH(arrays[0], 0), m = LENGTH(arrays[0], 1), r_offsets[2] = {0, n}, q_offsets[2] = {0, m};
+    Batch batch = {.block = DOUBLES(arrays[0]), .r_steps = DOUBLES(arrays[1]), .q_steps = DOUBLES(arrays[2]),
+                   .r_codes = INTS32(arrays[3]), .q_codes = INTS32(arrays[4]), .r_offsets = r_offsets,
+                   .q_offsets = q_offsets, .episodes = 1};
+    if (LENGTH(arrays[1], 0) != n || LENGTH(arrays[2], 0) != m || LENGTH(arrays[3], 0) != n || LENGTH(arrays[4], 0) != m)
+        return refuse("measure_block: shapes do not fit");
+    return run(&batch, numbers, arrays + 5, 1, n, m);
 }

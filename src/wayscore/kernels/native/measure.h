@@ -8,15 +8,14 @@ enum { QUERY_LENGTH, REFERENCE_LENGTH, END, CLOSEST, START, MEAN_DEVIATION, MAX_
        REFERENCE_COUNT, QUERY_COUNT, MEASURES };
 
 typedef struct {
-    /* places: codes into a table or identities of block rows, or points */
+    /* places: codes into a table or codes that say which are the same, or points */
     const int32_t *r_codes, *q_codes;
     const double *r_points, *q_points;
     int dimension; /* 0 for codes */
     const int64_t *r_offsets, *q_offsets, *pairing;
-    /* distances: a table over codes, or one block an episode with the steps of all paths */
-    const double *table, *blocks, *r_steps, *q_steps;
+    /* distances: a table over codes, or of one episode all pairs and the steps of both paths */
+    const double *table, *block, *r_steps, *q_steps;
     int64_t table_size;
-    const int64_t *block_offsets;
     /* what to compute */
     int compare;  /* COMPARE_ flags of lane_table.h: what takes all pairs of places; the rest is left as it was */
     double scale; /* of the coverage's exponential; 0: leave coverage out */
@@ -26,14 +25,7 @@ typedef struct {
     int64_t episodes;
 } Batch;
 
-typedef struct {
-    int64_t r, n, q, m; /* first place and number of places of both paths */
-    int64_t number;
-} Episode;
-
 /* Measures every episode of a batch; returns 0 when memory runs out. */
 int measure(const Batch *batch);
-/* Levenshtein distance of the two sequences of edges, or -1 when memory runs out. */
-int64_t edit_distance(const Batch *batch, const Episode *at);
 
 #endif

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.kernels.plain.measure import COMPARE_NEAREST, COMPARE_WARPING, MEASURES, measure_points, measure_table
-from wayscore.kernels.plain.warp import trace_points, trace_table, warp_points, warp_table
+from wayscore.kernels.plain.measure import COMPARE_NEAREST, COMPARE_WARPING, MEASURES, measure
+from wayscore.kernels.plain.warp import trace, warp
 
 Floats = NDArray[np.float64]
 Index = Mapping[Any, int] | None
@@ -27,13 +27,8 @@ LARGEST = 1e150
 def pair_value(reference: Any, query: Any, index: Index, table: Floats | None) -> float | None:
     """Return DTW of two paths."""
     given = _given(reference, query, index, table)
-    if given is None:
-        return None
-    R, Q = given
-    if index is not None and table is not None:
-        return warp_table(table, R, Q, None, None)
-    cost = warp_points(R, Q, None, None)
-    return cost if cost < np.inf else None
+    cost = np.inf if given is None else warp(*given, None, None)
+    return None if cost == np.inf and (given is None or given[0] is None) else cost
 
 
 def pair_ndtw(reference: Any, query: Any, index: Index, table: Floats | None, threshold: Any) -> float | None:
@@ -49,18 +44,11 @@ def pair_warping(
 ) -> tuple[float, int] | None:
     """Write the pairs of the optimal warping to `cells`, first pair first; return DTW and their number."""
     given = _given(reference, query, index, table)
-    if given is None or len(given[0]) * len(given[1]) >= MOST_CELLS:
+    if given is None or len(given[1]) * len(given[2]) >= MOST_CELLS:
         return None
-    R, Q = given
-    last = len(R) - 1, len(Q) - 1
-    if index is not None and table is not None:
-        cost, count = trace_table(table, R, Q, None, None, *last, cells)
-    else:
-        cost, count = trace_points(R, Q, None, None, *last, cells)
-        if cost == np.inf:
-            return None
+    cost, count = trace(*given, None, None, len(given[1]) - 1, len(given[2]) - 1, cells)
     cells[:count] = cells[:count][::-1].copy()
-    return cost, count
+    return None if cost == np.inf and given[0] is None else (cost, count)
 
 
 def pair_measures(
@@ -70,27 +58,22 @@ def pair_measures(
     given = _given(reference, query, index, table)
     if given is None:
         return None
-    R, Q = given
-    out, offsets = np.empty((MEASURES, 1)), [np.array([0, len(path)]) for path in given]
-    rest = (None, COMPARE_WARPING | COMPARE_NEAREST, scale, reach, out, 0)
-    if index is not None and table is not None:
-        measure_table(table, R, offsets[0], Q, offsets[1], *rest)
-    else:
-        measure_points(R, offsets[0], Q, offsets[1], *rest)
-        if out[9, 0] == np.inf:
-            return None
-    return tuple(out[:, 0].tolist())
+    table, R, Q = given
+    out, r_offsets, q_offsets = np.empty((MEASURES, 1)), np.array([0, len(R)]), np.array([0, len(Q)])
+    compare = COMPARE_WARPING | COMPARE_NEAREST
+    measure(table, R, r_offsets, Q, q_offsets, None, compare, scale, reach, out, 0)
+    return None if out[9, 0] == np.inf and table is None else tuple(out[:, 0].tolist())
 
 
-def _given(reference: Any, query: Any, index: Index, table: Floats | None) -> tuple[Any, Any] | None:
-    """Return two paths of points or of codes; None where anything is unusual."""
+def _given(reference: Any, query: Any, index: Index, table: Floats | None) -> tuple[Floats | None, Any, Any] | None:
+    """Return the table and two paths of codes, or None and two paths of points; None where anything is unusual."""
     if index is None:
         R, Q = points_of(reference), points_of(query)
-        return None if R is None or Q is None or R.shape[1] != Q.shape[1] else (R, Q)
+        return None if R is None or Q is None or R.shape[1] != Q.shape[1] else (None, R, Q)
     if table is None:
         return None
     r, q = (_codes(path, index, len(table)) for path in (reference, query))
-    return None if r is None or q is None else (r, q)
+    return None if r is None or q is None else (table, r, q)
 
 
 def _codes(path: Any, index: Mapping[Any, int], size: int) -> NDArray[np.int32] | None:

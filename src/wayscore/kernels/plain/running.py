@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.kernels.plain.pair import LARGEST, points_of
-from wayscore.kernels.plain.warp import euclidean_block
+from wayscore.kernels.plain.warp import euclidean
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -49,9 +49,7 @@ class Running:
         point = None if self._points is None else _point(node, self._points.shape[1])
         if point is None:
             return None
-        costs = np.empty((self.count, 1))
-        euclidean_block(self._points, point[None, :], costs)
-        return self.advance(costs[:, 0])
+        return self.advance(euclidean(self._points, point))
 
     def advance(self, costs: Floats) -> float:
         """Take a step, given the distances of the next node to every node of the reference; return DTW so far."""
@@ -153,12 +151,8 @@ def advance_points(
     wrong = ~(np.abs(points[chosen]) <= LARGEST).all(axis=1)
     if wrong.any():
         return int(chosen[np.argmax(wrong)])
-    squares = np.zeros((len(references), references.shape[2]))
-    with np.errstate(over="ignore", invalid="ignore"):  # of environments that are not active
-        for axis in range(references.shape[1]):
-            difference = references[:, axis, :] - points[:, axis, None]
-            squares += difference * difference
-        return advance_block(np.sqrt(squares), lengths, rows, active, values)
+    costs = euclidean(references.transpose(0, 2, 1), points[:, None])
+    return advance_block(costs, lengths, rows, active, values)
 
 
 def advance_table(

@@ -13,8 +13,8 @@ from wayscore.evaluation.score import score
 from wayscore.lab.study.model import ComparisonSet, Kind, Study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.metrics import find_metrics
+from wayscore.statistics.bootstrap import Floats
 from wayscore.statistics.correlations import Method, row_correlations
-from wayscore.statistics.values import Floats
 
 METHODS: tuple[Method, ...] = get_args(Method)
 MAIN: dict[Kind, str] = {"UC": "nDTW", "SC": "SDTW"}

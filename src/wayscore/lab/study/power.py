@@ -22,10 +22,9 @@ from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.rater_models import Temper, dislikes, draw_weights, perceive
 from wayscore.report.document import Document, Table
 from wayscore.report.layout import counted
-from wayscore.statistics.bootstrap import Rng
+from wayscore.statistics.bootstrap import Floats, Rng
 from wayscore.statistics.correlations import Method, row_correlations
 from wayscore.statistics.tests import holm_rows, sign_tests
-from wayscore.statistics.values import Floats
 from wayscore.worlds.world import check_number, check_whole
 
 Signs: TypeAlias = NDArray[np.int8]

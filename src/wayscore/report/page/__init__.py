@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wayscore.evaluation.result import Result
 
 SCRIPTS = (
-    *("base", "data", "charts", "figures", "results", "comparison"),
+    *("base", "data", "charts", "tables", "figures"),
     *("drawing", "map", "warping", "episode", "list", "filters", "browser", "main"),
 )
 """The parts of the page's program, in the order in which they are joined into one module."""

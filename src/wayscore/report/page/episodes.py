@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wayscore.evaluation.groups import path_labels
+from wayscore.evaluation.groups import group_by
 from wayscore.report.layout import is_share, metrics_of
-from wayscore.report.page.paths import Drawing, find_inputs
+from wayscore.report.page.paths import Drawing
 
 if TYPE_CHECKING:
     from wayscore.distances.base import Floats
@@ -20,6 +20,8 @@ LISTED = 20_000
 FACTS = ("scene", "path_id", "reference_nodes")
 SHARE_STEPS, STEPS = 100_000, 1_000
 """Scores are whole numbers of these parts: of one for shares, of a metre (or whatever the unit is) for others."""
+LOADED = "The results were loaded from files that hold scores but no paths, so there are no maps or warpings."
+OWN_REFERENCES = "The rows of these runs carry their own references, so there are no maps or warpings."
 
 
 class Rows(NamedTuple):
@@ -69,7 +71,8 @@ def episodes_of(results: Sequence[Result], split_by: str | None = None) -> dict[
     first result that has any.
     """
     rows = [rows_of(result) for result in results]
-    inputs, why = find_inputs(results)
+    drawn = next((one for one in results if one.inputs is not None and one.inputs.references is not None), None)
+    inputs = None if drawn is None else drawn.inputs
     references = {} if inputs is None or inputs.references is None else inputs.references.episodes
     known = dict.fromkeys(name for one in rows for name in one.episodes)
     everyone = dict.fromkeys([*(name for name in references if name in known), *known])
@@ -82,20 +85,34 @@ def episodes_of(results: Sequence[Result], split_by: str | None = None) -> dict[
             found |= zip(one.episodes, one.facts.get(which, ()), strict=False)
         return [found.get(name) for name in names] if found else None
 
-    drawing = None if inputs is None else Drawing(inputs, names, results, rows)
-    scenes = [
-        references[name].scene if name in references else str(scene or "")
-        for name, scene in zip(names, fact("scene") or [""] * len(names), strict=True)
-    ]
-    threshold = next((float(one.settings["threshold"]) for one in results if inputs and one.inputs is inputs), 0.0)
-    drawn = {} if drawing is None else drawing.drawn_scenes(threshold)
-    numbers = {name: number for number, name in enumerate(sorted({*scenes, *drawn}))}
-    steps = {metric.symbol: SHARE_STEPS if is_share(metric) else STEPS for metric in metrics_of(results)}
-    lengths = fact("reference_nodes")
+    scene_of = zip(names, fact("scene") or [""] * len(names), strict=True)
+    scenes = [references[name].scene if name in references else str(scene or "") for name, scene in scene_of]
+    found_lengths, ids = fact("reference_nodes"), fact("path_id") if split_by == "path" else None
+    lengths = None if found_lengths is None else [int(length or 0) for length in found_lengths]
+    groups = {}
+    if lengths is not None:
+        groups["length"] = [name.replace("-", "\u2013") for name in group_by("length", [], [], lengths)[0]]
+    if ids is not None:
+        groups["path"] = group_by("path", scenes, [str(one) for one in ids], [])[0]
     clusters: dict[str, int] = {}
     cluster = [clusters.setdefault(one, len(clusters)) for one in fact("cluster") or []]
-    walked, goals = ({}, {}) if drawing is None else (drawing.walked, drawing.goals)
-    found = {
+    steps = {metric.symbol: SHARE_STEPS if is_share(metric) else STEPS for metric in metrics_of(results)}
+    drawing = None if inputs is None else Drawing(inputs, names, results, rows)
+    walked, goals, maps = {}, {}, {}
+    why = "" if drawing else OWN_REFERENCES if any(one.inputs is not None for one in results) else LOADED
+    if drawing is not None and drawn is not None:
+        walked, goals, maps = drawing.walked, drawing.goals, drawing.drawn_scenes(float(drawn.settings["threshold"]))
+    numbers = {name: number for number, name in enumerate(sorted({*scenes, *maps}))}
+    nowhere = [-1] * len(names)
+    runs = []
+    for run, one in enumerate(rows):
+        row_of = {name: row for row, name in enumerate(one.episodes)}
+        at = np.array([row_of.get(name, -1) for name in names], dtype=np.int64)
+        paths = {"query": nowhere, "warping": nowhere} if drawing is None else drawing.of_run(run, names)
+        columns = one.columns.items()
+        scores = {symbol: _whole(np.append(values, np.inf)[at], steps[symbol]) for symbol, values in columns}
+        runs.append({"has": (at >= 0).astype(int).tolist(), "averaged": one.averaged, **paths, "scores": scores})
+    return {
         "id": names,
         "total": len(everyone),
         "undrawn": why,
@@ -103,35 +120,20 @@ def episodes_of(results: Sequence[Result], split_by: str | None = None) -> dict[
         "instruction": [references[name].instruction if name in references else "" for name in names],
         "cluster": cluster if len(clusters) < len(names) else None,
         "clustered_by": results[0].bootstrap["cluster"],
-        "length": None if lengths is None else [int(length or 0) for length in lengths],
+        "length": lengths,
+        "groups": groups,
         "reference": [walked.get(name, -1) for name in names],
         "goals": [goals.get(name, ()) for name in names],
-        "runs": [_run(number, one, names, drawing, steps) for number, one in enumerate(rows)],
-        "scenes": [drawn.get(name, {"name": name, "scale": 1, "floors": [], "metric": False}) for name in numbers],
+        "runs": runs,
+        "scenes": [maps.get(name, {"name": name, "scale": 1, "floors": [], "metric": False}) for name in numbers],
         "paths": [] if drawing is None else list(drawing.paths),
         "warpings": [] if drawing is None else drawing.warpings,
         "steps": steps,
     }
-    ids = fact("path_id") if split_by == "path" else None
-    return found if ids is None else {**found, "path_id": path_labels(scenes, [str(one) for one in ids])}
 
 
-def _run(
-    number: int, rows: Rows, names: Sequence[str], drawing: Drawing | None, steps: dict[str, int]
-) -> dict[str, Any]:
-    """Return what the page needs of one run: by episode its query, its warping and its scores in whole parts."""
-    listed = {name: place for place, name in enumerate(names)}
-    kept = [row for row, name in enumerate(rows.episodes) if name in listed]
-    mine = [rows.episodes[row] for row in kept]
-    scores = {}
-    for symbol, values in rows.columns.items():
-        finite = np.isfinite(values[kept])
-        parts = np.rint(np.where(finite, values[kept], 0.0) * steps[symbol]).astype(np.int64).tolist()
-        scores[symbol] = [part if known else None for part, known in zip(parts, finite.tolist(), strict=True)]
-    paths = {"query": [-1] * len(mine), "warping": [-1] * len(mine)}
-    return {
-        "rows": None if mine == list(names) else [listed[name] for name in mine],
-        "averaged": rows.averaged,
-        **(paths if drawing is None else drawing.of_run(number, mine)),
-        "scores": scores,
-    }
+def _whole(values: Floats, steps: int) -> list[int | None]:
+    """Return scores in whole parts, None where they are undefined."""
+    finite = np.isfinite(values)
+    parts = np.rint(np.where(finite, values, 0.0) * steps).astype(np.int64).tolist()
+    return [part if known else None for part, known in zip(parts, finite.tolist(), strict=True)]

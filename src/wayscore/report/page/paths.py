@@ -15,28 +15,18 @@ from wayscore.paths import in_plane, without_repeats
 from wayscore.report.page.scenes import Scene, is_y_up
 
 if TYPE_CHECKING:
-    from wayscore.distances.base import Floats
     from wayscore.episodes import Reference
     from wayscore.evaluation.inputs import Inputs
     from wayscore.evaluation.result import Result
     from wayscore.report.page.episodes import Rows
     from wayscore.warping.alignment import Alignment
 
-LOADED = "The results were loaded from files that hold scores but no paths, so there are no maps or warpings."
-OWN_REFERENCES = "The rows of these runs carry their own references, so there are no maps or warpings."
 GAP_STEPS = 100
 """Distances of matched pairs are whole numbers of these parts."""
 BLOCK_CELLS = 1 << 20
 """Up to this many cells the distances of two paths are computed in one block, as for the scores."""
 MOVES = "?210"
 """A warping's step as one character, by 2 x (along the reference) + (along the query): 0 is both."""
-
-
-def find_inputs(results: Sequence[Result]) -> tuple[Inputs | None, str]:
-    """Return the inputs that are drawn, those of the first result that has references; or why there are none."""
-    found = [result.inputs for result in results if result.inputs is not None]
-    drawn = next((inputs for inputs in found if inputs.references is not None), None)
-    return drawn, "" if drawn else OWN_REFERENCES if found else LOADED
 
 
 class Drawing:
@@ -53,45 +43,44 @@ class Drawing:
 
     def __init__(self, inputs: Inputs, names: Iterable[str], results: Sequence[Result], rows: Sequence[Rows]) -> None:
         assert inputs.references is not None
-        known = inputs.references.episodes
-        convention = self.convention = inputs.convention
-        self.up_axis = inputs.references.up_axis
+        convention, up_axis, known = inputs.convention, inputs.references.up_axis, inputs.references.episodes
+        self._inputs = inputs
+        self._distance = distance_by(inputs.distances, convention)
         self.references: dict[str, Reference] = {name: known[name] for name in names if name in known}
         self.paths: dict[tuple[int, ...], int] = {}
         self.warpings: list[list[Any]] = []
-        self._distance = distance_by(inputs.distances, convention)
         self._numbers: dict[tuple[str, int, int], int] = {}
-        self._straight = inputs.distances is None or bool(getattr(inputs.distances, "is_straight", False))
-        walks, ends = [], []
-        for reference in self.references.values():
+        walks, ends = {}, {}
+        for name, reference in self.references.items():
             dense = None if convention.reference == "path" else reference.dense
-            walks.append(self._as_path(reference.path if dense is None else dense))
+            walks[name] = self._as_path(reference.path if dense is None else dense)
             last = self._as_path(reference.path)[-1:]
-            end = in_plane(last, self.up_axis) if convention.plane == "all" else last
-            ends.append(list(reference.goals) if convention.goal == "set" and reference.goals else end)
-        self._walks = dict(zip(self.references, self._as_warped(walks), strict=True))
-        self._queries = [self._queries_of(inputs, *one) for one in zip(results, rows, strict=True)]
+            end = in_plane(last, up_axis) if convention.plane == "all" else last
+            ends[name] = list(reference.goals) if convention.goal == "set" and reference.goals else end
+        self._walks = self._as_warped(walks)
+        self._queries = [self._queries_of(*one) for one in zip(results, rows, strict=True)]
         visited: dict[str, list[Any]] = {reference.scene: [] for reference in self.references.values()}
-        for (name, reference), end in zip(self.references.items(), ends, strict=True):
-            found = [one[name] for one in self._queries if name in one]
-            visited[reference.scene] += [end, self._walks[name], *found]
-        points = {name: _points(paths) for name, paths in visited.items()}
+        for name, reference in self.references.items():
+            visited[reference.scene].append(ends[name])
+            visited[reference.scene] += [one[name] for one in (self._walks, *self._queries) if name in one]
+        points = {}
+        for scene, paths in visited.items():
+            found = [path for path in paths if isinstance(path, np.ndarray) and path.ndim == 2]
+            points[scene] = np.concatenate(found) if found else None
         some = [found - found.mean(axis=0) for found in points.values() if found is not None]
-        up = self.up_axis == 1 if self.up_axis is not None else bool(some) and is_y_up(np.concatenate(some))
+        up = up_axis == 1 if up_axis is not None else bool(some) and is_y_up(np.concatenate(some))
         degrees = inputs.references.format == "street"
-        self.scenes = {}
-        for name in sorted(visited):
-            nodes = chain.from_iterable(visited[name])
-            given = (name, inputs.distances, convention, nodes, points[name])
-            self.scenes[name] = Scene(*given, y_up=up, degrees=degrees)
+        self.scenes = {
+            name: Scene(name, inputs, chain.from_iterable(visited[name]), points[name], y_up=up, degrees=degrees)
+            for name in sorted(visited)
+        }
         self.walked = {name: self._number(name, walk) for name, walk in self._walks.items()}
-        encoded = (self.scenes[one.scene].encode(end) for one, end in zip(self.references.values(), ends, strict=True))
-        self.goals = dict(zip(self.references, encoded, strict=True))
+        self.goals = {name: self.scenes[one.scene].encode(ends[name]) for name, one in self.references.items()}
 
     def of_run(self, run: int, names: Sequence[str]) -> dict[str, list[int]]:
         """Return by episode the numbers of a run's query and warping, -1 where there is none."""
         queries, warped = {}, {}
-        measure = align_by(self.convention)
+        measure = align_by(self._inputs.convention)
         for name, query in self._queries[run].items():
             queries[name] = self._number(name, query)
             key = (self.references[name].scene, self.walked[name], queries[name])
@@ -105,56 +94,59 @@ class Drawing:
 
     def drawn_scenes(self, threshold: float) -> dict[str, dict[str, Any]]:
         """Return by name what the page needs of every scene, with the nodes that count as reaching each goal."""
-        found = {}
-        for name, scene in self.scenes.items():
-            ends = {self.goals[one][0] for one, reference in self.references.items() if reference.scene == name}
-            found[name] = {**scene.drawn(), "near": scene.near(ends, threshold, self.convention)}
-        return found
+        ends: dict[str, set[int]] = {name: set() for name in self.scenes}
+        for name, reference in self.references.items():
+            ends[reference.scene].add(self.goals[name][0])
+        return {
+            name: {**scene.drawn(), "near": scene.near(ends[name], threshold)} for name, scene in self.scenes.items()
+        }
 
     def _number(self, episode: str, path: Any) -> int:
         scene = self.scenes[self.references[episode].scene]
         return self.paths.setdefault(scene.encode(path), len(self.paths))
 
-    def _queries_of(self, inputs: Inputs, result: Result, rows: Rows) -> dict[str, Any]:
+    def _queries_of(self, result: Result, rows: Rows) -> dict[str, Any]:
         """Return the queries of a result by episode, as they were scored; of several runs those of the first.
 
         Results over other references are not drawn, nor are predictions that a policy gave the worst values.
         """
-        own = result.inputs
-        assert inputs.references is not None
-        if own is None or own.references is None or own.references.fingerprint != inputs.references.fingerprint:
+        own, references, spaces = result.inputs, self._inputs.references, self._inputs.distances
+        assert references is not None
+        if own is None or own.references is None or own.references.fingerprint != references.fingerprint:
             return {}
         wanted = {name for name in rows.episodes if name in self.references} - rows.zeroed
         found = own.queries(wanted.__contains__)
         known = {}
         for name in (name for name in rows.episodes if name in found):
-            path, spaces = self._as_path(found[name].path), inputs.distances
+            path = self._as_path(found[name].path)
             space = spaces[self.references[name].scene] if isinstance(spaces, Mapping) else spaces
             nodes = getattr(space, "index", None)
             if nodes is None or isinstance(path, np.ndarray) or all(node in nodes for node in path):
                 known[name] = path
-        walks: Any = list(known.values())
-        if self.convention.repeats == "drop":
-            walks = without_repeats(walks)
-        return dict(zip(known, self._as_warped(walks), strict=True))
+        if self._inputs.convention.repeats == "drop":
+            known = dict(zip(known, without_repeats(list(known.values())), strict=True))
+        return self._as_warped(known)
 
     def _as_path(self, path: Any) -> Any:
         """Return a path as scenes encode it: a list of labels, or an array of points."""
         path = path.to_pylist() if hasattr(path, "to_pylist") else path
         if isinstance(path, np.ndarray):
             return path if path.ndim == 2 else path.tolist()
-        if self._straight or (len(path) and isinstance(path[0], list | np.ndarray)):
+        distances = self._inputs.distances
+        straight = distances is None or getattr(distances, "is_straight", False)
+        if straight or (len(path) and isinstance(path[0], list | np.ndarray)):
             return np.asarray(path, dtype=np.float64)
         return list(path)
 
-    def _as_warped(self, paths: Sequence[Any]) -> Sequence[Any]:
+    def _as_warped(self, paths: dict[str, Any]) -> dict[str, Any]:
         """Return paths as the convention warps them: in the plane, or resampled, where it says so."""
-        found: Any = paths
-        if self.convention.plane == "all" and len(paths):
-            found = flatten(found, self.up_axis)
-        if self.convention.path_step and len(paths):
-            found = apply_path_step(found, self.convention.path_step)
-        return found if found is paths else list(found)
+        assert self._inputs.references is not None
+        found: Any = list(paths.values())
+        if self._inputs.convention.plane == "all" and paths:
+            found = flatten(found, self._inputs.references.up_axis)
+        if self._inputs.convention.path_step and paths:
+            found = apply_path_step(found, self._inputs.convention.path_step)
+        return dict(zip(paths, found, strict=True))
 
 
 def pack(warping: Alignment) -> list[Any] | None:
@@ -173,9 +165,3 @@ def pack(warping: Alignment) -> list[Any] | None:
         return None
     moves = (MOVES[2 * (c - a) + d - b] for (a, b), (c, d) in pairwise(warping.pairs.tolist()))
     return ["".join(moves), [round(gap * GAP_STEPS) for gap in gaps]]
-
-
-def _points(paths: Sequence[Any]) -> Floats | None:
-    """Return all the points of some paths, None where they are labels."""
-    found = [path for path in paths if isinstance(path, np.ndarray) and path.ndim == 2]
-    return np.concatenate(found) if found else None

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.convention import Convention
 from wayscore.convention.applied import distance_by
 from wayscore.distances.base import Floats
 from wayscore.distances.graph import Graph
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.inputs import Inputs
 
 DIGITS = 4
 """Coordinates are kept in steps of a ten-thousandth of the scene's extent, or finer."""
@@ -31,21 +33,13 @@ class Scene:
     """One scene as the page draws it: nodes where paths are labels, nothing but heights where they are points."""
 
     def __init__(
-        self,
-        name: str,
-        distance: Any,
-        convention: Convention,
-        visited: Iterable[Any],
-        points: Floats | None,
-        *,
-        y_up: bool,
-        degrees: bool = False,
+        self, name: str, inputs: Inputs, visited: Iterable[Any], points: Floats | None, *, y_up: bool, degrees: bool
     ) -> None:
         """Take the nodes that paths visit; where these are points, their coordinates."""
-        both = (distance, distance_by(distance, convention))
-        given, measured = (found[name] if isinstance(found, Mapping) else found for found in both)
+        both: tuple[Any, Any] = (inputs.distances, distance_by(inputs.distances, inputs.convention))
+        given, self.space = (found[name] if isinstance(found, Mapping) else found for found in both)
         self.name = name
-        self.space = measured
+        self.convention = inputs.convention
         self.graph = given if isinstance(given, Graph) else None
         self.y_up = y_up
         self.nodes = [] if points is not None else self._shown(given, visited)
@@ -75,13 +69,13 @@ class Scene:
         steps = np.rint(from_above(np.asarray(path, dtype=np.float64), self.y_up) * self.scale).astype(np.int64)
         return tuple(np.diff(steps, axis=0, prepend=np.zeros((1, 3), dtype=np.int64)).ravel().tolist())
 
-    def near(self, goals: Iterable[int], threshold: float, convention: Convention) -> dict[int, list[int]]:
+    def near(self, goals: Iterable[int], threshold: float) -> dict[int, list[int]]:
         """Return by goal the nodes that count as reaching it; none where a graph is large or goals are sets."""
-        if self.graph is None or convention.goal != "last" or len(self.graph) > WHOLE_GRAPH:
+        if self.graph is None or self.convention.goal != "last" or len(self.graph) > WHOLE_GRAPH:
             return {}
-        ends = np.array(sorted(set(goals)))
+        ends = np.array(sorted(goals))
         away = self.space.between(ends, np.arange(len(self.graph)))
-        met = away < threshold if convention.comparison == "<" else away <= threshold
+        met = away < threshold if self.convention.comparison == "<" else away <= threshold
         return {goal: np.flatnonzero(row).tolist() for goal, row in zip(ends.tolist(), met, strict=True)}
 
     def _is_metric(self) -> bool:

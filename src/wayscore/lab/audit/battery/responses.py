@@ -31,7 +31,7 @@ from wayscore.lab.audit.battery import changes
 from wayscore.lab.audit.battery.changes import Case, Cases, Change
 from wayscore.metrics import Metric
 from wayscore.statistics import Interval, bootstrap_table
-from wayscore.statistics.values import differences
+from wayscore.statistics.bootstrap import differences
 
 Word: TypeAlias = Literal[
     "invariant", "indifferent", "falls", "rises", "jumps down", "jumps up", "mixed", "unclear", "undefined"

@@ -28,10 +28,10 @@ from wayscore.lab.study.files import read_study
 from wayscore.lab.study.model import QUERIES
 from wayscore.lab.study.rankings import read_rankings
 from wayscore.metrics import find_metrics
-from wayscore.statistics.bootstrap import Interval, Rng, check_resampling, interval, tail
+from wayscore.statistics import Interval
+from wayscore.statistics.bootstrap import Floats, Integers, Rng, check_resampling, interval, number_labels, tail
 from wayscore.statistics.correlations import RankMethod, draw_counts, weighted_correlations
 from wayscore.statistics.tests import holm
-from wayscore.statistics.values import Floats, Integers, number_labels
 
 File: TypeAlias = str | os.PathLike[str]
 GraphSource: TypeAlias = File | Mapping[str, Distance]

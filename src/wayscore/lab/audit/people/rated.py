@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats.base import Fault, Source, read
-from wayscore.formats.decoding import FAULTS, decode_each, not_json, place, wrong_type
+from wayscore.formats.decoding import FAULTS, damage_of, decode_each, place
 from wayscore.formats.trajectories import Name
 
 EXPECTED = (
@@ -79,10 +79,8 @@ def read_hear(source: Source) -> RatedWalks:
     walks: dict[str, RatedWalk] = {}
     try:
         systems = msgspec.json.decode(source.content, type=dict[str, dict[str, msgspec.Raw]])
-    except msgspec.ValidationError as error:
-        raise FormatError(wrong_type(str(error), where="", episode=None, expected=EXPECTED).of(source)) from None
     except FAULTS as error:
-        raise FormatError(not_json(source.content, error, (), expected=EXPECTED).of(source)) from None
+        raise FormatError(damage_of(error, source.content, expected=EXPECTED).of(source)) from None
     for system, instructions in systems.items():
         for name, content in instructions.items():
             where = f"system {system!r}, instruction {name!r}"
@@ -116,7 +114,7 @@ def _decode(source: Source, where: str, content: Any) -> Instruction:
     try:
         found = msgspec.json.decode(content, type=Instruction)
     except msgspec.ValidationError as error:
-        raise FormatError(wrong_type(str(error), where=where, episode=None, expected=EXPECTED).of(source)) from None
+        raise FormatError(damage_of(error, bytes(content), where, expected=EXPECTED).of(source)) from None
     if len(found.human_annotations) != len(found.human_scores):
         what = f"has {len(found.human_annotations)} human_annotations and {len(found.human_scores)} human_scores"
         raise FormatError(Fault(what, where, expected="one of each per walk").of(source))
