@@ -239,7 +239,6 @@ def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[
 
 def _encoded(path: Any, distance: Distance, role: str) -> Places:
     """Return one path encoded: an array of points as it is, since making a batch of it takes longer than to warp it."""
-    points: Places = path
     if (
         type(path) is np.ndarray
         and distance.is_straight
@@ -249,8 +248,9 @@ def _encoded(path: Any, distance: Distance, role: str) -> Places:
         and path.flags.c_contiguous
         and kernels.all_within(path, kernels.LARGEST)
     ):
-        return points
-    return distance.encode([path], role=lambda _: role).places
+        return path
+    points: Places = distance.encode([path], role=lambda _: role).places
+    return points
 
 
 def check_threshold(threshold: float) -> None:
