@@ -228,7 +228,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         **{kind: found for kind, found in counts.items() if found},
         **({"up": axis_name(None if known is None else known.up_axis)} if convention.plane == "all" else {}),
         **({"largest snap": done.snap} if done.snap else {}),
-        "seen": {"repeated": done.seen.repeated, "density": done.seen.density},
+        "seen": done.seen.facts(),
     }
     bootstrap = {"resamples": settings.resamples, "seed": settings.seed, "cluster": settings.cluster, "clusters": count}
     warnings = few_clusters(settings.cluster, count)
