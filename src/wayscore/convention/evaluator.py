@@ -58,8 +58,9 @@ def evaluator(
 ) -> Evaluator:
     """Return an evaluator with its convention; its golden file has its name, unless others are named."""
     convention = Convention(name=name, about=about, metrics=tuple(dict.fromkeys(columns.values())), **choices)
-    files = golden or (name,)
-    return Evaluator(convention, source, columns, measured, copies, takes, instead, unmatched, files, published)
+    return Evaluator(
+        convention, source, columns, measured, copies, takes, instead, unmatched, golden or (name,), published
+    )
 
 
 class Proof(NamedTuple):
