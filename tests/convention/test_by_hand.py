@@ -92,13 +92,8 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
         for axis, error in enumerate((math.hypot(9, 2), 2.0, 9.0))
     ),
     # Three of four metres nearer by a walk of four: success is soft.
-    (
-        "habitat-pointnav",
-        x(0, 4),
-        x(0, 3.5, 3),
-        {"start_distances": 4.0},
-        {"NE": 1, "SR": 0, "SPL": 0, "SoftSPL": 0.75},
-    ),
+    ("habitat-pointnav", x(0, 4), x(0, 3.5, 3), {"start_distances": 4.0}, {"NE": 1.0, "SR": 0.0, "SoftSPL": 0.75}),
+    ("habitat-pointnav", x(0, 4), x(0, 3.5, 3), {"start_distances": 4.0}, {"SPL": 0.0}),
     ("habitat-pointnav", x(0, 9), x(0, 3.9), {"goals": x(9, 4)}, {"NE": 0.1, "SR": 1.0}),
     ("habitat-objectnav", x(0, 9), x(0, 3.9), {"views": [x(9), [[3.5], [3.95]]]}, {"NE": 0.05, "SR": 1}),
     ("habitat-objectnav", x(0, 9), x(0, 3.9), {}, {"SR": 0.0}),

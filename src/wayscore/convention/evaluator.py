@@ -58,9 +58,8 @@ def evaluator(
 ) -> Evaluator:
     """Return an evaluator with its convention; its golden file has its name, unless others are named."""
     convention = Convention(name=name, about=about, metrics=tuple(dict.fromkeys(columns.values())), **choices)
-    return Evaluator(
-        convention, source, columns, measured, copies, takes, instead, unmatched, golden or (name,), published
-    )
+    files = golden or (name,)
+    return Evaluator(convention, source, columns, measured, copies, takes, instead, unmatched, files, published)
 
 
 class Proof(NamedTuple):
