@@ -179,7 +179,6 @@ def _running_cases(
     rows = rng.random((count, n + 1)) * 20
     rows[:, 0] = np.where(rng.random(count) < 0.5, 0.0, np.inf)
     rest = (lengths, rows, active, np.zeros(count))
-    yield "advance_block", (rng.random((count, n)), *rest)
     references = np.stack([_points(rng, n, k).T.copy() for _ in range(count)])
     points = _points(rng, count, k)
     yield "advance_points", (references, *rest, points)

@@ -137,11 +137,9 @@ PLACES, CODES, CELLS, OUT = floats(2, 2), codes(0, 1), np.zeros((9, 2), dtype=np
         ("fast", (floats(1, 1), floats(3), floats(3), 1, 0, CELLS)),
         ("fast", (PLACES, codes(2, 2, 2), codes(0, 0, 0), 1, 0, CELLS)),
         ("fast", (PLACES, codes(-1, -1, -1), codes(0, 0, 0), 1, 0, CELLS)),
-        ("advance_block", (floats(1, 2), ints(1), floats(1, 2), None, floats(1))),
-        ("advance_block", (floats(1, 2), ints(9), floats(1, 3), None, floats(1))),
-        ("advance_block", (floats(1, 2), ints(0), floats(1, 3), None, floats(1))),
-        ("advance_block", (floats(1, 2), ints(1), floats(1, 3), None, floats(2))),
         ("advance_points", (floats(1, 2, 2), ints(3), floats(1, 3), None, floats(1), floats(1, 2))),
+        ("advance_points", (floats(1, 2, 2), ints(0), floats(1, 3), None, floats(1), floats(1, 2))),
+        ("advance_points", (floats(1, 2, 2), ints(1), floats(1, 3), None, floats(2), floats(1, 2))),
         ("advance_points", (floats(1, 2, 2), ints(2), floats(1, 3), None, floats(1), floats(1, 3))),
         *(
             ("advance_table", (codes(reference)[None], ints(1), floats(1, 2), None, floats(1), *rest))
