@@ -23,8 +23,8 @@ from wayscore.evaluation.measure import Part, PathSets, Scoring, parts_of, stret
 from wayscore.evaluation.recorded import STEPWISE, Recorded
 from wayscore.evaluation.table import Rows, ScoreTable
 from wayscore.metrics import Metric, find_metrics
-from wayscore.metrics.paper import METRICS, scores_of_one
-from wayscore.metrics.registry import KNOWN, PAPERS, with_columns
+from wayscore.metrics.paper import METRICS, PAPERS, scores_of_one
+from wayscore.metrics.registry import KNOWN, with_columns
 from wayscore.paths import Offsets, PathBatch, Paths, Role, as_lists, axis_name, changes, without_repeats
 from wayscore.warping.alignment import check_threshold, index_and_table
 
@@ -285,20 +285,10 @@ def score_paths(
     up_axis: int | None = None,
     threads: int | None = None,
 ) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Score paths: what `score` and the evaluation of runs have in common.
+    """Return the scores of paths by symbol, and what else the numbers depend on or leave out.
 
-    Args:
-        paths: the references, the queries, and the dense references of conventions that warp to these.
-        encode: gives the paths, changed as the convention says, encoded and cut into parts.
-        recorded: what is known of the queries beside their paths.
-        metrics: what is scored.
-        convention: every choice that changes a number.
-        threshold: d_th.
-        up_axis: which coordinate points up.
-        threads: how many cores to use; by default all of them for large batches.
-
-    Returns:
-        The scores by symbol, and what else the numbers depend on or leave out.
+    The third of the paths are dense references, for conventions that warp to these; `encode` takes the paths, changed
+    as the convention says, and returns them encoded and cut into parts.
     """
     references, queries, warped, _ = paths
     if "goals" not in recorded.facts and convention.goal == "set":
