@@ -29,7 +29,7 @@ from wayscore.report.layout import (
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
-    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.differences import PairedDifference
     from wayscore.evaluation.result import Group, Result
     from wayscore.metrics import Metric
 
@@ -197,7 +197,7 @@ def _means(
     results: Sequence[Result],
     names: Sequence[str],
     metrics: Sequence[Metric],
-    tests: Mapping[str, Mapping[str, Contrast]] | None = None,
+    tests: Mapping[str, Mapping[str, PairedDifference]] | None = None,
 ) -> Table:
     rows: list[Row] = []
     for result, name, means in zip(results, names, means_of(results, metrics), strict=True):
@@ -291,13 +291,13 @@ def explained(comparison: Comparison) -> str:
     return f"{EXPLAINED} {LEFT_OUT}" if some else EXPLAINED
 
 
-def _mark(contrast: Contrast | None) -> str:
+def _mark(contrast: PairedDifference | None) -> str:
     """Return the stars of a test."""
     p = None if contrast is None else contrast.p_holm
     return "" if p is None else next((stars for level, stars in MARKS if p < level), "")
 
 
-def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, Contrast]]:
+def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, PairedDifference]]:
     """Go through the tests of one run, in the order of the metrics."""
     known = comparison.of(run)
     return ((metric, known[metric.symbol]) for metric in metrics_of(comparison.results) if metric.symbol in known)

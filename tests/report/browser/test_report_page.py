@@ -13,9 +13,9 @@ import pytest
 
 import wayscore as ws
 from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, references_in, run_of, scored, write
-from wayscore.evaluation.agents import pool
 from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.repeated_runs import pool
 from wayscore.evaluation.saved import load_result
 from wayscore.report.results import render
 
