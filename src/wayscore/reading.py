@@ -2,8 +2,8 @@
 
 Every file comes through here: runs, references, graphs, meshes, conventions, studies, and the members of tars.
 Nothing is ever unpacked to disk. A file that has more bytes than `SIZE_LIMIT` after decompression, or that is large and
-swells more than `RATIO_LIMIT` times, is refused, and so is a tar of more than `MEMBER_LIMIT` members. Who has a real
-file that is larger sets `WAYSCORE_SIZE_LIMIT` (bytes) or `WAYSCORE_MEMBER_LIMIT`.
+swells more than `RATIO_LIMIT` times, is refused, and so is a tar of more than `MEMBER_LIMIT` members. For larger
+real files, set `WAYSCORE_SIZE_LIMIT` (bytes) or `WAYSCORE_MEMBER_LIMIT`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SIZE_VARIABLE, MEMBER_VARIABLE = "WAYSCORE_SIZE_LIMIT", "WAYSCORE_MEMBER_LIMIT"
 CHUNK, PACKED_CHUNK = 2**20, 2**17
 """Bytes that are given, and taken from a compressed file, at a time."""
 DICTIONARY_LIMIT = 256 * 2**20
-"""Bytes that decompressing xz may need besides."""
+"""Bytes that decompressing xz may need for its dictionary."""
 
 
 def size_limit(most: int | None = None, variable: str = SIZE_VARIABLE) -> int:
@@ -62,7 +62,7 @@ class BoundedFile:
     Args:
         raw: the file, at its beginning.
         where: how errors call it.
-        most: bytes that it may have; None where whoever reads it keeps only a part of it at a time.
+        most: bytes that it may have; None where only a part of it is in memory at a time.
     """
 
     def __init__(self, raw: IO[bytes], where: str, most: int | None) -> None:
@@ -70,7 +70,7 @@ class BoundedFile:
         self._chunk, self._at = b"", 0
 
     def read(self, size: int = -1) -> bytes:
-        """Return so many bytes, or all that are left; fewer only at the end."""
+        """Return `size` bytes, or all that are left; fewer only at the end."""
         parts, left = [], sys.maxsize if size < 0 else size
         while left > 0:
             if self._at == len(self._chunk):
@@ -122,13 +122,14 @@ def _contents(raw: IO[bytes], where: str, most: int | None) -> Iterator[bytes]:
                 chunk = unpacker.decompress(packed, CHUNK)
                 packed = getattr(unpacker, "unconsumed_tail", b"")  # zlib leaves it to the caller, others keep it
         except (OSError, MemoryError):  # of the disk or the machine, not of the content; bz2 says OSError too
-            if kind == "bz2":
-                raise damaged(where, kind, OSError("invalid data stream")) from None
-            raise
+            if kind != "bz2":
+                raise
+            raise FormatError(f"{where}: is damaged bz2 (invalid data stream); copy or download it again") from None
         except Exception as error:  # each library has its own
             if not kind:
                 raise
-            raise damaged(where, kind, error) from None
+            what = first_line(error).lower()
+            raise FormatError(f"{where}: is damaged {kind} ({what}); copy or download it again") from None
         if not chunk:
             return
         given += len(chunk)
@@ -140,11 +141,6 @@ def _contents(raw: IO[bytes], where: str, most: int | None) -> Iterator[bytes]:
                 "of episodes does; decompress it yourself if you trust it"
             )
         yield chunk
-
-
-def damaged(where: str, kind: str, error: BaseException) -> FormatError:
-    """Return the error of a file that cannot be decompressed."""
-    return FormatError(f"{where}: is damaged {kind} ({first_line(error).lower()}); copy or download it again")
 
 
 @contextmanager
@@ -232,8 +228,7 @@ def check_file(path: Path) -> None:
 
 def unreadable(path: object, error: Exception) -> FormatError:
     """Return the error of a file that the system does not give."""
-    said = getattr(error, "strerror", None)
-    return FormatError(f"{path}: cannot be read: {str(said or first_line(error)).lower()}")
+    return FormatError(f"{path}: cannot be read: {(getattr(error, 'strerror', None) or first_line(error)).lower()}")
 
 
 UNPACKERS: Mapping[bytes, tuple[str, Callable[[], Any]]] = {

@@ -17,8 +17,7 @@ from wayscore.paths import PathBatch, Paths, Role, offsets_of, path_name
 D = TypeVar("D", bound="Distance")
 
 Floats = NDArray[np.float64]
-Places = NDArray[Any]
-"""Encoded nodes, int32 codes of shape (n,), or points, float64 of shape (n, k)."""
+Places = NDArray[Any]  # encoded nodes, int32 codes of shape (n,), or points, float64 of shape (n, k)
 METHODS = ("encode", "between", "pairs")
 """The methods that an object needs to be used as a distance, besides its `fingerprint`."""
 
@@ -205,8 +204,7 @@ class Euclidean(Distance):
         return np.sqrt(squares)
 
 
-EUCLIDEAN = Euclidean()
-"""The default, `distance=None`."""
+EUCLIDEAN = Euclidean()  # the default, `distance=None`
 
 
 class ByScene(Mapping[str, D]):

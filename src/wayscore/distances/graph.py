@@ -20,8 +20,7 @@ TABLE_NODES = 4096
 DENSE_NODES = 1024
 """Up to this many nodes all pairs are computed by Floyd-Warshall, which is faster; above, by Dijkstra."""
 
-HOPS = "hops"
-"""The unit of distances that count edges."""
+HOPS = "hops"  # the unit of distances that count edges
 
 
 class Graph(Distance):
@@ -112,41 +111,37 @@ class Graph(Distance):
         """
         if not isinstance(edges, Iterable):
             raise DistanceError(f"the edges of the {name} must be pairs of node labels, got {shortened(edges)}")
-        pairs: list[tuple[Hashable, Hashable]] = []
+        index = {label: code for code, label in enumerate(dict.fromkeys(nodes or ()))}
+        ends: list[tuple[int, int]] = []
         for number, edge in enumerate(edges):
             try:
                 a, b = edge
-                hash((a, b))
+                ends.append((index.setdefault(a, len(index)), index.setdefault(b, len(index))))
             except (TypeError, ValueError):
                 raise DistanceError(
                     f"edge {number} of the {name} must be a pair of node labels, got {shortened(edge)}"
                 ) from None
-            pairs.append((a, b))
-        index: dict[Hashable, int] = {}
-        for label in nodes or ():
-            index.setdefault(label, len(index))
-        ends = [(index.setdefault(a, len(index)), index.setdefault(b, len(index))) for a, b in pairs]
-        codes = np.array(ends, dtype=np.int32).reshape(-1, 2)
+        labels, codes = tuple(index), np.array(ends, dtype=np.int32).reshape(-1, 2)
         try:
-            lengths = np.ones(len(pairs)) if weights is None else np.array(list(weights), dtype=np.float64)
+            lengths = np.ones(len(ends)) if weights is None else np.array(list(weights), dtype=np.float64)
         except (TypeError, ValueError):
             raise DistanceError(f"the weights of the {name} must be numbers, one for each edge") from None
-        if lengths.shape != (len(pairs),):
-            raise DistanceError(f"the {name} has {len(pairs)} edges but {lengths.size} weights; give one for each edge")
+        if lengths.shape != (len(ends),):
+            raise DistanceError(f"the {name} has {len(ends)} edges but {lengths.size} weights; give one for each edge")
         wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
         if wrong.size:
-            a, b = pairs[wrong[0]]
+            a, b = (labels[code] for code in ends[wrong[0]])
             raise DistanceError(
                 f"edge {shortened(a)} - {shortened(b)} of the {name} has length {lengths[wrong[0]]}; lengths must be "
                 "finite and not negative"
             )
         where = None
         if positions is not None:
-            missing = next((label for label in index if label not in positions), None)
+            missing = next((label for label in labels if label not in positions), None)
             if missing is not None:
                 raise DistanceError(f"the {name} has no position for node {shortened(missing)}; give every node one")
-            where = np.array([positions[label] for label in index], dtype=np.float64)
-        return cls(tuple(index), codes[:, 0], codes[:, 1], lengths, directed=directed, positions=where, name=name)
+            where = np.array([positions[label] for label in labels], dtype=np.float64)
+        return cls(labels, codes[:, 0], codes[:, 1], lengths, directed=directed, positions=where, name=name)
 
     @classmethod
     def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:

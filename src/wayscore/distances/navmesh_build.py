@@ -17,18 +17,14 @@ from numpy.typing import NDArray
 from wayscore.distances.navmesh_file import OUTSIDE, MeshFile, Tile, triangles_of
 from wayscore.errors import FormatError
 
-WALKABLE = 1
-"""The bit of a polygon's flags that Habitat looks at."""
-LEAST_AREA = 1e-5
-"""Square metres: smaller polygons are switched off."""
+WALKABLE = 1  # the bit of a polygon's flags that Habitat looks at
+LEAST_AREA = 1e-5  # square metres: smaller polygons are switched off
 AROUND = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
 """Where the neighbour on each side of a tile is, x and z."""
 REACH = np.float32(0.01)
 """Metres: how far the border edges of two tiles may be apart, and by how much they must overlap at each end."""
-MOST_LINKS = 4
-"""Polygons that an edge leads to at most."""
-WHOLE = (0, 255)
-"""The part of an edge that can be passed, in bytes."""
+MOST_LINKS = 4  # polygons that an edge leads to at most
+WHOLE = (0, 255)  # the part of an edge that can be passed, in bytes
 MOST_TRIALS = 10**8
 """Pairs of border edges that are compared at most: far more than any mesh needs, and seconds of work."""
 Floats = NDArray[np.float32]

@@ -17,18 +17,13 @@ from wayscore.errors import FormatError
 
 MAGIC, VERSIONS = 0x4D534554, (1, 2)
 TILE_MAGIC, TILE_VERSION = 0x444E4156, 7
-START = struct.Struct("<3i3f2f2i")
-"""Magic, version, number of tiles; origin, tile size, most tiles, most polygons."""
-SETTINGS_BYTES = 56
-"""Version 2 keeps the settings of the build after that; distances do not need them."""
-TILE_START = struct.Struct("<Ii")
-"""The reference and the size of a tile."""
-SIZE_LIMIT = 2**28
-"""Bytes that a file may have after decompression; a large house has a million."""
+START = struct.Struct("<3i3f2f2i")  # magic, version, number of tiles; origin, tile size, most tiles, most polygons
+SETTINGS_BYTES = 56  # version 2 keeps the settings of the build after that; distances do not need them
+TILE_START = struct.Struct("<Ii")  # the reference and the size of a tile
+SIZE_LIMIT = 2**28  # bytes that a file may have after decompression; a large house has a million
 LARGEST = 1e6
 """Metres: the largest coordinate. Products of three of them are far from overflowing."""
-OUTSIDE = 0x8000
-"""The bit that marks an edge on the border of a tile; the lowest byte is the side."""
+OUTSIDE = 0x8000  # the bit that marks an edge on the border of a tile; the lowest byte is the side
 HEADER = np.dtype(
     [
         *((name, "<i4") for name in ("magic", "version", "x", "z", "layer", "user", "polygons", "vertices", "links")),

@@ -67,20 +67,10 @@ def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: st
     if yes_or_no:
         groups = [everything[everything[:, 0] == value, 1] for value in (0.0, 1.0)]
         present = [number for number, group in enumerate(groups) if len(group)]
-        line = {"color": INK, "linewidth": 0.7}
-        ax.boxplot(
-            [groups[number] for number in present],
-            positions=present,
-            widths=0.76,
-            showfliers=False,
-            whis=(5, 95),
-            boxprops=line,
-            whiskerprops=line,
-            capprops=line,
-            medianprops={**line, "linewidth": 1.5},
-            manage_ticks=False,
-            zorder=3,
-        )
+        widths = {"box": 0.7, "whisker": 0.7, "cap": 0.7, "median": 1.5}
+        lines: Any = {f"{part}props": {"color": INK, "linewidth": width} for part, width in widths.items()}
+        lines |= {"widths": 0.76, "whis": (5, 95), "showfliers": False, "manage_ticks": False, "zorder": 3}
+        ax.boxplot([groups[number] for number in present], positions=present, **lines)
         ax.set_xlim(-0.55, 1.55)
         ax.set_xticks([0, 1], [f"{number} (n = {len(group):,})" for number, group in enumerate(groups)])
     elif x == "NE" and "threshold" in (settings := next(iter(tables.values())).settings):

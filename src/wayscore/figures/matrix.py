@@ -46,8 +46,7 @@ def draw_cost_matrix(
     values = alignment.matrix() if costs == "cumulative" else alignment.distances()
     rows, columns = values.shape
     small = max(rows, columns) <= NUMBERS
-    if numbers is None:
-        numbers = small
+    numbers = small if numbers is None else numbers
     ramp = COSTS[:3] if numbers else COSTS  # numbers are readable on light colours only
     shades = LinearSegmentedColormap.from_list("costs", ramp).with_extremes(bad=UNREACHABLE)
     mesh = ax.pcolormesh(

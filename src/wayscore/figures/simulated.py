@@ -161,11 +161,8 @@ def _clearest(world: World, rng: Rng, hops: int, wanted: float) -> tuple[Path, P
         shared = 6 * len(reference & query) + 6 * len(ends)
         return 9 * again + shared + abs(len(pair[0]) - 10) + 10 * abs(_ndtw(world, *pair) - wanted)
 
-    pairs = []
-    for _ in range(CANDIDATES):
-        reference = world.sample_path(rng)
-        pairs.append((reference, near(world, reference, rng, hops, start=False)))
-    return min(pairs, key=clutter)
+    references = (world.sample_path(rng) for _ in range(CANDIDATES))
+    return min(((one, near(world, one, rng, hops, start=False)) for one in references), key=clutter)
 
 
 def _spread(scores: NDArray[np.float64], count: int, *, low: float = 0.0, high: float = 1.0) -> list[int]:

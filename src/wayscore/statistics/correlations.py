@@ -13,8 +13,7 @@ from wayscore.statistics.bootstrap import Floats, Integers, Rng, Values, as_pair
 
 Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
 RankMethod: TypeAlias = Literal["spearman", "kendall"]
-BLOCK = 250
-"""Resamples, or rows of pairs, that are in memory at once."""
+BLOCK = 250  # resamples, or rows of pairs, that are in memory at once
 
 
 def pearson(x: Values, y: Values) -> float:
@@ -160,22 +159,16 @@ def weighted_correlations(
 ) -> Floats:
     """Return the correlation of each column with the outcome in each resample, (columns, resamples).
 
-    A resample gives each cluster a count c, and each observation the count w of its cluster; correlations are exactly
-    what `spearman` and `kendall` give for the observations repeated w times. Nothing is sorted again:
+    `clusters` numbers the cluster of each observation; `counts`, (resamples, clusters), says how often each is drawn.
+    Correlations are exactly what `spearman` and `kendall` give where each observation is repeated as often as its
+    cluster is drawn. Nothing is sorted again:
 
     - The mean rank of a value in a resample is the sum of the counts of smaller values plus half the count of equal
       ones (the constant 1/2 does not matter).
-    - Kendall's tau-b is c'Ac / sqrt(c'Bc c'Cc), where A, B and C hold the sums over pairs of clusters of
+    - With counts c, Kendall's tau-b is c'Ac / sqrt(c'Bc c'Cc), where A, B and C hold the sums over pairs of clusters of
       sign(x_i - x_j) sign(y_i - y_j), of sign(x_i - x_j)^2 and of sign(y_i - y_j)^2.
 
     It is infinite, that is undefined, where a column or the outcome is constant in a resample.
-
-    Args:
-        columns: one value per observation each.
-        outcome: one value per observation.
-        clusters: the number of the cluster of each observation, from 0.
-        counts: how often each cluster is drawn, (resamples, clusters); a row of ones gives the correlations themselves.
-        method: "spearman", or "kendall" (tau-b).
 
     >>> x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 2.0, 4.0, 3.0])
     >>> weighted_correlations([x], y, np.arange(4), np.ones((1, 4)), "spearman")
@@ -202,10 +195,8 @@ def weighted_correlations(
 
 def _rank_deviations(codes: Integers, weights: Floats) -> tuple[Floats, Floats]:
     """Return the mean rank of each observation less the mean of all, and the sum of squares, in each resample."""
-    equal = np.zeros((len(weights), int(codes.max()) + 1))
     order = np.argsort(codes, kind="stable")
-    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    equal[:] = np.add.reduceat(weights[:, order], begins, axis=1)
+    equal = np.add.reduceat(weights[:, order], np.flatnonzero(np.diff(codes[order], prepend=-1)), axis=1)
     deviations = np.cumsum(equal, axis=1) - equal / 2 - equal.sum(axis=1, keepdims=True) / 2
     return deviations[:, codes], np.einsum("bg,bg->b", equal, deviations**2)
 

@@ -22,10 +22,8 @@ from wayscore.worlds.walkers import WALKERS
 from wayscore.worlds.world import THRESHOLD_IN_EDGES, Node, World, check_whole
 from wayscore.writing import unwritable, write_whole
 
-MARK = ".made-by-wayscore-demo"
-"""A file in a folder of a demo that lists which files of the folder may be overwritten."""
-CAMERA_HEIGHT = 1.5
-"""Metres above the floor, for the connectivity files."""
+MARK = ".made-by-wayscore-demo"  # a file in a folder of a demo that lists which files of the folder may be overwritten
+CAMERA_HEIGHT = 1.5  # metres above the floor, for the connectivity files
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ COMPASS = ("north", "north-east", "east", "south-east", "south", "south-west", "
 TURNS = ("straight", "slight right", "right", "sharp right", "behind", "sharp left", "left", "slight left")
 """Sectors of 45 degrees, clockwise; "behind" becomes sharp left or sharp right."""
 
-Choose: TypeAlias = Callable[[Sequence[str]], str]
-"""Chooses one of several phrases that mean the same."""
+Choose: TypeAlias = Callable[[Sequence[str]], str]  # chooses one of several phrases that mean the same
 
 NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()

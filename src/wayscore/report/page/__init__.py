@@ -66,7 +66,9 @@ def page_of(
         raise OptionError(f"a page needs one or more results with different names, got {names}")
     if comparison is not None and not {comparison.baseline, *comparison.others} <= {*names}:
         raise OptionError("the comparison must be of the runs that the page shows; give comparison.results")
-    title = title or _title(names, references_name(results))
+    references = references_name(results).removesuffix(".gz").removesuffix(".json")
+    who = " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} others"
+    title = title or (f"{who} on {references}" if references else who)
     data = {"split_by": split_by, **results_of(results, comparison)}
     episodes = _json(episodes_of(results, split_by)).encode()
     style = base_css() + _file("page.css")
@@ -83,18 +85,13 @@ def page_of(
     )
 
 
-def _title(names: Sequence[str], references: str) -> str:
-    who = " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} others"
-    return f"{who} on {references.removesuffix('.gz').removesuffix('.json')}" if references else who
-
-
 def _json(value: Any) -> str:
-    """Return JSON in ASCII, so that nothing in it can end a line or a script; what is not finite is a mistake."""
+    """Return JSON in ASCII, so that nothing in it can end a line or a script; numbers must be finite."""
     return escape_json(json.dumps(value, allow_nan=False, separators=(",", ":")))
 
 
 def _hash(text: str) -> str:
-    """Return a source of the content security policy: this very text."""
+    """Return what allows exactly this text in a content security policy: its hash."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
