@@ -12,8 +12,9 @@ import pytest
 import wayscore as ws
 from wayscore.lab.audit.battery import Battery
 from wayscore.lab.audit.battery.battery import CLAIMS, Claim, findings
-from wayscore.lab.audit.battery.changes import from_references, from_worlds
-from wayscore.lab.audit.battery.responses import EXPERIMENTS, changed_cases, find_experiments, respond, scores_of
+from wayscore.lab.audit.battery.cases import from_references, from_worlds
+from wayscore.lab.audit.battery.experiments import EXPERIMENTS, find_experiments
+from wayscore.lab.audit.battery.responses import changed_cases, respond, scores_of
 
 FEW: dict[str, Any] = {"worlds": 8, "paths": 3, "resamples": 200}
 

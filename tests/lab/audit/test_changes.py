@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from wayscore import Euclidean, Graph
-from wayscore.lab.audit.battery import changes
-from wayscore.lab.audit.battery.changes import Case
-from wayscore.lab.audit.battery.responses import EXPERIMENTS
+from wayscore.lab.audit.battery import experiments as changes
+from wayscore.lab.audit.battery.cases import Case
+from wayscore.lab.audit.battery.experiments import EXPERIMENTS
 
 HOUSE = Graph.from_edges(
     [("a", "b"), ("b", "c"), ("c", "d"), ("a", "p"), ("b", "x"), ("x", "y"), ("d", "z"), ("z", "w")],

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
-from wayscore.lab.audit.battery.responses import EXPERIMENTS, WORDS, Verdict, judge, scale_of
+from wayscore.lab.audit.battery.experiments import EXPERIMENTS
+from wayscore.lab.audit.battery.responses import WORDS, Verdict, classify, scale_of
 from wayscore.statistics import Interval
 
 
@@ -36,29 +37,29 @@ def steps_of(*means: float) -> list[Interval]:
     ],
 )
 def test_curves(means: tuple[float, ...], word: str, at: int | None) -> None:
-    assert judge(certain(*means), steps_of(*means), same=False, scale=1.0) == Verdict(word, at)  # type: ignore[arg-type]
+    assert classify(certain(*means), steps_of(*means), same=False, scale=1.0) == Verdict(word, at)  # type: ignore[arg-type]
 
 
 def test_a_change_that_is_large_but_not_certain_is_unclear() -> None:
     wide = [Interval(-0.5, -1.2, 0.2)]
-    assert judge(wide, wide, same=False, scale=1.0).word == "unclear"
+    assert classify(wide, wide, same=False, scale=1.0).word == "unclear"
 
 
 def test_a_change_that_is_certain_but_small_is_indifferent() -> None:
     small = [Interval(-0.005, -0.006, -0.004)]
-    assert judge(small, small, same=False, scale=1.0).word == "indifferent"
-    assert judge(small, small, same=False, scale=0.1).word == "falls"
+    assert classify(small, small, same=False, scale=1.0).word == "indifferent"
+    assert classify(small, small, same=False, scale=0.1).word == "falls"
 
 
 def test_nothing_jumps_where_sizes_begin_large() -> None:
     means = (-0.9, -0.95, -1.0)
-    assert judge(certain(*means), steps_of(*means), same=False, scale=1.0, graded=False).word == "falls"
+    assert classify(certain(*means), steps_of(*means), same=False, scale=1.0, graded=False).word == "falls"
 
 
 def test_no_change_at_all_is_invariant_and_no_value_undefined() -> None:
     nothing = [Interval(0.0, 0.0, 0.0)]
-    assert judge(nothing, nothing, same=True, scale=1.0).word == "invariant"
-    assert judge([Interval(None, None, None)], nothing, same=False, scale=1.0).word == "undefined"
+    assert classify(nothing, nothing, same=True, scale=1.0).word == "invariant"
+    assert classify([Interval(None, None, None)], nothing, same=False, scale=1.0).word == "undefined"
 
 
 OPPOSITE = {"falls": "rises", "jumps down": "jumps up"} | {"rises": "falls", "jumps up": "jumps down"}
@@ -66,7 +67,7 @@ OPPOSITE = {"falls": "rises", "jumps down": "jumps up"} | {"rises": "falls", "ju
 
 @given(means=st.lists(st.floats(-1, 1), min_size=1, max_size=6), factor=st.sampled_from([0.5, 2.0, 64.0]))
 def test_signs_and_units_do_not_matter(means: list[float], factor: float) -> None:
-    found = judge(certain(*means), steps_of(*means), same=False, scale=1.0)
+    found = classify(certain(*means), steps_of(*means), same=False, scale=1.0)
     assert found.word in WORDS
 
     def times(sign: float, one: Interval) -> Interval:
@@ -75,7 +76,7 @@ def test_signs_and_units_do_not_matter(means: list[float], factor: float) -> Non
 
     def changed(sign: float) -> Verdict:
         changes, steps = ([times(sign, one) for one in curve] for curve in (certain(*means), steps_of(*means)))
-        return judge(changes, steps, same=False, scale=abs(sign))
+        return classify(changes, steps, same=False, scale=abs(sign))
 
     assert changed(factor) == found
     assert changed(-factor).word == OPPOSITE.get(found.word, found.word)
