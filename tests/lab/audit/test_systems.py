@@ -92,7 +92,7 @@ def test_rankings_by_noise_are_not_stable() -> None:
 
 def test_power_by_hand() -> None:
     one = np.random.default_rng(0).random(60)
-    found = power(board([[one, one, one + 1.0]]), 3.0, subsets=2)[0]
+    found = power(board([[one, one, one + 1.0]]), 3.0)[0]
     assert found.paths == (25, 50, 60)
     assert found.told_apart == (2 / 3, 2 / 3, 2 / 3)  # A and B are the same, C is better than both in all episodes
     assert found.difference == 0.02
@@ -105,7 +105,7 @@ def test_episodes_needed() -> None:
     rng = np.random.default_rng(0)
     paths = np.repeat(np.arange(500), 2)
     noise = rng.normal(size=(1, 2, 500)).repeat(2, axis=2)  # both episodes of a path are alike
-    (found,) = power(board(noise, paths=paths), 3.0, difference=0.1, subsets=1)
+    (found,) = power(board(noise, paths=paths), 3.0, difference=0.1)
     apart = noise[0, 0, ::2] - noise[0, 1, ::2]
     assert found.needed == pytest.approx(2 * episodes_needed(float(np.std(apart, ddof=1)), 0.1))
 
@@ -127,7 +127,6 @@ def test_correlations_are_spearmans_rho() -> None:
 def test_groups() -> None:
     rho = {"a": {"a": 1, "b": 0.95, "c": 0.1}, "b": {"a": 0.95, "b": 1, "c": 0.2}, "c": {"a": 0.1, "b": 0.2, "c": 1}}
     assert groups(rho) == [["a", "b"], ["c"]]
-    assert groups(rho, alike=0.1) == [["a", "b", "c"]]
     assert groups({"a": {"a": 1.0}}) == [["a"]]
 
 

@@ -257,7 +257,7 @@ class Battery(Documented):
             "resamples": self.resamples,
             "seed": self.seed,
             "experiments": [{name: getattr(one, name) for name in facts} for one in self.experiments],
-            "responses": [one.to_dict() for one in self.responses],
+            "responses": [one.to_dict(EXPERIMENTS[one.experiment].sizes) for one in self.responses],
             "claims": [one.to_dict() for one in self.findings],
             "skipped": self.skipped,
         }

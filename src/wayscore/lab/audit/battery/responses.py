@@ -26,7 +26,7 @@ from wayscore.convention.choices import PAPER, Convention
 from wayscore.distances.base import Floats
 from wayscore.evaluation.score import score
 from wayscore.lab.audit.battery.cases import Case, Cases
-from wayscore.lab.audit.battery.experiments import EXPERIMENTS, Experiment
+from wayscore.lab.audit.battery.experiments import Experiment
 from wayscore.metrics import Metric
 from wayscore.statistics import Interval, bootstrap_table
 from wayscore.statistics.values import differences
@@ -130,9 +130,9 @@ class Response:
         known = {place: abs(one.mean) for place, one in enumerate(self.changes, start=1) if one.mean is not None}
         return max(known, key=lambda place: known[place]) if known else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        sizes, at = EXPERIMENTS[self.experiment].sizes, self.verdict.at
+    def to_dict(self, sizes: Sequence[float]) -> dict[str, Any]:
+        """Return plain values; `sizes` are those of the experiment."""
+        at = self.verdict.at
         return {
             "experiment": self.experiment,
             "metric": self.metric,
