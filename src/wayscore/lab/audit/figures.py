@@ -11,7 +11,7 @@ from wayscore.errors import OptionError
 from wayscore.figures.style import FAINT, FRAME, INK, PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.lab.audit.battery.battery import SAME, Battery
 from wayscore.lab.audit.battery.responses import Response
-from wayscore.lab.audit.people.text import NAMES, differences, scope
+from wayscore.lab.audit.people.people import METHODS, PeopleAudit
 from wayscore.lab.audit.systems.scoreboard import Matrix
 from wayscore.lab.audit.systems.systems import Systems
 from wayscore.metrics import Metric
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from wayscore.lab.audit.people.people import PeopleAudit
 
 ROW = 0.36
 """Inches for each experiment."""
@@ -217,7 +216,7 @@ def figure_people(audits: Sequence[PeopleAudit]) -> Figure:
     with style():
         figure = new_figure(PAGE, PEOPLE_ROW * rows + 0.75)
         warned = "SIMULATED raters: no person gave these judgements. " if any(one.simulated for one in audits) else ""
-        parts = [f"{one.name}, {one.rating}: {scope(one)} {' '.join(differences(one))}" for one in audits]
+        parts = [f"{one.name}, {one.rating}: {one.scope()} {one.summary()}" for one in audits]
         figure.set_label(
             f"{warned}Rank correlation of each metric with people's judgements, with 95 % intervals. {' '.join(parts)}"
         )
@@ -246,5 +245,5 @@ def draw_audit(ax: Axes, audit: PeopleAudit) -> Axes:
     ax.set_yticks(rows, [one.metric for one in audit.correlations], color=INK)
     what = counted(audit.judgements, audit.unit)
     ax.set(ylim=(-0.6, len(rows) - 0.4), title=f"{audit.name}: {audit.rating} ({what})")
-    ax.set_xlabel(NAMES[audit.method])
+    ax.set_xlabel(METHODS[audit.method])
     return ax
