@@ -25,11 +25,11 @@ def test_jobs_follow_each_other() -> None:
     assert found["r4r-imitation-1"].after == "r2r-imitation-1"
     assert found["sparse-imitation-1"].after is None
     assert found["r4r-goal-0"].after == found["r4r-fidelity-0"].after == "r4r-imitation-0"
-    goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"], plan) for reward in ("goal", "fidelity"))
+    goal, fidelity = (found[f"r2r-{reward}-1"].recipe for reward in ("goal", "fidelity"))
     assert (goal.reward, fidelity.reward, goal.imitation, goal.seed) == ("goal", "fidelity", 0, 1)
     assert (goal.entropy, fidelity.entropy) == (0.5, 0.01)
-    assert recipe_of(found["r2r-imitation-0"], replace(plan, scale=0.001)).imitation == 2
-    assert recipe_of(found["r2r-continued-0"], plan).imitation == goal.reinforcement
+    assert recipe_of(replace(plan, scale=0.001), "r2r", "imitation").imitation == 2
+    assert found["r2r-continued-0"].recipe.imitation == goal.reinforcement
 
 
 @pytest.fixture
