@@ -22,10 +22,10 @@ from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worl
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
 
 from tests.house import command as invoke  # noqa: E402
-from wayscore.lab.agents.agent import Agent, load_agent  # noqa: E402
+from wayscore.lab.agents.agent import Agent, evaluate, load_agent  # noqa: E402
 from wayscore.lab.agents.checkpoints import Recipe, load_checkpoint, write_checkpoint  # noqa: E402
 from wayscore.lab.agents.policy import Look, Policy, Shape  # noqa: E402
-from wayscore.lab.agents.rollout import MIRRORED, evaluate, mirrored_words, observe, roll, started  # noqa: E402
+from wayscore.lab.agents.rollout import MIRRORED, mirrored_words, observe, roll, started  # noqa: E402
 from wayscore.lab.agents.training import Running, Trainer  # noqa: E402
 from wayscore.rewards.batch import FEATURES, AgentBatch  # noqa: E402
 from wayscore.rewards.rewards import RewardFunction, find_reward  # noqa: E402

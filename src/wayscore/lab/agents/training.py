@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wayscore.errors import OptionError
+from wayscore.lab.agents.agent import evaluate
 from wayscore.lab.agents.checkpoints import CHECKPOINT, CURVE, Recipe, load_checkpoint, write_checkpoint
 from wayscore.lab.agents.data import Sight
 from wayscore.lab.agents.policy import Look, Policy, Shape
-from wayscore.lab.agents.rollout import WORDS, Choice, Row, Step, evaluate, heard, mirrored_words, roll
+from wayscore.lab.agents.rollout import WORDS, Choice, Row, Step, heard, mirrored_words, roll
 from wayscore.rewards.batch import FEATURES, AgentBatch
 from wayscore.rewards.tasks import PADDING, UNKNOWN, Tasks
 from wayscore.writing import clear_unfinished, write_whole
@@ -191,7 +192,7 @@ class Trainer:
     def _imitate(self, choice: Choice) -> Tensor:
         """Return the cross entropy of the teacher's actions, a sum over each episode."""
         steps, logits, _ = self._walk(choice)
-        teacher = torch.cat([step.teacher for step in steps if step.teacher is not None])
+        teacher = torch.cat([step.teacher for step in steps])
         return nn.functional.cross_entropy(logits, teacher, reduction="sum") / self.recipe.batch
 
     def _reinforce(self) -> tuple[Tensor, Row]:
