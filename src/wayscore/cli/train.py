@@ -87,7 +87,7 @@ def train(
     begun = {} if start is None else load_checkpoint(start)
     known, weights = begun.get("vocabulary"), begun.get("word_weights")
     data = (
-        data_from_worlds(seed=0)
+        data_from_worlds()
         if references is None
         else data_from_files(
             references, graphs, views=views, held_out=held_out, words=words, known=known, weights=weights

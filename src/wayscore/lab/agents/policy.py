@@ -11,7 +11,7 @@ the logits of all steps of a batch are computed at once (`judge`), as products o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -39,10 +39,6 @@ class Shape:
     hidden: int = 128
     dropout: float = 0.2
     seen: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return asdict(self)
 
 
 class Reading(NamedTuple):
@@ -157,11 +153,7 @@ class Policy(nn.Module):
     def advance(self, keep: Tensor, state: State, features: Tensor, mask: Tensor) -> tuple[State, Tensor]:
         """Look at the candidates and return the next states and the candidates as seen, (agents, candidates, hidden).
 
-        Args:
-            keep: (agents, hidden), the dropout masks.
-            state: of the step before.
-            features: (agents, candidates, features).
-            mask: (agents, candidates), which candidates are possible.
+        `keep` are the dropout masks, (agents, hidden); `features` and `mask` are those of `Observation`.
         """
         candidates = features.new_zeros(*mask.shape, self.shape.hidden)
         candidates[mask] = self.look(features[mask])  # the others, which are most, have no weight anywhere

@@ -310,7 +310,7 @@ def training_data(plan: Plan, dataset: str, start: str | None = None) -> Trainin
     from wayscore.lab.agents.data import data_from_files, data_from_worlds
 
     if dataset == "worlds":
-        return data_from_worlds(seed=0)
+        return data_from_worlds()
     begun = {} if start is None else load_checkpoint(plan.out / start)
     return data_from_files(
         data_file(plan, dataset, "train"),

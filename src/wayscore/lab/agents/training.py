@@ -83,9 +83,7 @@ class Trainer:
     def run(self, folder: Path | None = None, progress: Callable[[int, Row | None], None] | None = None) -> Policy:
         """Train to the end; with a folder, save a checkpoint and the learning curve there from time to time.
 
-        Args:
-            folder: where `checkpoint.pt` and `curve.csv` are written.
-            progress: called after every update, with its number and the new row of the curve, or None.
+        `progress` is called after every update, with its number and the new row of the curve, or None.
         """
         torch.set_num_threads(1)
         if folder is not None:
@@ -137,7 +135,7 @@ class Trainer:
         """Write the checkpoint and the curve, each completely or not at all."""
         state = {
             "recipe": asdict(self.recipe),
-            "shape": self.policy.shape.to_dict(),
+            "shape": asdict(self.policy.shape),
             "vocabulary": list(self.tasks.vocabulary.known),
             "words": self.tasks.tokens.shape[1],
             "word_weights": None if self.sight is None else self.sight.weights,
