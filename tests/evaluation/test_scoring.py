@@ -93,7 +93,7 @@ def test_long_episodes_are_shared_among_threads(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(measure, "CELLS_AT_ONCE", 2000)
     cells = [len(R) * len(Q) for R, Q in zip(references, queries, strict=True)]
     batches = measure.PathSets(*(ws.Euclidean().encode(paths) for paths in (references, queries)))
-    cut = list(measure.cut(ws.Euclidean(), batches, None, range(40)))
+    cut = measure.parts_of(batches, None, [ws.Euclidean()], np.zeros(40, dtype=np.int64))
     assert len(cut) > 5
     assert [row for part in cut for row in range(*part.rows.indices(40))] == list(range(40))
     for part in cut:

@@ -13,22 +13,24 @@ from msgspec import structs
 
 import wayscore
 from wayscore.convention.choices import Convention
+from wayscore.convention.presets import CONVENTIONS, signed
 from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, check_count
 from wayscore.evaluation.engines import Engine
-from wayscore.evaluation.groups import choose_cluster, few_clusters
+from wayscore.evaluation.groups import few_clusters
 from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, Settings, find_references, find_run
 from wayscore.evaluation.policies import check_coverage
 from wayscore.evaluation.recorded import missing_warnings
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import check_target, is_saved_result, load_result
 from wayscore.evaluation.scorer import Scorer
-from wayscore.evaluation.table import Names, ScoreTable
+from wayscore.evaluation.table import ScoreTable
 from wayscore.evaluation.warnings import other_split, usual_convention
 from wayscore.evaluation.work import COUNTED, Scored, ScoredRows, Task, scan_chunk, score_chunk
 from wayscore.formats import storage
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
+from wayscore.metrics.registry import with_columns
 from wayscore.paths import axis_name
 from wayscore.statistics.bootstrap import join_clusters
 from wayscore.statistics.values import Integers
@@ -116,19 +118,18 @@ def evaluate(
     <Result run: 1 episodes: NE 3.5  nDTW 0.6778>
     """
     tell = progress or (lambda _what, _done, _all: None)
-    policies = {
-        "missing": missing,
-        "unknown": unknown,
-        "duplicate": duplicate,
-        "start": start,
-        "move": move,
-        "node": node,
-    }
     settings = Settings.make(
         convention=convention,
         threshold=threshold,
         metrics=metrics,
-        policies=policies,
+        policies={
+            "missing": missing,
+            "unknown": unknown,
+            "duplicate": duplicate,
+            "start": start,
+            "move": move,
+            "node": node,
+        },
         repeats=repeats,
         path_step=path_step,
         cluster=cluster,
@@ -152,19 +153,19 @@ def evaluate(
     if not isinstance(references, Prepared):
         references = Prepared(find_references(references, reader), graphs)
     known = references.references
-    listed = None if known is None else known.first_instructions(settings.convention.instructions)
     several = settings.policies["duplicate"] == "all"
-    settings = structs.replace(settings, cluster=choose_cluster(cluster, listed, several))
-    distances, scorer = references.encoded(settings.convention, settings.cluster, navmesh, walkable)
+    scorer = references.scorer(settings.convention, cluster, several, navmesh, walkable)
+    settings = structs.replace(settings, cluster=scorer.cluster)
     if workers is None and given.rows > MANY_ROWS:
         on = Engine(engine, os.cpu_count() or 1, scheduler)
-    inputs = Inputs(given, known, distances, settings.convention)
+    inputs = Inputs(given, known, scorer.distances, settings.convention)
     if episodes is not None:
         check_target(os.fspath(episodes), [] if isinstance(given, GivenRun) else [one.file for one in given.chunks])
     done: Scored | None = None
     task = Task(settings, chunk)
+    scored: Iterable[Scored]
     if isinstance(given, GivenRun):
-        done = score_chunk(given.batch, scorer, task)
+        scored = [score_chunk(given.batch, scorer, task)]
     else:
         chunks = given.chunks
         if on.name == "dask":  # whose workers are at home elsewhere
@@ -173,12 +174,13 @@ def evaluate(
         if settings.policies["duplicate"] == "keep" and known is not None and not whole:
             first = np.minimum.reduce(list(on.map(scan_chunk, chunks, scorer, task)))
             task = structs.replace(task, first=first)
-        for part in on.map(score_chunk, chunks, scorer, task):
-            if done is None:
-                done = part
-            else:
-                done.merge(part)
-            tell("scoring", done.rows, max(given.rows, done.rows))
+        scored = on.map(score_chunk, chunks, scorer, task)
+    for part in scored:
+        if done is None:
+            done = part
+        else:
+            done.merge(part)
+        tell("scoring", done.rows, max(given.rows, done.rows))
     result = _result(name or given.name, inputs, scorer, settings, done or Scored(), convention is not None)
     if episodes is not None:
         result.write_episodes(os.fspath(episodes))
@@ -198,7 +200,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         zeroes = check_coverage(done.problems, settings.policies, name, known, answers, done.rows)
         if len(zeroes):
             worst = np.repeat([[metric.worst] for metric in settings.metrics], len(zeroes), axis=1)
-            done.parts.append(ScoredRows(done.rows + np.arange(len(zeroes)), zeroes, worst))
+            done.append([ScoredRows(done.rows + np.arange(len(zeroes)), zeroes)], worst)
     elif done.problems:
         done.problems.refuse(settings.policies, name, "the rows", done.rows, done.rows)
     table, clusters = _table(done, scorer, settings)
@@ -207,10 +209,14 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
     count = int(np.count_nonzero(np.bincount(clusters)))
     spaces = [scorer.spaces[scene] for scene in sorted(done.scenes)]
     units = {space.unit for space in spaces}
+    # Repeats stand beside the convention's name, so a known convention with others keeps its name.
+    convention = settings.convention
+    preset = CONVENTIONS.get(convention.name)
+    plain = convention if preset is None else replace(convention, repeats=preset.repeats)
     described = {
-        "convention": settings.signed(),
+        "convention": signed(with_columns(plain, settings.metrics)),
         "threshold": settings.threshold,
-        "repeats": settings.convention.repeats,
+        "repeats": convention.repeats,
         "version": wayscore.__version__,
         "distance": sorted({space.fingerprint for space in spaces}),
         **({"unit": units.pop()} if len(units) == 1 and units != {"m"} else {}),
@@ -220,7 +226,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         else {"name": known.name, "fingerprint": known.fingerprint, "episodes": len(known.episodes)},
         "format": inputs.run.format,
         **{kind: found for kind, found in counts.items() if found},
-        **({"up": axis_name(None if known is None else known.up_axis)} if settings.convention.plane == "all" else {}),
+        **({"up": axis_name(None if known is None else known.up_axis)} if convention.plane == "all" else {}),
         **({"largest snap": done.snap} if done.snap else {}),
         "seen": {"repeated": done.seen.repeated, "density": done.seen.density},
     }
@@ -228,7 +234,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
     warnings = few_clusters(settings.cluster, count)
     if counts["unrecorded"]:
         warnings += missing_warnings(counts["unrecorded"], len(table), settings.metrics)
-    warnings += done.seen.warnings(settings.convention, settings.symbols)
+    warnings += done.seen.warnings(convention, [metric.symbol for metric in settings.metrics])
     if scorer.geodesics is not None:
         from wayscore.evaluation.goals import geodesic_warnings
 
@@ -240,7 +246,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
     ]
     if inputs.references is not None:
         if not chosen:
-            warnings += usual_convention(inputs.references.format, settings.convention)
+            warnings += usual_convention(inputs.references.format, convention)
         warnings += other_split(inputs.run.name, inputs.references.name)
     return Result(
         name,
@@ -279,26 +285,19 @@ def _table(done: Scored, scorer: Scorer, settings: Settings) -> tuple[ScoreTable
         if all(part.scenes is not None for part in parts):
             scenes = [name for part in parts for name in part.scenes or ()]
             facts["scene"] = [scenes[place] for place in order.tolist()]
-    columns = np.empty((len(settings.metrics), len(rows)))
-    at = 0
-    while parts:  # taken off one by one: scores of many millions are in memory once
-        some = parts.pop(0).columns
-        columns[:, at : at + some.shape[1]] = some
-        at += some.shape[1]
+    columns = done.columns[:, : done.filled]
     if (order[1:] < order[:-1]).any():
         for column in columns:
             column[:] = column[order]
     rows = rows[order]
     if known is not None and pairs is not None:
         pairs = pairs[order]
-        facts = {"episode": Names(known.episodes, pairs)}
+        facts = {"episode": known.episodes[pairs]}
         if scorer.scenes != [""]:
-            facts["scene"] = Names(scorer.scenes, known.scenes[pairs])
-        different = {path: number for number, path in enumerate(dict.fromkeys(known.path_ids))}
-        codes = np.array([different[path] for path in known.path_ids], dtype=np.int64)
-        facts["path_id"] = Names(list(different), codes[pairs])
-        facts["reference_nodes"] = known.paths.lengths[pairs]
-    table = ScoreTable(dict(zip(settings.symbols, columns, strict=True)), facts=facts)
+            facts["scene"] = known.scene_names[pairs]
+        facts |= {"path_id": known.path_ids[pairs], "reference_nodes": known.paths.lengths[pairs]}
+    named = zip(settings.metrics, columns, strict=True)
+    table = ScoreTable({metric.symbol: values for metric, values in named}, facts=facts)
     if known is None or pairs is None or (every and settings.cluster == "none"):
         return table, join_clusters(rows)
     return table, known.clusters[pairs]

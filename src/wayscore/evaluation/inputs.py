@@ -11,23 +11,19 @@ from typing import Any
 from msgspec import Struct
 
 from wayscore.convention.choices import CHOICES, Convention
-from wayscore.convention.presets import CONVENTIONS, find_convention, signed
-from wayscore.distances.base import Distance
+from wayscore.convention.presets import find_convention
 from wayscore.episodes import EpisodeBatch, Query, References, Run
 from wayscore.errors import OptionError, check_choice, check_count
 from wayscore.evaluation.groups import CLUSTERS
 from wayscore.evaluation.policies import choose_policies
-from wayscore.evaluation.scorer import Scorer
+from wayscore.evaluation.scorer import Distances, Scorer
 from wayscore.formats import load_references
 from wayscore.formats.base import Source
 from wayscore.formats.chunks import RunPlan, plan_run
 from wayscore.formats.graphs import distances_for
 from wayscore.metrics import Metric, find_metrics
-from wayscore.metrics.registry import with_columns
 from wayscore.statistics.bootstrap import MOST_RESAMPLES
 from wayscore.warping.alignment import check_threshold
-
-Distances = Distance | Mapping[str, Distance] | None
 
 
 class Settings(Struct, frozen=True):
@@ -87,17 +83,6 @@ class Settings(Struct, frozen=True):
             seed,
         )
 
-    @property
-    def symbols(self) -> tuple[str, ...]:
-        """What the columns are called."""
-        return tuple(metric.symbol for metric in self.metrics)
-
-    def signed(self) -> str:
-        """Return what signatures call the convention; they name repeats beside it."""
-        known = CONVENTIONS.get(self.convention.name)
-        plain = self.convention if known is None else replace(self.convention, repeats=known.repeats)
-        return signed(with_columns(plain, self.metrics))
-
 
 class GivenRun(Struct, frozen=True, eq=False):
     """A run that is in memory already."""
@@ -110,6 +95,10 @@ class GivenRun(Struct, frozen=True, eq=False):
     def rows(self) -> int:
         """How many answers there are."""
         return len(self.batch)
+
+    def batches(self, _faults: Any = None) -> list[EpisodeBatch]:
+        """Return all answers; whatever is wrong with them was said when they were made."""
+        return [self.batch]
 
 
 class Inputs(Struct, frozen=True, eq=False):
@@ -129,16 +118,15 @@ class Inputs(Struct, frozen=True, eq=False):
 
     def queries(self, wanted: Callable[[str], bool] | None = None) -> dict[str, Query]:
         """Read the run again: by episode, the first answer to each that is wanted."""
-        batches = [self.run.batch] if isinstance(self.run, GivenRun) else self.run.batches()
         found: dict[str, Query] = {}
-        for batch in batches:
+        for batch in self.run.batches():
             for query in batch.to_queries():
                 if query.episode not in found and (wanted is None or wanted(query.episode)):
                     found[query.episode] = query
         return found
 
 
-class Prepared:
+class Prepared(Struct, eq=False):
     """References and graphs that are encoded once for all runs which are scored against them.
 
     Attributes:
@@ -146,27 +134,30 @@ class Prepared:
         graphs: in any form that `evaluate` takes.
     """
 
-    def __init__(self, references: References | None, graphs: Any) -> None:
-        self.references = references
-        self.graphs = graphs
-        self._encoded: list[tuple[tuple[Any, ...], tuple[Distances, Scorer]]] = []
+    references: References | None
+    graphs: Any
+    _scorers: dict[tuple[Any, ...], Scorer] = {}
 
-    def encoded(
-        self, convention: Convention, cluster: str, navmesh: Any = None, walkable: bool = False
-    ) -> tuple[Distances, Scorer]:
-        """Return the distances of the scenes, and what finds the references of answers."""
-        wanted = convention, cluster, navmesh, walkable
-        found = next((made for known, made in self._encoded if known == wanted), None)
-        if found is None:
-            distances = find_distances(self.graphs, self.references, convention)
+    def scorer(
+        self,
+        convention: Convention,
+        cluster: str = "none",
+        several: bool = False,
+        navmesh: Any = None,
+        walkable: bool = False,
+    ) -> Scorer:
+        """Return what runs are scored against by these choices; the same value for the same choices."""
+        meshes = os.fspath(navmesh) if isinstance(navmesh, str | os.PathLike) else id(navmesh)  # a mapping is kept
+        wanted = convention, cluster, several, meshes, walkable
+        if wanted not in self._scorers:
             geodesics = None
             if navmesh is not None or walkable:
                 from wayscore.evaluation.goals import find_geodesics
 
                 geodesics = find_geodesics(navmesh, walkable, self.references)
-            found = distances, Scorer(self.references, distances, convention, cluster, geodesics)
-            self._encoded.append((wanted, found))
-        return found
+            distances = find_distances(self.graphs, self.references, convention)
+            self._scorers[wanted] = Scorer(self.references, distances, convention, cluster, several, geodesics)
+        return self._scorers[wanted]
 
 
 def find_run(
@@ -175,11 +166,10 @@ def find_run(
     """Take a run in any form: files, a `Run`, paths by episode, an Arrow table or a data frame."""
     if isinstance(run, str | os.PathLike):
         return plan_run(run, run_format, progress)
+    if isinstance(run, Mapping):
+        run = Run.from_paths(run)
     if isinstance(run, Run):
         return GivenRun(run.name, run.format, EpisodeBatch.from_queries(run.answers))
-    if isinstance(run, Mapping):
-        made = Run.from_paths(run)
-        return GivenRun(made.name, made.format, EpisodeBatch.from_queries(made.answers))
     if isinstance(run, Sequence) and run and all(isinstance(one, str | os.PathLike) for one in run):
         return plan_run(run, run_format, progress)
     from wayscore.formats.arrow import as_arrow, from_arrow
@@ -203,14 +193,13 @@ def find_references(
 
 def find_distances(graphs: Any, references: References | None, convention: Convention) -> Distances:
     """Take graphs in any form: connectivity files, scene -> distance, one distance, or None for coordinates."""
+    found: Distances = None
     if graphs is not None and not isinstance(graphs, str | os.PathLike):
-        given: Distances = graphs
-        return given
-    if references is not None:
-        found: Distances = distances_for(references, None if graphs is None else Path(graphs), convention)
-        return found
-    if graphs is None:
-        return None
-    from wayscore.distances.graphs import load_graphs
+        found = graphs
+    elif references is not None:
+        found = distances_for(references, None if graphs is None else Path(graphs), convention)
+    elif graphs is not None:
+        from wayscore.distances.graphs import load_graphs
 
-    return load_graphs(Path(graphs))
+        found = load_graphs(Path(graphs))
+    return found

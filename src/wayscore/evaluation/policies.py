@@ -105,7 +105,7 @@ class Problems(Struct):
         count, found = self.counts.get(kind, 0), self.first.get(kind, [])
         named = [visible(problem.episode) for problem in found[:shown]]
         if found and found[0].what:
-            named[0] = f"{named[0]} ({found[0].what})"
+            named[0] += f" ({found[0].what})"
         more = f" and {count - shown:,} more" if count > shown else ""
         return f"{summary(kind, count, references, episodes)}: {', '.join(named)}{more}"
 

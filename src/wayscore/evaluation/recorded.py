@@ -26,23 +26,16 @@ class Recorded:
     Attributes:
         names: of the episodes.
         scenes: of the episodes.
-        scene_names: of scenes that are numbers.
         facts: by name, one value for each query, None where it is not known.
         counts: how many nodes each query was recorded with; None where that is how many are scored.
         kept: which of them are scored, where repeats are dropped and something is known of every step.
     """
 
-    names: Sequence[Any]
-    scenes: Sequence[Any] | NDArray[Any] | None = None
-    scene_names: Sequence[str] | None = None
+    names: Sequence[Any] | NDArray[np.object_]
+    scenes: Sequence[Any] | NDArray[np.object_] | None = None
     facts: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     counts: Floats | None = None
     kept: Sequence[NDArray[np.bool_]] | None = None
-
-    def scene(self, row: int) -> Any:
-        """Return the scene of one row, by name."""
-        scene = None if self.scenes is None else self.scenes[row]
-        return scene if self.scene_names is None or scene is None else self.scene_names[scene]
 
     def of(self, row: int) -> dict[str, Any]:
         """Return what is known of one row; what is known of every step, of the steps that are scored."""

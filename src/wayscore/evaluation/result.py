@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.convention.signature import Signature
-from wayscore.errors import Sentence, need
+from wayscore.errors import Sentence
 from wayscore.evaluation.groups import group_by, path_labels
 from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.table import Floats, ScoreTable
@@ -193,18 +193,9 @@ class Result:
         lengths = [int(count or 0) for count in table.fact("reference_nodes")]
         found, names = group_by(split_by, list(table.fact("scene")), list(table.fact("path_id")), lengths)
         labels = np.array(found, dtype=object)
-        groups = []
-        for name in names:
-            some = np.flatnonzero(labels == name)
-            means, undefined = {}, {}
-            for symbol in self.symbols:
-                values = table[symbol][some]
-                finite = values[np.isfinite(values)]
-                means[symbol] = float(finite.mean()) if len(finite) else None
-                if len(finite) < len(values):
-                    undefined[symbol] = len(values) - len(finite)
-            groups.append(Group(name, len(some), undefined, means))
-        return groups
+        own = table.select(self.symbols)
+        tables = ((name, own.take(np.flatnonzero(labels == name))) for name in names)
+        return [Group(name, len(some), some.undefined(), some.means()) for name, some in tables]
 
     def cluster_labels(self) -> list[str]:
         """Return the cluster of every row, as the bootstrap draws them."""
@@ -256,12 +247,11 @@ class Result:
 
     def to_pandas(self) -> Any:
         """Return the episodes as a pandas DataFrame (pandas must be installed)."""
-        need("pandas")
-        return self.to_arrow().to_pandas()
+        return self.table.to_pandas()
 
     def to_polars(self) -> Any:
         """Return the episodes as a polars DataFrame (polars must be installed)."""
-        return need("polars").from_arrow(self.to_arrow())
+        return self.table.to_polars()
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with the scores and everything that made them; `ws.load_result` reads it."""

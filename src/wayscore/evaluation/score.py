@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,7 +19,7 @@ from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.base import EUCLIDEAN, Distance, Floats, as_distance
 from wayscore.errors import OptionError, PathError, did_you_mean, listed, shortened
-from wayscore.evaluation.measure import Part, PathSets, Scoring, cut
+from wayscore.evaluation.measure import Part, PathSets, Scoring, parts_of, stretches
 from wayscore.evaluation.recorded import STEPWISE, Recorded
 from wayscore.evaluation.table import Rows, ScoreTable
 from wayscore.metrics import Metric, find_metrics
@@ -123,21 +122,49 @@ def score(
             raise PathError(f"{len(queries)} queries but {len(values)} values of {what}; give one for each query")
     known = {name: values for name, values in facts.items() if values is not None}
     names: Sequence[Any] = range(len(queries)) if episodes is None else episodes
-    scores, used, spaces = score_paths(
-        references,
-        queries,
-        dense,
-        lambda paths: _parts(paths, pairs, one_space or space, scenes, names),
-        Recorded(names, scenes, None, known),
+    named, walked, order, numbers = names, scenes, None, np.zeros(0, dtype=np.int64)
+    spaces = [] if one_space is None else [one_space]
+    if one_space is None:  # episodes are scored scene by scene
+        numbers, spaces = _number_scenes(space, scenes, names)
+        order = np.argsort(numbers, kind="stable")
+        numbers = numbers[order]
+        rows = order.tolist()
+        led = rows if pairs is None else pairs[order].tolist()
+        pairs = None
+        references, dense = _taken(as_lists(references), led), _taken(None if dense is None else as_lists(dense), led)
+        queries, named, walked = _taken(as_lists(queries), rows), _taken(names, rows), _taken(scenes, rows)
+        known = {name: _taken(values, rows) for name, values in known.items()}
+
+    def encode(paths: PathSets) -> list[Part]:
+        """Encode the episodes of each scene; errors name the episode."""
+        parts = []
+        for scene, start, stop in [(0, 0, len(queries))] if order is None else stretches(numbers):
+            encoded = []
+            for some, kind in zip(paths, ("reference", "query", "dense reference", "query"), strict=True):
+                own: Role = partial(lambda kind, start, n: f"episode {named[start + n]}, {kind}", kind, start)
+                role = kind if pairs is not None and kind.endswith("reference") else own
+                of_scene = some if some is None or order is None else some[start:stop]
+                encoded.append(None if of_scene is None else spaces[scene].encode(of_scene, role=role))
+            one_scene = np.zeros(stop - start, dtype=np.int64)
+            parts += parts_of(PathSets(*encoded), pairs, spaces[scene : scene + 1], one_scene, start)
+        return parts
+
+    scores, used = score_paths(
+        PathSets(references, queries, dense),
+        encode,
+        Recorded(named, walked, known),
         chosen,
         chosen_convention,
         d_th,
         up_axis,
         threads,
     )
+    if order is not None:
+        back = np.argsort(order)
+        scores = {symbol: values[back] for symbol, values in scores.items()}
     return ScoreTable(
         scores,
-        _settings(spaces, with_columns(chosen_convention, chosen), d_th) | used,
+        _settings(spaces if len(queries) else [], with_columns(chosen_convention, chosen), d_th) | used,
         facts={"episode": names, **({} if scenes is None else {"scene": list(scenes)})},
         own_metrics={metric.symbol: metric for metric in chosen if KNOWN.get(metric.symbol) is not metric},
     )
@@ -229,52 +256,27 @@ def _check_pairing(references: Paths, queries: Paths, pairing: Any) -> Offsets |
     return pairs
 
 
-def _parts(
-    paths: PathSets,
-    pairs: Offsets | None,
-    distance: Distance | Mapping[str, Distance],
-    scenes: Sequence[str] | None,
-    names: Sequence[Any],
-) -> list[Part]:
-    """Encode the episodes of each scene; errors name the episode."""
-    kinds = ("reference", "query", "dense reference", "query")
-    parts: list[Part] = []
-
-    def add(space: Distance, own: Sequence[Any], shared: Offsets | None, rows: range | Offsets) -> None:
-        encoded = []
-        for some, kind in zip(own, kinds, strict=True):
-            role: Role = partial(lambda kind, number: f"episode {names[int(rows[number])]}, {kind}", kind)
-            if shared is not None and kind.endswith("reference"):
-                role = kind
-            encoded.append(None if some is None else space.encode(some, role=role))
-        parts.extend(cut(space, PathSets(*encoded), shared, rows))
-
-    if isinstance(distance, Distance):
-        add(distance, paths, pairs, range(len(paths.queries)))
-        return parts
+def _number_scenes(
+    distances: Mapping[str, Distance], scenes: Sequence[str] | None, names: Sequence[Any]
+) -> tuple[NDArray[np.int64], list[Distance]]:
+    """Return the number of the scene of each query, and the distance of each scene."""
     if scenes is None:
         raise OptionError("distance is a mapping from scene to distance; say with scenes= where each query was walked")
-    groups: defaultdict[str, list[int]] = defaultdict(list)
-    for number, scene in enumerate(scenes):
-        groups[scene].append(number)
-    for scene, numbers in groups.items():
-        if scene not in distance:
-            hint = did_you_mean(scene, distance)
-            raise PathError(f"episode {names[numbers[0]]}: there is no scene {shortened(scene)}{hint}")
-    listed_paths = [None if some is None else as_lists(some) for some in paths]
-    for scene, numbers in groups.items():
-        rows = np.array(numbers, dtype=np.int64)
-        asked = numbers if pairs is None else pairs[rows].tolist()
-        some = zip(listed_paths, (asked, numbers, asked, numbers), strict=True)
-        own = [None if every is None else [every[number] for number in which] for every, which in some]
-        add(as_distance(distance[scene]), own, None, rows)
-    return parts
+    known = {scene: number for number, scene in enumerate(dict.fromkeys(scenes))}
+    for scene in known:
+        if scene not in distances:
+            hint = did_you_mean(scene, distances)
+            raise PathError(f"episode {names[list(scenes).index(scene)]}: there is no scene {shortened(scene)}{hint}")
+    numbers = np.fromiter((known[scene] for scene in scenes), dtype=np.int64, count=len(scenes))
+    return numbers, [as_distance(distances[scene]) for scene in known]
+
+
+def _taken(values: Any, rows: list[int]) -> Any:
+    return None if values is None else [values[row] for row in rows]
 
 
 def score_paths(
-    references: Paths,
-    queries: Paths,
-    dense: Paths | None,
+    paths: PathSets,
     encode: Callable[[PathSets], list[Part]],
     recorded: Recorded,
     metrics: tuple[Metric, ...],
@@ -282,13 +284,11 @@ def score_paths(
     threshold: float,
     up_axis: int | None = None,
     threads: int | None = None,
-) -> tuple[dict[str, Floats], dict[str, Any], list[Distance]]:
+) -> tuple[dict[str, Floats], dict[str, Any]]:
     """Score paths: what `score` and the evaluation of runs have in common.
 
     Args:
-        references: what the queries are compared with.
-        queries: what the agents walked.
-        dense: the finely sampled references of conventions that warp to these.
+        paths: the references, the queries, and the dense references of conventions that warp to these.
         encode: gives the paths, changed as the convention says, encoded and cut into parts.
         recorded: what is known of the queries beside their paths.
         metrics: what is scored.
@@ -298,8 +298,9 @@ def score_paths(
         threads: how many cores to use; by default all of them for large batches.
 
     Returns:
-        The scores by symbol, what else the numbers depend on or leave out, and the distances of the scenes.
+        The scores by symbol, and what else the numbers depend on or leave out.
     """
+    references, queries, warped, _ = paths
     if "goals" not in recorded.facts and convention.goal == "set":
         raise OptionError(
             f"the convention {convention.name} asks whether a query ends at one of its goals, and no goals are "
@@ -308,9 +309,34 @@ def score_paths(
     drops = convention.repeats == "drop"
     stepwise = not STEPWISE.isdisjoint(recorded.facts)
     if drops or stepwise:
+        counts = (
+            queries.lengths
+            if isinstance(queries, PathBatch)
+            else [len(path) if hasattr(path, "__len__") else 0 for path in queries]
+        )
         kept = [changes(path) for path in queries] if drops and stepwise else None
-        recorded = replace(recorded, counts=_counts(queries), kept=kept)
-    paths = _paths(references, queries, dense, metrics, convention, up_axis)
+        recorded = replace(recorded, counts=np.array(counts, dtype=np.float64), kept=kept)
+    warps, step = any("warping" in metric.needs for metric in metrics), convention.path_step
+    if convention.reference != "dense" or not warps:
+        warped = None
+    elif warped is None:
+        raise PathError(
+            f"the convention {convention.name} warps to dense references, and none are given; give them with dense=, "
+            'or take a convention of your own with reference = "path"'
+        )
+    if drops:
+        queries = without_repeats(queries)
+    if convention.plane == "all":
+        references, queries = flatten(references, up_axis), flatten(queries, up_axis)
+        warped = None if warped is None else flatten(warped, up_axis)
+    paths = PathSets(references, queries, warped)
+    if step and warps:
+        paths = PathSets(
+            references,
+            queries,
+            apply_path_step(references if warped is None else warped, step),
+            apply_path_step(queries, step),
+        )
     parts = encode(paths)
     users = [metric.symbol for metric in metrics if "points" in metric.needs]
     if users and any(part.paths.queries.places.ndim == 1 for part in parts):
@@ -319,7 +345,7 @@ def score_paths(
             "a graph; leave them out of <<metrics>>, or use another convention"
         )
     other_paths = paths.warped_references is not None or paths.warped_queries is not None
-    scoring = Scoring.plan(metrics, threshold, convention, recorded, up_axis=up_axis, other_paths=other_paths)
+    scoring = Scoring(metrics, threshold, convention, recorded, up_axis, other_paths)
     scores = np.empty((len(metrics), len(recorded.names)))
     groups: list[list[Part]] = []
     room = 0.0
@@ -329,7 +355,9 @@ def score_paths(
             room = 1.0
         groups[-1].append(part)
         room -= part.work
-    workers = min(len(groups), threads or (_cores() if len(groups) > 1 else 1))
+    if threads is None and len(groups) > 1:
+        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    workers = min(len(groups), threads or 1)
     if workers <= 1 or kernels.name != "native":
         for group in groups:
             scoring.score(group, scores)
@@ -354,47 +382,7 @@ def score_paths(
         "unrecorded": recorded.missing(metrics, convention),
         "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
     }
-    return columns, {name: value for name, value in used.items() if value}, [part.space for part in parts]
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _counts(queries: Paths) -> Floats:
-    if isinstance(queries, PathBatch):
-        return queries.lengths.astype(np.float64)
-    return np.fromiter((len(path) if hasattr(path, "__len__") else 0 for path in queries), dtype=np.float64)
-
-
-def _paths(
-    references: Any, queries: Any, dense: Any, metrics: tuple[Metric, ...], convention: Convention, up_axis: int | None
-) -> PathSets:
-    """Return the paths as the convention scores them, and beside them those that it warps, where those are others."""
-    if convention.repeats == "drop":
-        queries = without_repeats(queries)
-    if convention.plane == "all":
-        references, queries = flatten(references, up_axis), flatten(queries, up_axis)
-    if not any("warping" in metric.needs for metric in metrics):
-        return PathSets(references, queries)
-    warped = dense if convention.reference == "dense" else None
-    if warped is None and convention.reference == "dense":
-        raise PathError(
-            f"the convention {convention.name} warps to dense references, and none are given; give them with dense=, "
-            'or take a convention of your own with reference = "path"'
-        )
-    if warped is not None and convention.plane == "all":
-        warped = flatten(warped, up_axis)
-    if not convention.path_step:
-        return PathSets(references, queries, warped)
-    step = convention.path_step
-    return PathSets(
-        references,
-        queries,
-        apply_path_step(references if warped is None else warped, step),
-        apply_path_step(queries, step),
-    )
+    return columns, {name: value for name, value in used.items() if value}
 
 
 def _settings(spaces: Iterable[Distance], convention: Convention, threshold: float) -> dict[str, Any]:

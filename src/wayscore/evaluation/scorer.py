@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +17,8 @@ from wayscore.distances.base import Distance, Euclidean, as_distance
 from wayscore.distances.graph import Graph
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
-from wayscore.evaluation.groups import cluster_numbers
+from wayscore.evaluation.groups import choose_cluster, cluster_numbers
+from wayscore.evaluation.measure import stretches
 from wayscore.evaluation.policies import Problem, describe_move, describe_node, describe_start, describe_unknown
 from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
 from wayscore.statistics.bootstrap import join_clusters
@@ -26,6 +26,7 @@ from wayscore.statistics.bootstrap import join_clusters
 if TYPE_CHECKING:
     from wayscore.evaluation.goals import Geodesics
 
+Distances: TypeAlias = Distance | Mapping[str, Distance] | None
 UNKNOWN = -1
 """The number of a reference that does not exist; the code of a node that its scene does not have is this or less."""
 START_TOLERANCE = 0.5
@@ -64,11 +65,11 @@ class EncodedReferences(Struct, frozen=True, eq=False):
     fingerprint: str
     paths: PathBatch
     scenes: NDArray[np.int32]
-    scene_names: list[str]
-    episodes: list[str]
+    scene_names: NDArray[np.object_]
+    episodes: NDArray[np.object_]
     numbers: Mapping[str, int]
     order: Offsets
-    path_ids: list[str]
+    path_ids: NDArray[np.object_]
     facts: Mapping[str, list[Any]]
     up_axis: int | None
     dense: PathBatch | None
@@ -118,10 +119,13 @@ class Scorer:
         references: the ground-truth paths; None where rows carry their references.
         distances: scene -> distance, or one for all scenes; None is Euclidean.
         convention: how distances count, and how many instructions per path.
-        cluster: what is resampled together: "none", "path" or "scan".
+        cluster: what is resampled together: "auto", "none", "path" or "scan".
+        several: whether an episode may have several answers that all count.
         geodesics: where distances to the goal come from that a run does not record.
 
     Attributes:
+        cluster: what is resampled together, where that was "auto".
+        distances: as given.
         scenes: names of the scenes; one without a name where distances do not differ by scene.
         spaces: the distance of each.
         graphs: the graph of each whose edges moves follow; None where there is none.
@@ -132,20 +136,24 @@ class Scorer:
     def __init__(
         self,
         references: References | None,
-        distances: Distance | Mapping[str, Distance] | None,
+        distances: Distances,
         convention: Convention,
         cluster: str = "none",
+        several: bool = False,
         geodesics: Geodesics | None = None,
     ) -> None:
         measured = distance_by(distances, convention)
-        listed: list[Reference] = []
+        counted, listed = references, list[Reference]()
         if references is not None:
             if references.withheld:
                 raise FormatError(
                     f"{references.name}: this split holds starts only (its ground truth is withheld), so nothing can "
                     "be scored; `wayscore validate` checks a run against it"
                 )
-            listed = list(references.first_instructions(convention.instructions).episodes.values())
+            counted = references.first_instructions(convention.instructions)
+            listed = list(counted.episodes.values())
+        self.cluster = choose_cluster(cluster, counted, several)
+        self.distances = distances
         given: list[Any] = [distances]
         self.scenes: list[str] = [""]
         self.spaces: list[Distance] = [Euclidean() if measured is None else measured]
@@ -163,7 +171,7 @@ class Scorer:
             self.spaces = [as_distance(measured[scene]) for scene in self.scenes]
         self.graphs: list[Graph | None] = [one if isinstance(one, Graph) else None for one in given]
         self.geodesics = geodesics
-        self.references = None if references is None else self._encoded(references, listed, cluster)
+        self.references = None if references is None else self._encoded(references, listed)
         self._numbers = {scene: number for number, scene in enumerate(self.scenes)}
         self._codes: dict[int, tuple[Any, dict[Any, int], dict[int, NDArray[np.int32]]]] = {}
         self._edges: dict[int, NDArray[np.bool_]] = {}
@@ -171,7 +179,7 @@ class Scorer:
         for space in self.spaces:  # so that workers need not
             _ = space.fingerprint, space.table
 
-    def _encoded(self, references: References, listed: Sequence[Reference], cluster: str) -> EncodedReferences:
+    def _encoded(self, references: References, listed: Sequence[Reference]) -> EncodedReferences:
         number_of = {scene: number for number, scene in enumerate(self.scenes)}
         numbers = np.array([number_of.get(one.scene, 0) for one in listed], dtype=np.int32)
         order = np.argsort(numbers, kind="stable").astype(np.int64)
@@ -186,27 +194,27 @@ class Scorer:
             fingerprint=references.fingerprint,
             paths=self._in_spaces([one.path for one in ordered], scenes, name),
             scenes=scenes,
-            scene_names=[one.scene for one in ordered],
-            episodes=[one.episode for one in ordered],
+            scene_names=np.array([one.scene for one in ordered], dtype=object),
+            episodes=np.array([one.episode for one in ordered], dtype=object),
             numbers={one.episode: number for number, one in enumerate(ordered)},
             order=order,
-            path_ids=[one.path_id for one in ordered],
+            path_ids=np.array([one.path_id for one in ordered], dtype=object),
             facts={name: values for name, values in facts.items() if any(value is not None for value in values)},
             up_axis=references.up_axis,
             dense=None if any(walk is None for walk in dense) else self._in_spaces(dense, scenes, name),
-            clusters=join_clusters(cluster_numbers(listed, cluster)[order]),
+            clusters=join_clusters(cluster_numbers(listed, self.cluster)[order]),
         )
 
     def _in_spaces(self, paths: Sequence[Any], scenes: NDArray[np.int32], name: Callable[[int], str]) -> PathBatch:
         """Let each scene's distance encode its paths, which lie side by side."""
         found = []
-        for scene, start, stop in _stretches(scenes):
+        for scene, start, stop in stretches(scenes):
             role = partial(lambda first, number: name(first + number), start)
             found.append(self.spaces[scene].encode(paths[start:stop], role=role))
         return concatenated(found)
 
-    def __getstate__(self) -> dict[str, Any]:  # without what was looked up
-        return {**self.__dict__, "_codes": {}, "_edges": {}, "_names": None}
+    def __getstate__(self) -> dict[str, Any]:  # without what other processes do not need
+        return {**self.__dict__, "distances": None, "_codes": {}, "_edges": {}, "_names": None}
 
     def match(self, batch: EpisodeBatch) -> Matched:
         """Find the reference of every answer, and mark what is wrong with it."""
@@ -216,7 +224,9 @@ class Scorer:
             pairs = self._looked_up(batch.episodes, known.numbers)
             unknown = np.flatnonzero(pairs < 0)
             # References of a scene are side by side; queries of one reference make the kernels' branches predictable.
-            order = _sorted(pairs, len(known.episodes))[len(unknown) :]
+            # NumPy sorts numbers of 16 bits by their digits, which takes less time.
+            small = (pairs + 1).astype(np.uint16) if len(known.episodes) < 2**16 - 1 else pairs
+            order = np.argsort(small, kind="stable")[len(unknown) :]
             pairs = pairs[order]
             scenes = known.scenes[pairs]
             queries, problems = self._encode(batch.queries, order, scenes, batch)
@@ -227,7 +237,7 @@ class Scorer:
                     if path is None:
                         raise _no_reference(batch, row)
             pairs, numbers = None, self._scenes_of(batch)
-            order = _sorted(numbers, len(self.scenes))
+            order = np.argsort(numbers, kind="stable")
             scenes = numbers[order].astype(np.int32)
             queries, problems = self._encode(batch.queries, order, scenes, batch)
             own, wrong = self._encode(batch.references, order, scenes, batch)
@@ -323,19 +333,44 @@ class Scorer:
             raise FormatError(f"{batch.named(int(order.min()) if len(order) else 0)}: {POINTS}")
         if isinstance(paths, CodedPaths):
             found = PathBatch(paths.codes, paths.offsets).take(order)
-            for scene, start, stop in _stretches(scenes):
+            for scene, start, stop in stretches(scenes):
                 codes = found.places[int(found.offsets[start]) : int(found.offsets[stop])]
                 codes[:] = self._codes_of(paths, scene, batch)[codes]
         else:
-            found = self._encode_lists([paths[row] for row in order.tolist()], order, scenes, batch)
+            rows = order.tolist()
+            some = [paths[row] for row in rows]
+            offsets = offsets_of(some, role=lambda number: f"{batch.named(rows[number])}: its path")
+            codes = np.empty(int(offsets[-1]), dtype=np.int32)
+            indexes: list[Any] = [self.spaces[scene].index for scene in scenes.tolist()]
+            try:
+                unknown = kernels.encode(indexes, some, codes) >= 0
+            except TypeError:
+                bad = min((row for row, path in zip(rows, some, strict=True) if not _is_labels(path)), default=rows[0])
+                raise FormatError(f"{batch.named(bad)}: {POINTS}") from None
+            if unknown:
+                strange: dict[Any, int] = {}
+                labels = ((label, index) for path, index in zip(some, indexes, strict=True) for label in path)
+                coded = (index.get(one, strange.setdefault(one, UNKNOWN - len(strange))) for one, index in labels)
+                codes = np.fromiter(coded, dtype=np.int32, count=len(codes))
+            found = PathBatch(codes, offsets)
         codes, offsets = found.places, found.offsets
         inside = codes >= 0
         known = np.where(inside, codes, 0)
         leaps = codes[1:] != codes[:-1]
-        for scene, start, stop in _stretches(scenes):
+        for scene, start, stop in stretches(scenes):
             first, last = int(offsets[start]), int(offsets[stop])
-            edges = self._are_edges(scene, known[first : last - 1], known[first + 1 : last])
-            leaps[first : last - 1] &= np.logical_not(edges)
+            a, b, graph = known[first : last - 1], known[first + 1 : last], self.graphs[scene]
+            if graph is None:
+                leaps[first : last - 1] = False
+            elif graph.table is None:  # too large for a table of edges too
+                leaps[first : last - 1] &= ~graph.has_edges(a, b)
+            else:
+                if scene not in self._edges:
+                    edges = np.zeros((len(graph), len(graph)), dtype=bool)
+                    starts, ends = graph.adjacency
+                    edges[np.repeat(np.arange(len(graph)), np.diff(starts)), ends] = True
+                    self._edges[scene] = edges  # whole: other threads look at it
+                leaps[first : last - 1] &= ~self._edges[scene][a, b]
         outside = np.flatnonzero(~inside)
         if len(outside):  # a step to an unknown node, or from it, is no edge
             steps = np.concatenate((outside[outside > 0] - 1, outside[outside < len(codes) - 1]))
@@ -391,39 +426,6 @@ class Scorer:
             found[scene] = codes
         return found[scene]
 
-    def _encode_lists(
-        self, paths: list[Any], order: Offsets, scenes: NDArray[np.int32], batch: EpisodeBatch
-    ) -> PathBatch:
-        rows = order.tolist()
-        offsets = offsets_of(paths, role=lambda number: f"{batch.named(rows[number])}: its path")
-        codes = np.empty(int(offsets[-1]), dtype=np.int32)
-        indexes: list[Any] = [self.spaces[scene].index for scene in scenes.tolist()]
-        try:
-            known = kernels.encode(indexes, paths, codes) < 0
-        except TypeError:
-            bad = min((row for row, path in zip(rows, paths, strict=True) if not _is_labels(path)), default=rows[0])
-            raise FormatError(f"{batch.named(bad)}: {POINTS}") from None
-        if not known:
-            strange: dict[Any, int] = {}
-            labels = ((label, index) for path, index in zip(paths, indexes, strict=True) for label in path)
-            found = [index.get(label, strange.setdefault(label, UNKNOWN - len(strange))) for label, index in labels]
-            codes = np.array(found, dtype=np.int32)
-        return PathBatch(codes, offsets)
-
-    def _are_edges(self, scene: int, a: NDArray[np.int32], b: NDArray[np.int32]) -> Any:
-        """Return which steps follow an edge of the scene's graph; all, where there is none."""
-        graph = self.graphs[scene]
-        if graph is None:
-            return True
-        if graph.table is None:  # too large for a table of edges too
-            return graph.has_edges(a, b)
-        if scene not in self._edges:
-            edges = np.zeros((len(graph), len(graph)), dtype=bool)
-            starts, ends = graph.adjacency
-            edges[np.repeat(np.arange(len(graph)), np.diff(starts)), ends] = True
-            self._edges[scene] = edges
-        return self._edges[scene][a, b]
-
 
 def _no_reference(batch: EpisodeBatch, row: int) -> NoReferencesError:
     return NoReferencesError(
@@ -433,17 +435,3 @@ def _no_reference(batch: EpisodeBatch, row: int) -> NoReferencesError:
 
 def _is_labels(path: Any) -> bool:
     return not (isinstance(path, np.ndarray) and path.ndim == 2) and not any(isinstance(step, list) for step in path)
-
-
-def _sorted(numbers: NDArray[np.int64], limit: int) -> Offsets:
-    """Return the order of numbers from -1 to below a limit; where they fit 16 bits NumPy sorts them by their digits."""
-    small = (numbers + 1).astype(np.uint16) if limit < 2**16 - 1 else numbers
-    return np.asarray(np.argsort(small, kind="stable"), dtype=np.int64)
-
-
-def _stretches(scenes: NDArray[np.int32]) -> Iterator[tuple[int, int, int]]:
-    """Go through the scenes of sorted rows, each with its first row and the one after its last."""
-    changes = np.flatnonzero(np.diff(scenes)) + 1
-    for start, stop in pairwise([0, *changes.tolist(), len(scenes)]):
-        if start < stop:
-            yield int(scenes[start]), start, stop

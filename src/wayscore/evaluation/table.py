@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from wayscore.errors import OptionError, did_you_mean, need, shortened
 from wayscore.evaluation.recorded import missing_warnings
 from wayscore.metrics import Metric, find_metric
+from wayscore.statistics.bootstrap import mean_of
 
 Floats = NDArray[np.float64]
 FACTS = ("episode", "scene", "path_id", "reference_nodes", "run")
@@ -41,42 +41,6 @@ class Rows(Mapping[str, Floats]):
 
     def __len__(self) -> int:
         return len(self._numbers)
-
-
-class Names(Sequence[str]):
-    """Names that repeat: each once, and for every row the number of its name."""
-
-    def __init__(self, names: Sequence[str], numbers: NDArray[Any]) -> None:
-        self._names = names
-        self._numbers = numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, row: Any) -> Any:
-        if isinstance(row, np.ndarray):
-            return Names(self._names, self._numbers[row])
-        if isinstance(row, slice):
-            return [self._names[number] for number in self._numbers[row].tolist()]
-        return self._names[int(self._numbers[row])]
-
-    def __iter__(self) -> Iterator[str]:
-        return map(self._names.__getitem__, self._numbers.tolist())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        shown = ", ".join(map(repr, self[:3]))
-        return f"[{shown}]" if len(self) <= 3 else f"[{shown}, ... {len(self):,} names]"
-
-    def to_arrow(self) -> Any:
-        """Return an Arrow array of codes and their names."""
-        import pyarrow as pa
-
-        return pa.DictionaryArray.from_arrays(self._numbers.astype(np.int32), pa.array(list(self._names), pa.string()))
 
 
 class ScoreTable:
@@ -129,8 +93,8 @@ class ScoreTable:
     @property
     def episodes(self) -> Sequence[Any]:
         """The names of the rows."""
-        names: Sequence[Any] = self.facts["episode"]
-        return names
+        names = self.facts["episode"]
+        return names.tolist() if isinstance(names, np.ndarray) else names  # type: ignore[no-any-return]
 
     @property
     def scenes(self) -> Sequence[str] | None:
@@ -145,7 +109,7 @@ class ScoreTable:
     def take(self, rows: NDArray[np.int64]) -> ScoreTable:
         """Return some rows, in this order."""
         facts = {
-            name: values[rows] if isinstance(values, np.ndarray | Names) else [values[row] for row in rows.tolist()]
+            name: values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows.tolist()]
             for name, values in self.facts.items()
         }
         columns = {symbol: values[rows] for symbol, values in self.columns.items()}
@@ -166,8 +130,7 @@ class ScoreTable:
 
     def means(self) -> dict[str, float | None]:
         """Return the mean of each metric over the episodes where it is defined; None where it is nowhere."""
-        finite = {metric: values[np.isfinite(values)] for metric, values in self.columns.items()}
-        return {metric: math.fsum(some) / len(some) if len(some) else None for metric, some in finite.items()}
+        return {metric: mean_of(values) for metric, values in self.columns.items()}
 
     def undefined(self) -> dict[str, int]:
         """Return how many episodes are left out of the mean of each metric, for those metrics where any are."""
@@ -187,10 +150,7 @@ class ScoreTable:
         """Return a pyarrow Table with what is known of each episode, and one column for each metric."""
         import pyarrow as pa
 
-        facts = {
-            name: values.to_arrow().dictionary_decode() if isinstance(values, Names) else pa.array(_of_one_type(values))
-            for name, values in self.facts.items()
-        }
+        facts = {name: pa.array(_of_one_type(values)) for name, values in self.facts.items()}
         return pa.table({**facts, **{metric: pa.array(values) for metric, values in self.columns.items()}})
 
     def to_pandas(self) -> Any:

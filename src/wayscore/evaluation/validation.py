@@ -20,7 +20,7 @@ from wayscore.distances.function import Function
 from wayscore.episodes import EpisodeBatch, Query, Reference, References, Run
 from wayscore.errors import Sentence, in_command
 from wayscore.escaping import escape
-from wayscore.evaluation.inputs import GivenRun, find_distances, find_references, find_run
+from wayscore.evaluation.inputs import find_distances, find_references, find_run
 from wayscore.evaluation.policies import (
     POLICIES,
     Problem,
@@ -152,7 +152,7 @@ def validate(
     counts = np.zeros(len(targets.episodes), dtype=np.int64)
     answers, seen = 0, Seen()
     policies = {kind: allowed[0] for kind, allowed in POLICIES.items()}
-    for batch in [given.batch] if isinstance(given, GivenRun) else given.batches(faults):
+    for batch in given.batches(faults):
         matched = scorer.match(batch)
         first_answers(batch, matched, counts)
         apply_policies(matched, batch, scorer, policies, problems, None)

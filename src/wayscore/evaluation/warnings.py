@@ -80,17 +80,10 @@ class Seen(Struct):
             for batch, length, count in ((queries, "walked", "steps"), (references, "led", "stages")):
                 lengths, moves = _lengths(batch)
                 which = slice(None) if batch is queries or pairs is None else pairs
-                setattr(self, length, getattr(self, length) + _whole(lengths[which]))
+                setattr(self, length, getattr(self, length) + whole_units(lengths[which]))
                 setattr(self, count, getattr(self, count) + int(moves[which].sum()))
         rows = np.searchsorted(queries.offsets, stays, side="right") - 1
         return rows[np.diff(rows, prepend=-1) > 0]
-
-    def add_scores(self, kept: NDArray[np.float64], repeating: Offsets, dropped: NDArray[np.float64]) -> None:
-        """Add nDTW of all queries, and of those that repeat a node also without the repeats."""
-        total = _whole(kept)
-        self.kept += total
-        self.dropped += total - _whole(kept[repeating]) + _whole(dropped)
-        self.valued += len(kept)
 
     @property
     def repeated(self) -> float:
@@ -186,5 +179,6 @@ def _lengths(batch: PathBatch) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return np.add.reduceat(steps, first), np.add.reduceat((steps > 0).astype(np.int64), first)
 
 
-def _whole(values: NDArray[np.float64]) -> int:
+def whole_units(values: NDArray[np.float64]) -> int:
+    """Return the sum of values in units that are added exactly."""
     return int(np.rint(values / UNIT).sum()) if len(values) else 0

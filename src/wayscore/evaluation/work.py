@@ -17,13 +17,12 @@ from wayscore.distances.base import Floats
 from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.inputs import Settings
-from wayscore.evaluation.measure import parts_by_scene
+from wayscore.evaluation.measure import PathSets, parts_of
 from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_answers
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
-from wayscore.evaluation.table import Names
-from wayscore.evaluation.warnings import Seen
+from wayscore.evaluation.warnings import Seen, whole_units
 from wayscore.formats.chunks import Chunk, read_chunk
 from wayscore.paths import Offsets
 
@@ -48,25 +47,23 @@ class Task(Struct, frozen=True):
 
 
 class ScoredRows(NamedTuple):
-    """The scores of some answers.
+    """Which answers were scored.
 
     Attributes:
         rows: their numbers in the run.
         pairs: the numbers of their references; None where rows carry their own.
-        columns: (metrics, answers).
         episodes: their names, where they have no reference number.
         scenes: likewise.
     """
 
     rows: NDArray[np.int64]
     pairs: NDArray[np.int64] | None
-    columns: NDArray[np.float64]
     episodes: list[str] | None = None
     scenes: list[str] | None = None
 
 
 class Scored(Struct):
-    """What some answers come to; two of them merge into one.
+    """The scores of some answers, and what was seen of them; two of these merge into one.
 
     Attributes:
         problems: what is wrong with the answers.
@@ -76,7 +73,9 @@ class Scored(Struct):
         rows: how many answers were read.
         scenes: the numbers of those in which answers were scored.
         snap: how far a point was moved at most to fit its space, metres.
-        parts: the scores.
+        parts: which answers were scored.
+        columns: their scores (metrics, answers), and room for more.
+        filled: how many answers have their scores there.
     """
 
     problems: Problems = field(default_factory=Problems)
@@ -87,13 +86,27 @@ class Scored(Struct):
     scenes: set[int] = set()
     snap: float = 0.0
     parts: list[ScoredRows] = []
+    columns: Floats = field(default_factory=lambda: np.empty((0, 0)))
+    filled: int = 0
+
+    def append(self, parts: list[ScoredRows], columns: Floats) -> None:
+        """Add scores. They are copied, into room that doubles, so that those of many millions are in memory once."""
+        end = self.filled + columns.shape[1]
+        if len(self.columns) < len(columns) or end > self.columns.shape[1]:
+            room = np.empty((len(columns), max(end, 2 * self.columns.shape[1])))
+            if self.filled:
+                room[:, : self.filled] = self.columns[:, : self.filled]
+            self.columns = room
+        self.columns[:, self.filled : end] = columns
+        self.filled = end
+        self.parts += parts
 
     def merge(self, other: Scored) -> None:
         """Add another's, which must not be used any more."""
+        self.append(other.parts, other.columns[:, : other.filled])
         self.rows += other.rows
         self.scenes |= other.scenes
         self.snap = max(self.snap, other.snap)
-        self.parts += other.parts
         self.problems.merge(other.problems)
         self.counts.update(other.counts)
         self.seen.merge(other.seen)
@@ -153,7 +166,7 @@ def score_chunk(chunk: Chunk | EpisodeBatch, scorer: Scorer | str, task: Task) -
             [str(batch.scenes[row]) for row in own.tolist()] if pairs is None and batch.scenes is not None else None
         )
         done.rows += len(batch)
-        done.parts.append(ScoredRows(batch.first + own, pairs, columns, names, scenes))
+        done.append([ScoredRows(batch.first + own, pairs, names, scenes)], columns)
     return done
 
 
@@ -183,18 +196,20 @@ def _scored(
     """Return the scores of matched answers by symbol, and what else is to be said of them."""
     known, pairs, convention = scorer.references, matched.pairs, settings.convention
     wanted = wanted_records(settings.metrics, convention)
-    recorded: dict[str, list[Any]] = {}
-    references, warped, names = matched.references, matched.references, None
+    references, warped, up_axis, rows = matched.references, matched.references, None, matched.order.tolist()
+    facts: list[tuple[Mapping[str, Any], list[int]]] = [(batch.recorded, rows)]
+    names: Any
     if known is not None and pairs is not None:
-        references, warped, names = known.paths, known.dense, Names(known.episodes, pairs)
-        numbers = pairs.tolist()
-        for name, values in known.facts.items():
-            if wanted is None or name in wanted:
-                recorded[name] = [values[number] for number in numbers]
-    rows = matched.order.tolist()
-    for name, recordings in batch.recorded.items():
-        if wanted is None or name in wanted:
-            recorded[name] = [recordings[row] for row in rows]
+        references, warped, up_axis, names = known.paths, known.dense, known.up_axis, known.episodes[pairs]
+        facts.insert(0, (known.facts, pairs.tolist()))  # what the run records overrules it
+    else:
+        names = [batch.episode(row) for row in rows]
+    recorded: dict[str, list[Any]] = {
+        name: [values[number] for number in numbers]
+        for known_facts, numbers in facts
+        for name, values in known_facts.items()
+        if wanted is None or name in wanted
+    }
     sources: Counter[str] = Counter()
     if scorer.geodesics is not None:
         recorded["goal_distances"] = _goal_distances(matched, scorer, batch, recorded, sources)
@@ -205,16 +220,14 @@ def _scored(
             "to; put the dataset's _gt file beside the references"
         )
     assert references is not None
-    scores, used, _ = score_paths(
-        references,
-        matched.queries,
-        warped if dense else None,
-        lambda paths: parts_by_scene(paths, pairs, scorer.spaces, matched.scenes),
-        Recorded(names or [batch.episode(row) for row in rows], matched.scenes, scorer.scenes, recorded),
+    scores, used = score_paths(
+        PathSets(references, matched.queries, warped if dense else None),
+        lambda paths: parts_of(paths, pairs, scorer.spaces, matched.scenes),
+        Recorded(names, np.array(scorer.scenes, dtype=object)[matched.scenes], recorded),
         settings.metrics,
         convention,
         settings.threshold,
-        None if known is None or pairs is None else known.up_axis,
+        up_axis,
         threads=1,
     )
     return scores, {**used, "goal": sources}
@@ -266,4 +279,7 @@ def _look(
     if len(repeating):
         once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
         dropped = _scored(matched.take(repeating), scorer, batch, once)[0]["nDTW"]
-    seen.add_scores(scores["nDTW"], repeating, dropped)
+    kept = whole_units(scores["nDTW"])
+    seen.kept += kept
+    seen.dropped += kept - whole_units(scores["nDTW"][repeating]) + whole_units(dropped)
+    seen.valued += len(scores["nDTW"])
