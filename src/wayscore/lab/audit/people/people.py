@@ -76,7 +76,7 @@ class Gap(Struct, frozen=True):
         return self.p_holm < ALPHA
 
 
-class PeopleAudit(Facts, frozen=True):
+class PeopleAudit(Facts, frozen=True, kw_only=True):
     """What an audit found.
 
     Attributes:

@@ -14,7 +14,7 @@ from wayscore.distances.base import Distance
 from wayscore.distances.graphs import load_graphs
 from wayscore.errors import OptionError, did_you_mean
 from wayscore.evaluation.score import score
-from wayscore.lab.audit.people.rated import RatedWalk, RatedWalks
+from wayscore.lab.audit.people.rated import RatedWalks
 from wayscore.lab.study.correlations import goodness, higher_is_better
 from wayscore.lab.study.files import read_study
 from wayscore.lab.study.model import QUERIES
@@ -34,7 +34,7 @@ STUDY_NOTES = (
 )
 
 
-class Facts(Struct, frozen=True):
+class Facts(Struct, frozen=True, kw_only=True):
     """What a sample and its audit say about the judgements.
 
     Attributes:
@@ -58,17 +58,17 @@ class Facts(Struct, frozen=True):
     meaning: str
     unit: str
     cluster: str
-    within: str
-    left_out: list[str]
+    within: str = ""
+    left_out: list[str] = []
     walks: int
-    recorded: list[str]
-    different: list[str]
+    recorded: list[str] = []
+    different: list[str] = []
     threshold: float
-    simulated: bool
+    simulated: bool = False
     notes: tuple[str, ...]
 
 
-class Sample(Facts, frozen=True):
+class Sample(Facts, frozen=True, kw_only=True):
     """Metrics and judgements, one value of each per unit.
 
     Attributes:
@@ -108,27 +108,34 @@ def sample_walks(
             f"{rated.name}: paths are node names, so distances need the graphs; give the connectivity files (a folder "
             "or a tar) with <<graphs=FOLDER>>"
         )
-    scenes = graphs if isinstance(graphs, Mapping) else load_graphs(Path(graphs))
+    paths: dict[str, Any] = {
+        "references": [walk.reference for walk in rated.walks],
+        "queries": [walk.query for walk in rated.walks],
+        "scenes": [walk.scene for walk in rated.walks],
+        "episodes": [walk.name for walk in rated.walks],
+        "distance": graphs if isinstance(graphs, Mapping) else load_graphs(Path(graphs)),
+        "threshold": threshold,
+    }
     recorded = list(rated.walks[0].recorded)
-    found = score(metrics=recorded or ["NE"], **_paths(rated.walks, scenes, threshold))
+    found = score(metrics=recorded or ["NE"], **paths)
     different = [
         walk.name
         for number, walk in enumerate(rated.walks)
         if any(abs(found[metric][number] - value) > REPRODUCED for metric, value in walk.recorded.items())
     ]
-    walks = [walk for walk in rated.walks if rating in walk.ratings]
+    rows = [number for number, walk in enumerate(rated.walks) if rating in walk.ratings]
+    walks = [rated.walks[row] for row in rows]
     if not walks:
         raise OptionError(f"{rated.name}: no walk has the rating {rating!r}")
-    columns = higher_is_better(metrics, **_paths(walks, scenes, threshold))
     units = number_labels(walk.labels[rated.unit] if rated.unit else walk.name for walk in walks)
-    first = np.unique(units, return_index=True)[1]
-    one_each = [walks[number] for number in first]
+    one_each = [walks[number] for number in np.unique(units, return_index=True)[1]]
+    columns = higher_is_better(metrics, **paths)
     return Sample(
         name=rated.name,
         rating=rating,
         meaning=rated.meanings[rating],
         unit=rated.unit or "walk",
-        columns={metric: np.bincount(units, values) / np.bincount(units) for metric, values in columns.items()},
+        columns={metric: np.bincount(units, column[rows]) / np.bincount(units) for metric, column in columns.items()},
         outcome=np.array([walk.ratings[rating] for walk in one_each]),
         cluster=cluster,
         clusters=[walk.labels[cluster] for walk in one_each],
@@ -139,7 +146,6 @@ def sample_walks(
         recorded=recorded,
         different=different,
         threshold=threshold,
-        simulated=False,
         notes=rated.notes,
     )
 
@@ -165,25 +171,11 @@ def sample_study(file: File, answers: File, *, metrics: Sequence[str], cluster: 
         clusters=[getattr(ranking, cluster) for ranking in rankings for _ in range(QUERIES)],
         within=RANKING,
         groups=[str(number) for number in range(len(rankings)) for _ in range(QUERIES)],
-        left_out=[],
         walks=len(rankings) * QUERIES,
-        recorded=[],
-        different=[],
         threshold=study.threshold,
         simulated=any(ranking.simulated for ranking in rankings),
         notes=STUDY_NOTES,
     )
-
-
-def _paths(walks: Sequence[RatedWalk], scenes: Mapping[str, Distance], threshold: float) -> dict[str, Any]:
-    return {
-        "references": [walk.reference for walk in walks],
-        "queries": [walk.query for walk in walks],
-        "scenes": [walk.scene for walk in walks],
-        "episodes": [walk.name for walk in walks],
-        "distance": scenes,
-        "threshold": threshold,
-    }
 
 
 def _known(option: str, name: str, known: Iterable[str]) -> str:
