@@ -121,13 +121,13 @@ def _draw(plan: Plan) -> None:
     except ImportError:
         return
     from wayscore.figures import save
-    from wayscore.lab.agents.checkpoints import CURVE, figure_curves
+    from wayscore.lab.agents.checkpoints import CURVE, figure_of, read_curve
 
     for dataset in plan.datasets:
         agents = {
-            agent: folders
+            agent: curves
             for agent in ("goal", "fidelity")
-            if (folders := [folder for folder in plan.folders(dataset, agent) if (folder / CURVE).exists()])
+            if (curves := [read_curve(one) for one in plan.folders(dataset, agent) if (one / CURVE).exists()])
         }
         if agents:
-            save(figure_curves(agents), plan.out / f"curves-{dataset}.pdf")
+            save(figure_of(agents), plan.out / f"curves-{dataset}.pdf")

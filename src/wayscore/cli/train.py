@@ -142,6 +142,6 @@ def _draw(out: Path) -> None:
     except ImportError:
         return
     from wayscore.figures import save
-    from wayscore.lab.agents.checkpoints import figure_curves
+    from wayscore.lab.agents.checkpoints import figure_of, read_curve
 
-    say(f"{save(figure_curves({out.name: [out]}), out / 'curve.svg')}: the learning curve")
+    say(f"{save(figure_of({out.name: [read_curve(out)]}), out / 'curve.svg')}: the learning curve")

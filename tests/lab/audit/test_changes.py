@@ -16,17 +16,9 @@ from wayscore.lab.audit.battery.experiments import EXPERIMENTS
 
 HOUSE = Graph.from_edges(
     [("a", "b"), ("b", "c"), ("c", "d"), ("a", "p"), ("b", "x"), ("x", "y"), ("d", "z"), ("z", "w")],
-    positions={
-        "a": (0, 0),
-        "b": (1, 0),
-        "c": (2, 0),
-        "d": (3, 0),
-        "p": (0, 1),
-        "x": (1, 1),
-        "y": (1, 2),
-        "z": (3, 1),
-        "w": (3, 2),
-    },
+    positions=dict(
+        zip("abcdpxyzw", [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (1, 1), (1, 2), (3, 1), (3, 2)], strict=True)
+    ),
 )
 """A corridor a-b-c-d with side rooms: p at a, x and y behind b, z and w behind d."""
 SQUARE = Graph.from_edges([("s", "t"), ("t", "u"), ("u", "v"), ("v", "s")], [1.0, 1.0, 1.0, 1.5])

@@ -162,11 +162,6 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
     return columns
 
 
-def figure_curves(agents: Mapping[str, Sequence[Path]]) -> Any:
-    """Draw the learning curves of agents: name -> the folders of its trainings, one per seed; see `figure_of`."""
-    return figure_of({name: [read_curve(folder) for folder in folders] for name, folders in agents.items()})
-
-
 def figure_of(curves: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> Any:
     """Draw SR, nDTW and SDTW in held-out houses against updates, one line per agent with a band over its seeds."""
     from wayscore.figures import PAGE, draw_learning_curves, new_figure, style

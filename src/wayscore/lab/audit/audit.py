@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -14,7 +14,7 @@ from wayscore.evaluation.inputs import Settings, find_distances, find_references
 from wayscore.lab.audit.battery.battery import Battery, run_battery
 from wayscore.lab.audit.battery.cases import from_references, from_worlds
 from wayscore.lab.audit.battery.experiments import find_experiments
-from wayscore.lab.audit.systems.systems import Systems, audit_systems
+from wayscore.lab.audit.systems.systems import Progress, Systems, audit_systems
 from wayscore.metrics import METRICS, Metric
 
 DEFAULT = (*METRICS, "PC")
@@ -23,7 +23,6 @@ WORLDS, PATHS_OF_A_WORLD, PATHS = 40, 5, 200
 """How many generated worlds, paths in each of them, and paths of references."""
 
 Metrics = Iterable[str | Metric] | str | None
-Progress = Callable[[str, int, int], None]
 
 
 @overload

@@ -167,7 +167,7 @@ class Systems(Documented):
             rows.append([one.metric, *shares, number(metric, one.difference), *needed])
         note = (
             f"Share of all pairs of systems ({math.comb(len(self.names), 2)}) that differ with p < 0.05 (paired "
-            "randomization test over paths) in so many paths, drawn at random. Then: how many episodes find this "
+            "randomization test over paths) in this number of paths, drawn at random. Then: how many episodes find this "
             "difference with a probability of 80 % (median over pairs), and how many find the median pair's own "
             "difference."
         )
