@@ -167,8 +167,8 @@ class Systems(Documented):
             rows.append([one.metric, *shares, number(metric, one.difference), *needed])
         note = (
             f"Share of all pairs of systems ({math.comb(len(self.names), 2)}) that differ with p < 0.05 (paired "
-            "randomization test over paths) in this number of paths, drawn at random. Then: how many episodes find this "
-            "difference with a probability of 80 % (median over pairs), and how many find the median pair's own "
+            "randomization test over paths) in this number of paths, drawn at random. Then: how many episodes find "
+            "this difference with a probability of 80 % (median over pairs), and how many find the median pair's own "
             "difference."
         )
         heads = ["", *sizes, "difference", "episodes\nfor it", "for the\nmedian pair"]
