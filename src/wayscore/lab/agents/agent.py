@@ -167,21 +167,15 @@ def likeliest(episode: Codes, node: Codes, likely: Floats, most: int) -> tuple[C
 
 @dataclass(frozen=True)
 class Agent:
-    """A trained agent.
-
-    Attributes:
-        policies: one, or several that decide together.
-        recipe: the settings of its training.
-        vocabulary: the words that it knows.
-        words: how many words of an instruction it reads.
-        weights: how informative seen words are, as it learned them; None if it sees none.
-    """
+    """A trained agent: one policy, or several that decide together, and the settings of its training."""
 
     policies: tuple[Policy, ...]
     recipe: Recipe
     vocabulary: Vocabulary
     words: int
+    """How many words of an instruction it reads."""
     weights: WordWeights | None
+    """How informative seen words are, as it learned them; None if it sees none."""
 
     def walk(
         self, tasks: Tasks, sight: Sight | None = None, *, beam: int | None = None, mirror: bool = False

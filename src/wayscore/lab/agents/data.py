@@ -69,16 +69,9 @@ def read_views(
 ) -> Sight:
     """Read captions and detections, one file per scan in a tar: {viewpoint: {view: [caption, [[class, ...], ...]]}}.
 
-    A word of the vocabulary is seen if a caption or a detection contains it, in singular or plural.
-
-    Args:
-        path: the tar.
-        nodes: the scenes.
-        vocabulary: of the instructions.
-        weights: how informative each word is, as an agent learned it. By default this is learned here: words that are
-            seen in a larger share of directions than `common` have no weight, and rarer words have larger weights.
-        learn_in: the scenes to learn weights in; all of them by default.
-        common: see `weights`.
+    A word of the vocabulary is seen if a caption or a detection contains it, in singular or plural. `weights` are those
+    that an agent has learned. By default they are learned here, from the scenes `learn_in`: words that are seen in a
+    larger share of directions than `common` have no weight, and rarer words have larger weights.
     """
     stems = sorted({_stem(word) for word in vocabulary.known if word.isalpha() and len(word) > 2})
     columns = {stem: number for number, stem in enumerate(stems, start=1)}
@@ -153,13 +146,7 @@ HELD_OUT_EPISODES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """The data of a training.
-
-    Attributes:
-        train: episodes to learn from.
-        dev: episodes in held-out houses, to evaluate on.
-        sight: the words that are seen in the views of all houses, if views are given.
-    """
+    """Episodes to learn from, episodes in held-out houses to evaluate on, and what is seen, if views are given."""
 
     train: Tasks
     dev: Tasks

@@ -24,21 +24,15 @@ NEVER = -1e9
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a policy is.
-
-    Attributes:
-        words: size of the vocabulary.
-        embedding: size of a word's embedding.
-        hidden: size of a state.
-        dropout: share of values that are dropped in training, the same ones in all steps of an episode.
-        seen: whether words that are seen in the direction of a candidate are matched with the instruction.
-    """
+    """The size of the vocabulary, of a word's embedding and of a state, and what else a policy is made of."""
 
     words: int
     embedding: int = 64
     hidden: int = 128
     dropout: float = 0.2
+    """The share of values that are dropped in training, the same ones in all steps of an episode."""
     seen: bool = False
+    """Whether words that are seen in the direction of a candidate are matched with the instruction."""
 
 
 class Reading(NamedTuple):

@@ -29,13 +29,7 @@ class Annotation(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The joined paths, and the counts of a summary.
-
-    Attributes:
-        paths: in R4R's format, ready to be written as JSON.
-        too_far: pairs that were left out because the second path starts too far away.
-        turned: pairs that were left out because the second path has a different heading.
-    """
+    """The joined paths in R4R's format, and how many pairs were left out by distance and by heading."""
 
     paths: list[dict[str, Any]]
     too_far: int

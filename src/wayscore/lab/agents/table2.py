@@ -94,25 +94,18 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """The trainings and their data.
-
-    Attributes:
-        out: the output folder.
-        r2r: the folder of R2R's files; None for generated worlds.
-        graphs: connectivity files.
-        views: captions and detections; None to train without them.
-        seeds: how many random seeds per agent.
-        scale: multiplies all numbers of updates.
-        settings: reward -> what its recipe changes, as a search found it.
-    """
+    """The folder of all results, the data, and how much is trained."""
 
     out: Path
     r2r: Path | None = None
+    """The folder of R2R's files; None for generated worlds."""
     graphs: Path | None = None
     views: Path | None = None
     seeds: int = 5
     scale: float = 1.0
+    """Multiplies all numbers of updates."""
     settings: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
+    """Reward -> what its recipe changes, as a search found it."""
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -130,29 +123,23 @@ class Plan:
 
 @dataclass(frozen=True)
 class Job:
-    """One training, or one further test of trained agents.
-
-    Attributes:
-        name: of its folder.
-        dataset: what it is trained and tested on.
-        recipe: the settings of the training; None for a further test.
-        after: the job whose policy it starts from.
-        views: whether the agent sees captions and detections, if there are any.
-        in_held_out: whether it is only scored in held-out houses, not on the validation split.
-        saved: what is saved beside these scores.
-        tested: the trainings whose policies decide together in a further test.
-        beam: how many walks they imagine at once; None if nothing is planned.
-    """
+    """One training, or one further test of trained agents; its name is that of its folder."""
 
     name: str
     dataset: str
     recipe: Recipe | None = None
+    """The settings of the training; None for a further test."""
     after: str | None = None
+    """The job whose policy it starts from."""
     views: bool = True
     in_held_out: bool = False
+    """Whether it is only scored in held-out houses, not on the validation split."""
     saved: Mapping[str, Any] = field(default_factory=dict)
+    """What is saved beside these scores."""
     tested: tuple[str, ...] = ()
+    """The trainings whose policies decide together in a further test."""
     beam: int | None = None
+    """How many walks they imagine at once; None if nothing is planned."""
 
 
 def recipe_of(plan: Plan, dataset: str, agent: str, seed: int = 0) -> Recipe:

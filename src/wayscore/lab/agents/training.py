@@ -28,15 +28,7 @@ from wayscore.writing import clear_unfinished, write_whole
 
 
 class Trainer:
-    """A policy in training.
-
-    Args:
-        tasks: the training data.
-        recipe: the settings.
-        dev: the data for evaluation during training; nothing is learned from it.
-        sight: the words that are seen in the scenes, if views are given.
-        start: weights to start from.
-    """
+    """A policy in training: it learns from `tasks`, is evaluated on `dev`, and begins with the weights `start`."""
 
     def __init__(
         self,

@@ -26,16 +26,9 @@ TRIES = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Case:
-    """One reference and one query that an experiment changes.
+    """One reference and one query that an experiment changes: labels of nodes on a graph, or (n, k) points.
 
-    Attributes:
-        name: what the episode is called.
-        scene: the world or scan that it lies in.
-        cluster: what the bootstrap resamples it with.
-        reference: the ground-truth path: node labels, or (n, k) points.
-        query: the path that is compared with it, of the same kind.
-        distance: d, a graph for labels.
-        threshold: d_th.
+    The bootstrap resamples cases of one cluster together.
     """
 
     name: str
@@ -69,19 +62,16 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """The episodes of a battery of experiments.
+    """The episodes of a battery of experiments, with a description of their source.
 
-    Attributes:
-        source: a description of them.
-        perfect: cases whose query is the reference.
-        faulty: the same references, each with a query that leaves it.
-        cluster: what the bootstrap resamples: "world" or "path".
+    In perfect cases the query is the reference; faulty ones have the same references, and queries that leave them.
     """
 
     source: str
     perfect: tuple[Case, ...]
     faulty: tuple[Case, ...]
     cluster: str
+    """What the bootstrap resamples: "world" or "path"."""
 
     @property
     def threshold(self) -> float:

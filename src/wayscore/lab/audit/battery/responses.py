@@ -67,14 +67,9 @@ def scale_of(metric: Metric, threshold: float) -> float:
 def classify(
     changes: Sequence[Interval], steps: Sequence[Interval], *, same: bool, scale: float, graded: bool = True
 ) -> Verdict:
-    """Return the verdict on a curve.
+    """Return the verdict on a curve: the changes against the first size, and the steps from each size to the next.
 
-    Args:
-        changes: at every size after the first, against the first.
-        steps: at every size after the first, against the size before.
-        same: no episode changes at any size.
-        scale: of the metric, see `scale_of`.
-        graded: whether it can jump: sizes begin small.
+    `same` says that no episode changes at any size, and `graded` that sizes begin small, so that a metric can jump.
 
     >>> fall = Interval(-0.5, -0.6, -0.4)
     >>> classify([fall], [fall], same=False, scale=1.0)

@@ -35,22 +35,18 @@ class Scoreboard:
 
     An episode in which a metric is undefined for one system is left out of that metric for all: means over different
     episodes do not compare.
-
-    Attributes:
-        names: of the systems.
-        metrics: those with a better direction, and with a value in some episode.
-        scores: (metrics, systems, episodes); negated where lower is better, infinite where left out.
-        paths: the number of each episode's path.
-        scans: the number of each episode's scan; all 0 where scans are not known.
-        left_out: how many episodes are not shared by all systems.
     """
 
     names: tuple[str, ...]
     metrics: tuple[Metric, ...]
+    """Those with a better direction, and with a value in some episode."""
     scores: Floats
+    """(metrics, systems, episodes); negated where lower is better, infinite where left out."""
     paths: Integers
     scans: Integers
+    """The number of each episode's scan; all 0 where scans are not known."""
     left_out: int = 0
+    """How many episodes are not shared by all systems."""
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> Scoreboard:
@@ -258,12 +254,7 @@ class Power:
 def power(board: Scoreboard, threshold: float, *, difference: float = DIFFERENCE, seed: int = 0) -> tuple[Power, ...]:
     """Return the power of every metric.
 
-    Args:
-        board: the scores.
-        threshold: d_th, the scale of metrics in metres.
-        difference: the difference of interest, in units of the metric's scale: 0.02 is two percentage points, or 2 %
-            of d_th.
-        seed: random seed of the subsets and the tests.
+    The difference of interest is in units of the metric's scale: 0.02 is two percentage points, or 2 % of d_th.
     """
     paths = int(board.paths.max(initial=-1)) + 1
     sizes = (*(size for size in SIZES if size < paths), paths)
