@@ -206,7 +206,18 @@ def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None =
 
 def load_agent(*folders: Path) -> Agent:
     """Return the agent of a checkpoint, or of several that decide together; they must read the same words."""
-    agents = [_load(folder) for folder in folders]
+    agents = []
+    for folder in folders:
+        with reading_checkpoint(folder):
+            state = load_checkpoint(folder)
+            policy = Policy(Shape(**state["shape"]))
+            policy.load_state_dict(state["policy"])
+            recipe = replace(Recipe(), **state["recipe"])
+            if not 0 < (words := int(state["words"])) <= LONGEST:
+                raise ValueError(f"it reads {words} words")
+            agents.append(
+                Agent((policy.eval(),), recipe, Vocabulary(state["vocabulary"]), words, state["word_weights"])
+            )
     first = agents[0]
     for folder, agent in zip(folders, agents, strict=True):
         if (agent.vocabulary.known, agent.words, agent.weights) != (first.vocabulary.known, first.words, first.weights):
@@ -216,12 +227,6 @@ def load_agent(*folders: Path) -> Agent:
     return replace(first, policies=tuple(policy for agent in agents for policy in agent.policies))
 
 
-def _load(folder: Path) -> Agent:
-    with reading_checkpoint(folder):
-        state = load_checkpoint(folder)
-        policy = Policy(Shape(**state["shape"]))
-        policy.load_state_dict(state["policy"])
-        recipe = replace(Recipe(), **state["recipe"])
-        if not 0 < (words := int(state["words"])) <= LONGEST:
-            raise ValueError(f"it reads {words} words")
-        return Agent((policy.eval(),), recipe, Vocabulary(state["vocabulary"]), words, state["word_weights"])
+def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Row:
+    """Let a policy take its likeliest steps in every task and return the means (see `means_of`)."""
+    return means_of(greedy(Voters([policy], tasks, recipe, sight)), recipe.threshold)

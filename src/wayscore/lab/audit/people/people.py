@@ -289,15 +289,11 @@ def audit_sample(
         clusters=count,
         groups=groups,
         method=method,
-        correlations=sorted(rows, key=lambda one: _order(getattr(one, method))),
+        correlations=sorted(rows, key=lambda one: np.inf if (r := getattr(one, method).mean) is None else -r),
         gaps=_gaps([row for row, metric in enumerate(metrics) if metric in p_values], metrics, values, drawn),
         resamples=resamples,
         seed=seed,
     )
-
-
-def _order(found: Interval) -> float:
-    return np.inf if found.mean is None else -found.mean
 
 
 def _gaps(rows: Sequence[int], metrics: Sequence[str], values: Floats, drawn: Floats) -> list[Gap]:
