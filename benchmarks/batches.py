@@ -27,7 +27,7 @@ def long_pairs(setting: Setting, nodes: tuple[int, int], metrics: str | None = N
     references, queries = _pairs(nodes, 2 if setting.quick else CELLS // (n * m))
     ours, theirs = race(
         lambda: score(references=references, queries=queries, metrics=metrics, threads=1),
-        lambda: [kernels.warp_points(R, Q, None, None) for R, Q in zip(references, queries, strict=True)],
+        lambda: [kernels.warp(None, R, Q, None, None) for R, Q in zip(references, queries, strict=True)],
     )
     rates = [len(queries) * n * m / timing.seconds / 1e6 for timing in (ours, theirs)]
     ours.value = ours.value["nDTW"]

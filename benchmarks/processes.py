@@ -80,7 +80,7 @@ def main() -> None:
     if work == "value":
         value = dtw(reference=R, query=Q)
     elif work == "full":
-        value = kernels.warp_points(R, Q, None, None)
+        value = kernels.warp(None, R, Q, None, None)
     else:
         value = align(reference=R, query=Q).cost
     growth = peak_memory() - start

@@ -60,18 +60,14 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
 
     yield "euclidean_block", (R, Q, np.empty((n, m))), 0
     yield "all_within", (R, float(rng.choice([1.0, 1e150]))), 0
-    yield "warp_points", (R, Q, None, None), 0
-    yield "warp_points", (R, Q, *_borders(rng, n, m)), 0
-    yield "warp_table", (table, r, q, None, None), 0
-    yield "warp_table", (table, r, q, *_borders(rng, n, m)), 0
-    yield "warp_table", (costs, *(np.arange(count, dtype=np.int32) for count in costs.shape), None, None), 0
-    for paths, kernel in (((R, Q), "trace_points"), ((table, r, q), "trace_table")):
-        yield kernel, (*paths, None, None, n - 1, m - 1, cells.copy()), 0
-        yield kernel, (*paths, *_borders(rng, n, m), int(rng.integers(n)), int(rng.integers(m)), cells.copy()), 0
-    radius = int(rng.integers(0, 5))
-    for rule in (0, 1):
-        yield "fast_points", (R, Q, radius, rule, cells.copy()), 0
-        yield "fast_table", (table, r, q, radius, rule, cells.copy()), 0
+    for paths in ((None, R, Q), (table, r, q)):
+        yield "warp", (*paths, None, None), 0
+        yield "warp", (*paths, *_borders(rng, n, m)), 0
+        yield "trace", (*paths, None, None, n - 1, m - 1, cells.copy()), 0
+        yield "trace", (*paths, *_borders(rng, n, m), int(rng.integers(n)), int(rng.integers(m)), cells.copy()), 0
+        for rule in (0, 1):
+            yield "fast", (*paths, int(rng.integers(0, 5)), rule, cells.copy()), 0
+    yield "warp", (costs, *(np.arange(count, dtype=np.int32) for count in costs.shape), None, None), 0
 
     yield from _pair_cases(rng, R, Q, table, r, q)
 
@@ -107,7 +103,7 @@ def cases(seed: int, longest: int = 300) -> Iterator[tuple[str, Arrays, float]]:
     free = (rng.random((int(rng.integers(1, 25)), int(rng.integers(1, 25)))) > 0.25).astype(np.uint8)
     start = int(rng.integers(free.size))
     free.reshape(-1)[start] = 1
-    yield "march", (free, start, -1, np.empty(free.shape)), 0
+    yield "march", (free, start, int(rng.integers(-1, free.size)), np.empty(free.shape)), 0
     yield "navmesh_search", _navmesh_arguments(rng), 0
 
 
@@ -245,7 +241,7 @@ def _shared_walks(rng: np.random.Generator, table: np.ndarray) -> Arrays:
     limits = float(rng.choice([0.0, 3.0])), float(rng.choice([-1.0, 3.0, np.inf]))
     first = int(rng.integers(0, 3))
     out = np.zeros((12, first + len(pairing)))
-    return table, r, r_offsets, q, q_offsets, pairing, int(rng.integers(4)), *limits, out, first
+    return table, r, q, r_offsets, q_offsets, pairing, int(rng.integers(4)), *limits, out, first
 
 
 def _measure_cases(
@@ -269,22 +265,17 @@ def _measure_cases(
     first = int(rng.integers(0, 3))
     out = np.zeros((12, first + episodes + int(rng.integers(0, 3))))
     rest = (pairing, int(rng.integers(4)), scale, reach)
-    yield "measure_table", (table, r, r_offsets, q, q_offsets, *rest, out.copy(), first), 1e-15
-    yield "measure_table", _shared_walks(rng, table), 1e-15
+    yield "measure", (table, r, q, r_offsets, q_offsets, *rest, out.copy(), first), 1e-15
+    yield "measure", _shared_walks(rng, table), 1e-15
 
     places = _points(rng, size, k)
-    yield "measure_points", (places[r], r_offsets, places[q], q_offsets, *rest, out.copy(), first), 1e-15
+    yield "measure", (None, places[r], places[q], r_offsets, q_offsets, *rest, out.copy(), first), 1e-15
 
-    counts = (r_lengths if pairing is None else r_lengths[pairing]) * q_lengths
-    block_offsets = np.concatenate(([0], np.cumsum(counts)))
-    steps = [np.append(table[path[:-1], path[1:]], 0.0) for path in (r, q)]
-    blocks = rng.random(block_offsets[-1]) * 9
-    blocks[rng.random(len(blocks)) < 0.01] = np.inf
-    yield (
-        "measure_block",
-        (blocks, block_offsets[:-1], *steps, r, r_offsets, q, q_offsets, *rest, out.copy(), first),
-        1e-15,
-    )
+    path, query = r[: r_lengths[0]], q[: q_lengths[0]]
+    steps = [np.append(table[places[:-1], places[1:]], 0.0) for places in (path, query)]
+    block = rng.random((len(path), len(query))) * 9
+    block[rng.random(block.shape) < 0.01] = np.inf
+    yield "measure_block", (block, *steps, path, query, *rest[1:], out.copy(), first), 1e-15
 
 
 def disagreement(native: Any, kernel: str, arguments: Arrays, tolerance: float) -> str:
@@ -317,7 +308,7 @@ def disagreement(native: Any, kernel: str, arguments: Arrays, tolerance: float) 
                 return f"{kernel}: rows {np.flatnonzero((a != b).any(axis=1))} differ"
             if not np.allclose(a, b, rtol=tolerance, atol=0):
                 return f"{kernel}: coverage differs by {np.abs(a[7] / b[7] - 1).max()}"
-        elif kernel in ("fast_points", "fast_table", "trace_points", "trace_table", "pair_warping"):
+        elif kernel in ("fast", "trace", "pair_warping"):
             count = result if isinstance(result, int) else result[1] if result else 0
             if a.dtype == np.int64 and not np.array_equal(a[:count], b[:count]):
                 return f"{kernel}: warpings differ"

@@ -116,8 +116,8 @@ def _verbs(group: Any, context: Any, level: int) -> list[str]:
         found.append(_code(f"{inner.command_path} {' '.join(command.collect_usage_pieces(inner))}", "text"))
         for section, rows in _sections(command, inner).items():
             found.append(table((section, "", "default"), rows))
-        if command.examples:
-            found += ["For example:", _code("\n".join(command.examples), "sh")]
+        if command.epilog:
+            found += ["For example:", _code(command.epilog, "sh")]
     return found
 
 

@@ -129,7 +129,7 @@ def check_count(name: str, value: Any, *, least: int = 1, most: int | None = Non
     number = value.__index__() if whole else least - 1
     if number < least or (most is not None and number > most):
         bounds = f"{least} or more" if most is None else f"{least} to {most:,}"
-        raise OptionError(f"<<{name}>> must be a whole number, {bounds}, not {shortened(value, 40)}")
+        raise OptionError(must_be(f"<<{name}>>", [f"a whole number, {bounds}"], value))
     return int(number)
 
 
@@ -151,14 +151,23 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def listed(names: Iterable[object]) -> str:
+def listed(names: Iterable[object], joined: str = "and") -> str:
     """Return names as a sentence lists them.
 
     >>> listed(["SR"]), listed(["SR", "SPL", "SDTW"])
     ('SR', 'SR, SPL and SDTW')
     """
     *others, last = map(str, names)
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {joined} {last}" if others else last
+
+
+def must_be(name: str, choices: Sequence[str], value: object) -> str:
+    """Return the error of a setting that is none of its choices.
+
+    >>> must_be("--duplicate", ("error", "keep", "all"), "first")
+    "--duplicate must be error, keep or all, not 'first'"
+    """
+    return f"{name} must be {listed(choices, 'or')}, not {shortened(value, 40)}"
 
 
 class _Shortened(reprlib.Repr):
@@ -206,4 +215,4 @@ def need(package: str) -> Any:
 def check_choice(setting: str, given: str, known: Sequence[str]) -> None:
     """Refuse a word that is not among those known."""
     if given not in known:
-        raise OptionError(f"<<{setting}>> must be {', '.join(known[:-1])} or {known[-1]}, not {given!r}")
+        raise OptionError(must_be(f"<<{setting}>>", known, given))

@@ -7,15 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pytest
 
 from tests.house import PRESENTATION, command as invoke
 from wayscore import MissingPackageError, OptionError, OutputError, PathError, WayscoreError, __version__, kernels
+from wayscore.cli.agents import _beside_the_paper
 from wayscore.cli.app import VERBS, app
-from wayscore.cli.baseline import _beside_the_paper
 
 START = "from wayscore.cli import main; main()"
 HEAVY = ("numpy", "scipy", "pyarrow", "msgspec", "rich", "typer", "pydantic", "asyncio")
@@ -103,7 +102,7 @@ def test_help_teaches(words):
     assert not re.search(r"\b(asked|told|anew|lacking|an inch|a row an)\b", text)
     for param in command.params:
         assert getattr(param, "help", None) or getattr(param, "about", None), param.name
-    for example in command.examples:
+    for example in re.split(r"\n(?=wayscore )", command.epilog):
         for line in example.split("\n"):
             assert f"  {line}\n" in text
         program, *given = example.replace("\\\n", " ").replace('"', "").split()
@@ -179,7 +178,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException, *words: str):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr("wayscore.cli.demo.run_demo", fail)
+    monkeypatch.setattr("wayscore.worlds.files.write_files", fail)
     return invoke("demo", *words)
 
 
@@ -234,7 +233,7 @@ def test_what_a_terminal_cannot_print_is_replaced():
 
 def test_the_paper_s_impossible_cell_is_explained():
     means = {"SR": 0.051, "SED": 0.018}
-    assert _beside_the_paper(SimpleNamespace(means=lambda: means), {"SR": 5.1, "SED": 5.8}).splitlines() == [
+    assert _beside_the_paper(means, {"SR": 5.1, "SED": 5.8}).splitlines() == [
         "",
         "Beside the paper's Table 2, in percent",
         "                SR     SED",
@@ -243,7 +242,3 @@ def test_the_paper_s_impossible_cell_is_explained():
         "The SED cells differ: the paper's random rows print SED above SR, which its own formula cannot give, since",
         "SED is SR times a factor between 0 and 1.",
     ]
-
-
-def test_figures_have_the_short_option_of_other_verbs():
-    assert "  -o, --out PATH" in invoke("figures", "--help").stdout

@@ -137,15 +137,9 @@ def test_polygons_without_area_are_switched_off() -> None:
     )
 
 
-def test_two_tiles_in_one_place() -> None:
+def test_tiles_that_are_not_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     refused(two_tiles(places=(0, 0)), "tile 1 is where another one is already, at")
-
-
-def test_tiles_that_are_not_beside_each_other() -> None:
     assert ws.NavMesh(two_tiles(places=(0, 2))).islands == 2
-
-
-def test_too_many_borders_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(navmesh_build, "MOST_TRIALS", 1)
     refused(two_tiles(), "more edges on borders of tiles")
 
@@ -156,7 +150,11 @@ def test_off_mesh_connections() -> None:
     refused(content[: TILE - 4] + struct.pack("<i", size) + content[TILE:], "has off-mesh connections")
 
 
-def test_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ws.FormatError, match=r"scene\.navmesh: no such file"):
+        ws.NavMesh.load(tmp_path / "scene.navmesh")
+    with pytest.raises(ws.FormatError, match="is a directory, expected a file"):
+        ws.NavMesh.load(tmp_path)
     file = tmp_path / "scene.navmesh.gz"
     file.write_bytes(gzip.compress(l_shape()))
     assert ws.NavMesh.load(file).fingerprint == ws.NavMesh(l_shape()).fingerprint
@@ -172,34 +170,20 @@ def test_gzip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ws.NavMesh.load(file)
 
 
-def test_a_small_file_takes_little_memory(tmp_path: Path) -> None:
+def test_memory_is_that_of_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "scene.navmesh").write_bytes(l_shape())
     (tmp_path / "zeros.navmesh.gz").write_bytes(gzip.compress(bytes(2**24)))
-    tracemalloc.start()
-    try:
-        ws.NavMesh.load(tmp_path / "scene.navmesh")
-        assert tracemalloc.get_traced_memory()[1] < 2**22
-        with pytest.raises(ws.FormatError, match="is not a navigation mesh"):
-            ws.NavMesh.load(tmp_path / "zeros.navmesh.gz")
-        assert tracemalloc.get_traced_memory()[1] < 2**26
-    finally:
-        tracemalloc.stop()
-
-
-def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ws.FormatError, match=r"scene\.navmesh: no such file"):
-        ws.NavMesh.load(tmp_path / "scene.navmesh")
-    with pytest.raises(ws.FormatError, match="is a directory, expected a file"):
-        ws.NavMesh.load(tmp_path)
-
-
-def test_counts_cost_nothing_before_they_are_checked() -> None:
     contents = [patched(l_shape(), f"header.{count}", HUGE) for count in ("polygons", "vertices", "nodes", "triangles")]
     tracemalloc.start()
     try:
         for content in contents:
             refused(content)
         assert tracemalloc.get_traced_memory()[1] < 2**20
+        ws.NavMesh.load(tmp_path / "scene.navmesh")
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+        with pytest.raises(ws.FormatError, match="is not a navigation mesh"):
+            ws.NavMesh.load(tmp_path / "zeros.navmesh.gz")
+        assert tracemalloc.get_traced_memory()[1] < 2**26
     finally:
         tracemalloc.stop()
 

@@ -105,14 +105,11 @@ def test_walks_are_a_graph(seed: int) -> None:
     assert space.distances(places, places[0]).tolist() == pytest.approx(block[0])
 
 
-def test_points_of_one_cube_are_one() -> None:
+def test_points_of_one_cube_are_one_and_walks_may_never_meet() -> None:
     space = ws.Snapped.from_walks([[[0.01, 0.01], [0.02, 0.08], [1.0, 0.0]], [[0.05, 0.05], [0.0, 1.0]]], cell=0.1)
     assert space.points.tolist() == [[0.01, 0.01], [0.0, 1.0], [1.0, 0.0]]
     assert space.distance([1, 0], [0, 1]) == pytest.approx(np.hypot(0.99, 0.01) + np.hypot(0.01, 0.99))
     assert repr(space) == "<Snapped to 3 points of dimension 2>"
-
-
-def test_walks_that_never_meet() -> None:
     space = ws.Snapped.from_walks([[[0.0, 0.0], [1.0, 0.0]], [[5.0, 0.0]]])
     assert space.distances([[0.0, 0.0], [1.0, 0.1]], [5.0, 0.1]).tolist() == [np.inf, np.inf]
     assert ws.ndtw(reference=[[0.0, 0.0]], query=[[5.0, 0.0]], distance=space) == 0.0

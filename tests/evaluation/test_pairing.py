@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run
-from wayscore.evaluation.policies import POLICIES, Problem, Problems, alike
+from wayscore.evaluation.policies import Problem, Problems, alike
 
 
 def names(joined: Any) -> list[str]:
@@ -59,30 +59,6 @@ def test_problems_by_literal_loops(paths: dict[str, str]) -> None:
         for problem in found.problems.first.get(kind, []):
             assert ("step" in problem.what) == (kind in ("move", "node"))
     assert names(found) == [name for name in asked.episodes if name in known and name not in wanted["node"]]
-
-
-@pytest.mark.parametrize(
-    ("kind", "agent", "match"),
-    [
-        (
-            "missing",
-            run(e1="abc", e2="x"),
-            r'agent: 1 of the 3 episodes of refs.json has no answer: e3; use missing="s',
-        ),
-        ("unknown", run(e1="a", e2="x", e3="a", e9="a"), "1 answer is to episodes that refs.json does not have: e9"),
-        ("duplicate", run(("e1",), e1="a", e2="x", e3="a"), "1 episode is answered more than once: e1"),
-        (
-            "start",
-            run(e1="b", e2="x", e3="a"),
-            r"1 query does not begin .*: e1 \(begins at 'b', its reference at 'a'\)",
-        ),
-        ("node", run(e1="aq", e2="x", e3="a"), r"visits a node that its scene does not have: e1 \(step 1, 'q'\); use"),
-    ],
-)
-def test_errors_by_default(kind: str, agent: ws.Run, match: str) -> None:
-    assert POLICIES[kind][0] == "error"
-    with pytest.raises(ws.FormatError, match=match):
-        ws.join(agent, ASKED, graphs=GRAPHS)
 
 
 def test_leaps_are_kept_by_default_and_refused_on_request() -> None:

@@ -73,19 +73,6 @@ def test_one_episode_alone_has_the_bits_of_a_batch(nodes: str) -> None:
         assert alone.metrics == ["SPL", "CLS", "nDTW"]
 
 
-def test_what_is_unusual_about_one_episode_is_said() -> None:
-    with pytest.raises(ws.UnknownNodeError, match="episode 0, query, step 1: node 'q'"):
-        ws.score(references=[["a"]], queries=[["a", "q"]], distance=LINE)
-    with pytest.raises(ws.PathError, match="episode 0, query is empty"):
-        ws.score(references=[["a"]], queries=[[]], distance=LINE)
-    with pytest.raises(ws.PathError, match="episode 0, query, step 0: coordinates must be finite"):
-        ws.score(references=[[[0.0, 0.0]]], queries=[[[0.0, 1e151]]])
-    with pytest.raises(ws.PathError, match="this is a single path"):
-        ws.score(
-            references=[("a", "b")], queries=[("a", "b")], distance=ws.Table(np.zeros((3, 3)), [("a", "b"), "a", "b"])
-        )
-
-
 def test_long_episodes_are_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(11)
     references, queries = ([rng.normal(size=(n, 3)).cumsum(axis=0) for n in rng.integers(2, 60, 40)] for _ in range(2))
@@ -158,59 +145,55 @@ def test_undefined_values_leave_the_mean_and_are_counted() -> None:
     assert nowhere.undefined() == {"NE": 1}
 
 
-def test_errors_name_the_episode() -> None:
-    with pytest.raises(
-        ws.UnknownNodeError, match="episode 7_1, query, step 1: node 'q' is not among the 5 nodes of the graph"
-    ):
-        ws.score(references=["ab", "ab"], queries=["a", "aq"], episodes=["7_0", "7_1"], distance=LINE)
-    with pytest.raises(ws.PathError, match="episode 1, reference is empty"):
-        ws.score(references=["ab", ""], queries=["a", "a"], distance=LINE)
-    with pytest.raises(ws.PathError, match="reference 1 is empty"):
-        ws.score(references=["ab", ""], queries=["a"], pairing=[0], distance=LINE)
-    graphs = {"line": LINE, "triangle": TRIANGLE}
-    with pytest.raises(ws.UnknownNodeError, match="episode two, query, step 0: node 'a'"):
-        ws.score(
-            references=["a", "x"],
-            queries=["a", "a"],
-            distance=graphs,
-            scenes=["line", "triangle"],
-            episodes=["one", "two"],
-        )
-    with pytest.raises(ws.UnknownNodeError, match="episode two, reference, step 0: node 'a'"):
-        ws.score(
-            references=["a", "a"],
-            queries=["a", "x"],
-            distance=graphs,
-            scenes=["line", "triangle"],
-            episodes=["one", "two"],
-        )
-    with pytest.raises(ws.PathError, match="episode 1, query, step 0: coordinates must be finite"):
-        ws.score(references=[[[0.0]], [[0.0]]], queries=[[[0.0]], [[math.nan]]])
-    with pytest.raises(ws.PathError, match="references have 2-dimensional points and queries 3-dimensional"):
-        ws.score(references=[[[0.0, 0.0]]], queries=[[[0.0, 0.0, 0.0]]])
+BOTH = {"distance": {"line": LINE, "triangle": TRIANGLE}, "scenes": ["line", "triangle"], "episodes": ["one", "two"]}
+TUPLES = ws.Table(np.zeros((3, 3)), [("a", "b"), "a", "b"])
+POINT, FAR = [[0.0, 0.0]], [[0.0, 1e151]]
+WRONG: list[tuple[type[ws.WayscoreError], str, dict[str, Any]]] = [
+    (ws.UnknownNodeError, "episode 0, query, step 1: node 'q'", {"references": ["a"], "queries": ["aq"]}),
+    (
+        ws.UnknownNodeError,
+        "episode 7_1, query, step 1: node 'q' is not among the 5 nodes of the graph",
+        {"references": ["ab", "ab"], "queries": ["a", "aq"], "episodes": ["7_0", "7_1"]},
+    ),
+    (ws.PathError, "episode 0, query is empty", {"references": [["a"]], "queries": [[]]}),
+    (ws.PathError, "episode 1, reference is empty", {"references": ["ab", ""], "queries": ["a", "a"]}),
+    (ws.PathError, "reference 1 is empty", {"references": ["ab", ""], "queries": ["a"], "pairing": [0]}),
+    (ws.UnknownNodeError, "episode two, query, step 0: node 'a'", {"references": "ax", "queries": "aa", **BOTH}),
+    (ws.UnknownNodeError, "episode two, reference, step 0: node 'a'", {"references": "aa", "queries": "ax", **BOTH}),
+    (ws.PathError, "step 0: coordinates must be", {"references": [POINT], "queries": [FAR], "distance": None}),
+    (
+        ws.PathError,
+        "references have 2-dimensional points and queries 3-dimensional",
+        {"references": [POINT], "queries": [[[0.0, 0.0, 0.0]]], "distance": None},
+    ),
+    (ws.PathError, "this is a single path", {"references": [("a", "b")], "queries": [("a", "b")], "distance": TUPLES}),
+    (ws.PathError, "2 references but 1 queries; give one query for each", {"references": "aa", "queries": ["a"]}),
+    (ws.PathError, "2 queries but 1 values of episodes", {"references": "aa", "queries": "aa", "episodes": ["x"]}),
+    (ws.PathError, "2 queries but a pairing of shape", {"references": ["a"], "queries": "aa", "pairing": [0]}),
+    (ws.PathError, "names reference 3, but there are 1", {"references": ["a"], "queries": "aa", "pairing": [0, 3]}),
+    (ws.OptionError, "say with scenes=", {"references": ["a"], "queries": ["a"], "distance": {"line": LINE}}),
+    (
+        ws.PathError,
+        "1 queries but 2 values of scenes",
+        {"references": ["a"], "queries": ["a"], "distance": {"line": LINE}, "scenes": ["line", "line"]},
+    ),
+    (
+        ws.PathError,
+        "episode 0: there is no scene 'lien'; did you mean 'line'",
+        {"references": ["a"], "queries": ["a"], "distance": {"line": LINE}, "scenes": ["lien"]},
+    ),
+    (ws.OptionError, "threshold must be a positive distance", {"references": "a", "queries": "a", "threshold": -1}),
+    (ws.OptionError, "threads must be a whole number", {"references": ["a"], "queries": ["a"], "threads": 0}),
+    (ws.OptionError, "did you mean 'paper'", {"references": ["a"], "queries": ["a"], "convention": "papre"}),
+    (ws.OptionError, "metrics must be symbols", {"references": ["a"], "queries": ["a"], "metrics": 5}),
+]
 
 
-def test_batches_that_do_not_fit() -> None:
-    with pytest.raises(ws.PathError, match="2 references but 1 queries; give one query for each reference"):
-        ws.score(references=["a", "a"], queries=["a"], distance=LINE)
-    with pytest.raises(ws.PathError, match="2 queries but 1 values of episodes"):
-        ws.score(references=["a", "a"], queries=["a", "a"], distance=LINE, episodes=["x"])
-    with pytest.raises(ws.PathError, match="2 queries but a pairing of shape"):
-        ws.score(references=["a"], queries=["a", "a"], distance=LINE, pairing=[0])
-    with pytest.raises(ws.PathError, match="names reference 3, but there are 1"):
-        ws.score(references=["a"], queries=["a", "a"], distance=LINE, pairing=[0, 3])
-    with pytest.raises(ws.OptionError, match="say with scenes="):
-        ws.score(references=["a"], queries=["a"], distance={"line": LINE})
-    with pytest.raises(ws.PathError, match="1 queries but 2 values of scenes"):
-        ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["line", "line"])
-    with pytest.raises(ws.PathError, match="episode 0: there is no scene 'lien'; did you mean 'line'"):
-        ws.score(references=["a"], queries=["a"], distance={"line": LINE}, scenes=["lien"])
-    with pytest.raises(ws.OptionError, match="threshold must be a positive distance"):
-        ws.score(references=["a"], queries=["a"], distance=LINE, threshold=-1)
-    with pytest.raises(ws.OptionError, match="threads must be a whole number"):
-        ws.score(references=["a"], queries=["a"], distance=LINE, threads=0)
-    with pytest.raises(ws.OptionError, match="there is no convention 'papre'; did you mean 'paper'"):
-        ws.score(references=["a"], queries=["a"], distance=LINE, convention="papre")
+@pytest.mark.parametrize(("error", "message", "given"), WRONG)
+def test_what_is_wrong_is_named(error: type[ws.WayscoreError], message: str, given: dict[str, Any]) -> None:
+    lists = {name: list(given[name]) for name in ("references", "queries")}
+    with pytest.raises(error, match=message):
+        ws.score(**{"distance": LINE, **given, **lists})
 
 
 @pytest.mark.parametrize("distance", ["graph", 3, LINE.table, {"line": "graph"}])
@@ -229,10 +212,6 @@ def test_what_is_no_distance(distance: object) -> None:
 
 
 def test_arguments_of_the_wrong_kind() -> None:
-    with pytest.raises(ws.PathError, match="references must be a list of paths or a PathBatch, got None"):
-        ws.score(references=None, queries=[])  # type: ignore[arg-type]
-    with pytest.raises(ws.OptionError, match="metrics must be symbols"):
-        ws.score(references=["a"], queries=["a"], distance=LINE, metrics=5)  # type: ignore[arg-type]
     with pytest.raises(ws.DistanceError, match="must be pairs of node labels, got None"):
         ws.Graph.from_edges(None)  # type: ignore[arg-type]
     with pytest.raises(ws.DistanceError, match="a table needs a list of names"):

@@ -49,9 +49,9 @@ def test_roots_are_correctly_rounded() -> None:
     for scale in (1e-170, 1e-120, 1e-3, 1.0, 1e3, 1e120, 1e150):
         R, Q = rng.normal(size=(2, 64, 3)) * scale
         top, left = np.zeros(65), np.zeros(65)
-        native.warp_points(R, Q, top, left)
+        native.warp(None, R, Q, top, left)
         plain_top, plain_left = np.zeros(65), np.zeros(65)
-        plain.warp_points(R, Q, plain_top, plain_left)
+        plain.warp(None, R, Q, plain_top, plain_left)
         assert top.tolist() == plain_top.tolist()
         assert left.tolist() == plain_left.tolist()
 
@@ -70,10 +70,10 @@ def test_the_compiled_rule_of_fast_dtw(module: ModuleType) -> None:
         )
         expected, warping = fast.compiled(Q.tolist(), R.tolist(), radius)
         cells = np.empty((n + m, 2), dtype=np.int64)
-        cost, count = module.fast_points(R, Q, radius, 1, cells)
+        cost, count = module.fast(None, R, Q, radius, 1, cells)
         assert cost == expected, f"seed {seed}"
         assert cells[:count, ::-1].tolist() == [list(cell) for cell in warping], f"seed {seed}"
-        apart += cost != module.fast_points(R, Q, radius, 0, cells)[0]
+        apart += cost != module.fast(None, R, Q, radius, 0, cells)[0]
     assert apart > 5
 
 
@@ -137,32 +137,26 @@ def test_early_stopped_dijkstra_settles_its_target() -> None:
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
     [
-        ("warp_points", (np.zeros((2, 2)), np.zeros((2, 3)), None, None)),
-        ("warp_points", (np.zeros((2, 2)), np.zeros((0, 2)), None, None)),
-        ("warp_points", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(3), None)),
-        ("warp_points", (np.zeros((2, 2), dtype=np.float32), np.zeros((2, 2)), None, None)),
-        ("warp_points", (np.zeros((2, 2)), None, None)),
-        ("warp_table", (np.zeros(4), CODES, CODES, None, None)),
-        ("warp_table", (np.zeros((2, 2)), CODES, CODES, np.zeros(2), np.zeros(3))),
-        ("warp_table", (np.zeros((2, 1)), CODES, CODES, None, None)),
-        ("trace_table", (np.zeros((2, 2)), CODES, CODES, None, None, 2, 0, np.zeros((9, 2), dtype=np.int64))),
-        ("trace_points", (np.zeros((2, 2)), np.zeros((2, 2)), None, None, 1, 1, np.zeros((1, 2), dtype=np.int64))),
+        ("warp", (None, np.zeros((2, 2)), np.zeros((2, 3)), None, None)),
+        ("warp", (None, np.zeros((2, 2)), np.zeros((0, 2)), None, None)),
+        ("warp", (None, np.zeros((2, 2)), np.zeros((2, 2)), np.zeros(3), None)),
+        ("warp", (None, np.zeros((2, 2), dtype=np.float32), np.zeros((2, 2)), None, None)),
+        ("warp", (None, np.zeros((2, 2)), None, None)),
+        ("warp", (np.zeros(4), CODES, CODES, None, None)),
+        ("warp", (np.zeros((2, 2)), CODES, CODES, np.zeros(2), np.zeros(3))),
+        ("warp", (np.zeros((2, 1)), CODES, CODES, None, None)),
+        ("trace", (np.zeros((2, 2)), CODES, CODES, None, None, 2, 0, np.zeros((9, 2), dtype=np.int64))),
+        ("trace", (None, np.zeros((2, 2)), np.zeros((2, 2)), None, None, 1, 1, np.zeros((1, 2), dtype=np.int64))),
         ("pair_warping", ([[0.0]], [[0.0]], None, None, np.zeros((1, 2)))),
         ("euclidean_block", (np.zeros((2, 2)), np.zeros((2, 2)), np.zeros((2, 3)))),
         ("all_pairs", (np.zeros((2, 3)), 1)),
         ("dijkstra", (np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0), 5, -1, np.zeros(1))),
-        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), -1, 0, np.zeros((9, 2), dtype=np.int64))),
-        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), 1, 2, np.zeros((9, 2), dtype=np.int64))),
-        ("fast_points", (np.zeros((2, 2)), np.zeros((2, 2)), 1, np.zeros((9, 2), dtype=np.int64))),
-        ("fast_table", (np.zeros((1, 1)), np.zeros(3), np.zeros(3), 1, 0, np.zeros((9, 2), dtype=np.int64))),
-        (
-            "fast_table",
-            (np.zeros((2, 2)), np.full(3, 2, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64)),
-        ),
-        (
-            "fast_table",
-            (np.zeros((2, 2)), np.full(3, -1, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64)),
-        ),
+        ("fast", (None, np.zeros((2, 2)), np.zeros((2, 2)), -1, 0, np.zeros((9, 2), dtype=np.int64))),
+        ("fast", (None, np.zeros((2, 2)), np.zeros((2, 2)), 1, 2, np.zeros((9, 2), dtype=np.int64))),
+        ("fast", (None, np.zeros((2, 2)), np.zeros((2, 2)), 1, np.zeros((9, 2), dtype=np.int64))),
+        ("fast", (np.zeros((1, 1)), np.zeros(3), np.zeros(3), 1, 0, np.zeros((9, 2), dtype=np.int64))),
+        ("fast", (np.zeros((2, 2)), np.full(3, 2, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64))),
+        ("fast", (np.zeros((2, 2)), np.full(3, -1, np.int32), np.zeros(3, np.int32), 1, 0, np.zeros((9, 2), np.int64))),
         ("advance_block", (np.zeros((1, 2)), np.ones(1, np.int64), np.zeros((1, 2)), None, np.zeros(1))),
         ("advance_block", (np.zeros((1, 2)), np.full(1, 9), np.zeros((1, 3)), None, np.zeros(1))),
         ("advance_block", (np.zeros((1, 2)), np.full(1, 0), np.zeros((1, 3)), None, np.zeros(1))),
@@ -215,11 +209,11 @@ def test_measure_refuses_offsets_that_do_not_fit(
 ) -> None:
     codes = np.zeros(2, dtype=np.int32)
     with pytest.raises(ValueError, match="fit"):
-        native.measure_table(
+        native.measure(
             np.zeros((1, 1)),
             codes,
-            np.array(r_offsets),
             codes,
+            np.array(r_offsets),
             np.array(q_offsets),
             None if pairing is None else np.array(pairing),
             3,
@@ -239,8 +233,8 @@ def test_walks_that_share_their_beginnings_are_measured_as_if_alone() -> None:
     q_offsets = np.concatenate(([0], np.cumsum(rng.integers(1, 8, len(pairing)))))
     q = rng.integers(0, 3, q_offsets[-1]).astype(np.int32)
     together, alone = np.zeros((12, len(pairing))), np.ones((12, len(pairing)))
-    native.measure_table(table, r, r_offsets, q, q_offsets, pairing, 3, 3.0, 3.0, together, 0)
+    native.measure(table, r, q, r_offsets, q_offsets, pairing, 3, 3.0, 3.0, together, 0)
     for e in range(len(pairing)):
         own = q_offsets[e : e + 2]
-        native.measure_table(table, r, r_offsets, q, own, pairing[e : e + 1], 3, 3.0, 3.0, alone, e)
+        native.measure(table, r, q, r_offsets, own, pairing[e : e + 1], 3, 3.0, 3.0, alone, e)
     assert together.tobytes() == alone.tobytes()

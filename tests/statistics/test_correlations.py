@@ -45,12 +45,6 @@ def test_many_resamples_and_columns_at_once(method):
             assert row[resample] == pytest.approx(LITERAL[method](column[often], y[often]), abs=1e-12)
 
 
-def test_infinite_values_have_the_last_rank():
-    x = np.array([1.0, -np.inf, 2.0, np.inf])
-    found = weighted_correlations([x], np.array([2.0, 1.0, 3.0, 4.0]), np.arange(4), np.ones((1, 4)), "kendall")
-    assert found.tolist() == [[1.0]]
-
-
 def test_intervals_of_clusters_hold_the_truth_and_those_of_single_walks_do_not():
     """Five walks of one person have one leniency: with no true correlation, 95 % of intervals should hold 0."""
     rng = np.random.default_rng(5)

@@ -9,13 +9,15 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import reduce
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from wayscore.cli import CALL, DATA, FAULT, INTERRUPTED, main as main, version as version_text
-from wayscore.errors import MissingPackageError, OptionError, WayscoreError, did_you_mean, first_line, shortened
+from wayscore.errors import MissingPackageError, OptionError, WayscoreError, did_you_mean, first_line, must_be
 from wayscore.escaping import escape
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -44,7 +46,15 @@ SECTIONS = {
         "study": "Ask people which paths they prefer, and find the metric that agrees with them.",
     },
 }
-"""Every verb with one line of help; each is the command of that name in `wayscore.cli.<name>`, `-` being `_`."""
+"""Every verb with one line of help."""
+MODULES = {
+    **dict.fromkeys(("baseline", "train", "rollout", "reproduce"), "agents"),
+    **dict.fromkeys(SECTIONS["Files"], "files"),
+    **dict.fromkeys(("compare", "validate"), "score"),
+    **dict.fromkeys(("align", "conventions"), "explain"),
+    "audit-people": "audit",
+}
+"""The modules of verbs that are not in one of their own name."""
 VERBS = {verb: line for verbs in SECTIONS.values() for verb, line in verbs.items()}
 DEBUG = "--debug"
 
@@ -55,16 +65,6 @@ DEBUG = "--debug"
 def written(param: click.Parameter) -> str:
     """Return how a user writes an option or an argument."""
     return max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
-
-
-def must_be(name: str, choices: Sequence[str], value: object) -> str:
-    """Return the error of a choice.
-
-    >>> must_be("--duplicate", ("error", "keep", "all"), "first")
-    "--duplicate must be error, keep or all, not 'first'"
-    """
-    what = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-    return f"{name} must be {what}, not {shortened(value, 40)}"
 
 
 class _Checked(click.Parameter):
@@ -92,8 +92,8 @@ class Option(_Checked, click.Option):
 
     def __init__(self, *names: Any, section: str = "Options", **settings: Any) -> None:
         kind = settings.get("type")
-        if kind is float or isinstance(kind, click.IntRange):
-            settings.setdefault("metavar", "X" if kind is float else "N")
+        if kind is float or isinstance(kind, click.IntRange | click.Path):
+            settings.setdefault("metavar", "X" if kind is float else "FILE" if isinstance(kind, click.Path) else "N")
         super().__init__(*names, **{"show_default": True, **settings})
         self.section = section
 
@@ -101,18 +101,14 @@ class Option(_Checked, click.Option):
 class Argument(_Checked, click.Argument):
     """An argument that `--help` explains."""
 
-    def __init__(self, *names: Any, help: str = "", **settings: Any) -> None:  # noqa: A002 - as options call it
+    def __init__(self, *names: Any, about: str, **settings: Any) -> None:
         super().__init__(*names, **settings)
-        self.about = help
+        self.about = about
         self.shown = self.metavar or (str(self.name).upper() if self.required else f"[{str(self.name).upper()}]")
 
 
 class Verb(click.Command):
-    """A command whose help has options in sections, and examples with their line breaks."""
-
-    def __init__(self, *names: Any, examples: Sequence[str] = (), **settings: Any) -> None:
-        super().__init__(*names, **settings)
-        self.examples = tuple(examples)
+    """A command whose help has options in sections; its epilog is examples, one per line."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments, and then options section by section."""
@@ -131,11 +127,14 @@ class Verb(click.Command):
         return " ".join((self.help or "").partition("\n\n")[0].split())
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the examples as they are."""
-        if self.examples:
-            with formatter.section("Example" if len(self.examples) == 1 else "Examples"):
-                for line in "\n".join(self.examples).split("\n"):
+        """Write the examples with their line breaks."""
+        if self.epilog:
+            with formatter.section("Examples" if "\nwayscore" in self.epilog else "Example"):
+                for line in self.epilog.split("\n"):
                     formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+FILE = click.Path(path_type=Path)
 
 
 class whole(click.IntRange):  # noqa: N801 - a type of an option, as `float` is one
@@ -150,28 +149,36 @@ SEED = whole(0, 2**63 - 1)
 
 def verb(*examples: str, name: str | None = None) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function a verb; its docstring is the help, with examples that a user can run."""
-    return click.command(name, cls=Verb, examples=examples)
+    return click.command(name, cls=Verb, epilog="\n".join(examples))
 
 
-def option(*names: str, **settings: Any) -> Callable[[Function], Function]:
-    """Return `click.option` with a section, whose help shows the default."""
-    return click.option(*names, cls=Option, **settings)
+def option(names: str, text: str, kind: Any = None, default: Any = None, **settings: Any) -> Callable[[Any], Any]:
+    """Return an option of a verb.
+
+    Args:
+        names: such as "-g --graphs"; a word without dashes is the name of the value.
+        text: its help.
+        kind: its type: bool is a flag, a list holds the words to choose from, in any case; by default it is text.
+        default: its default, which help shows.
+        settings: others of `click.Option`, and the `section` of the help.
+    """
+    if isinstance(kind, list):
+        kind = click.Choice(kind, case_sensitive=False)
+    settings |= {"is_flag": True} if kind is bool else {"type": kind}
+    if default is not None:
+        settings["default"] = default
+    return click.option(*names.split(), cls=Option, help=text, **settings)
 
 
-def argument(name: str, **settings: Any) -> Callable[[Function], Function]:
-    """Return `click.argument` with a help text."""
+def argument(name: str, text: str, kind: Any = None, **settings: Any) -> Callable[[Any], Any]:
+    """Return an argument of a verb: its name, help and type, as those of options."""
+    settings |= {"about": text, "type": click.Choice(kind, case_sensitive=False) if isinstance(kind, list) else kind}
     return lambda function: click.argument(name, cls=Argument, **settings)(function)  # click 8.1 uses a decorator once
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[Function], Function]:
     """Return several options as one decorator, in the order in which `--help` shows them."""
-
-    def decorate(function: Function) -> Function:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return decorate
+    return lambda function: reduce(lambda made, decorate: decorate(made), reversed(decorators), function)
 
 
 class Verbs(click.Group):
@@ -204,8 +211,8 @@ class Root(Verbs):
         """Return a verb."""
         if cmd_name not in VERBS:
             return super().get_command(ctx, cmd_name)
-        name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(import_module(f"wayscore.cli.{name}"), name)
+        module = import_module(f"wayscore.cli.{MODULES.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -224,7 +231,7 @@ class Root(Verbs):
     ) -> Any:
         """Run a command line and, where `standalone_mode`, leave with its exit status."""
         words = list(sys.argv[1:] if args is None else args)
-        debug = DEBUG in words  # wherever it stands: people append it to the command that failed
+        debug = DEBUG in words  # anywhere: people append it to the command that failed
         args = [word for word in words if word != DEBUG] if debug else args
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, False, **extra)
@@ -232,7 +239,7 @@ class Root(Verbs):
         try:
             status = super().main(args, prog_name, complete_var, False, **extra)
         except SystemExit:
-            if sys.stdout is not output:  # how click leaves when nobody reads on: `wayscore ... | head`
+            if sys.stdout is not output:  # so click leaves when the pipe is closed: `wayscore ... | head`
                 sys.exit(0)
             raise
         except click.Abort:
@@ -243,7 +250,7 @@ class Root(Verbs):
                 from traceback import format_exception
 
                 message = "".join(format_exception(error)).rstrip()
-            with suppress(OSError):  # nobody takes that either
+            with suppress(OSError):  # standard error is closed too
                 click.echo(escape(message if debug else f"wayscore: {message}", "text"), err=True)
         sys.exit(status if isinstance(status, int) else 0)
 

@@ -1,22 +1,19 @@
-"""`wayscore audit`: claims about metrics as experiments, in generated worlds, on real paths, and on real runs."""
+"""`wayscore audit` and `audit-people`: claims about metrics as experiments, on real runs, and against people."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
 from wayscore.cli import options
-from wayscore.cli.app import argument, option, verb, whole
-from wayscore.cli.options import FILE, named_runs, words
-from wayscore.cli.output import progress, show
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
+from wayscore.cli.app import FILE, argument, option, verb, whole
+from wayscore.cli.options import check_figure, draw, named_runs, statistics_option, words
+from wayscore.cli.output import progress, say, show
 
 experiments_option = partial(option, section="Experiments")
 
@@ -29,26 +26,26 @@ experiments_option = partial(option, section="Experiments")
 )
 @argument(
     "given",
+    "Metrics to audit, all of the paper's by default; with --runs, the runs of systems (metrics: --metrics).",
     nargs=-1,
     metavar="[METRIC|[NAME=]RUN]...",
-    help="Metrics to audit, all of the paper's by default; with --runs, the runs of systems (metrics: --metrics).",
 )
-@option("--runs", is_flag=True, help="Audit metrics on the runs of two systems or more, which the arguments name.")
+@option("--runs", "Audit metrics on the runs of two systems or more, which the arguments name.", bool)
 @options.references(required=False, note="; without them, worlds are generated.")
 @options.data
 @options.run_format
 @experiments_option(
     "--experiments",
+    "Experiments to carry out, such as near-miss,detour; all by default.",
     multiple=True,
-    callback=words(),
+    callback=words,
     metavar="NAMES",
-    help="Experiments to carry out, such as near-miss,detour; all by default.",
 )
-@experiments_option("--worlds", type=whole(1, 10_000), help="Generated worlds; 40 by default.")
+@experiments_option("--worlds", "Generated worlds; 40 by default.", whole(1, 10_000))
 @experiments_option(
     "--paths",
-    type=whole(1, 1_000_000),
-    help="Paths in each world (5 by default), or paths of the references, drawn at random (200).",
+    "Paths in each world (5 by default), or paths of the references, drawn at random (200).",
+    whole(1, 1_000_000),
 )
 @options.convention
 @options.threshold
@@ -56,18 +53,17 @@ experiments_option = partial(option, section="Experiments")
 @options.path_step
 @options.repeats
 @options.policies
-@option(
+@statistics_option(
     "--difference",
-    type=float,
-    metavar="SHARE",
-    section="Statistics",
-    help="With --runs: difference for which needed episodes are computed, as a share of the metric's scale; 0.02 by "
+    "With --runs: difference for which needed episodes are computed, as a share of the metric's scale; 0.02 by "
     "default.",
+    float,
+    metavar="SHARE",
 )
 @options.resamples
 @options.seed
 @options.form("text", "json", "markdown")
-@option("--figure", type=FILE, metavar="FILE", section="Output", help="Also draw a figure: .svg, .pdf or .png.")
+@options.figure
 def audit(
     given: Sequence[str], runs: bool, metrics: list[str] | None, form: str, figure: Path | None, **settings: Any
 ) -> None:
@@ -80,11 +76,7 @@ def audit(
     """
     from wayscore.lab.audit.audit import audit as audit_metrics
 
-    if figure is not None:
-        from wayscore.figures.style import check_format, need_matplotlib
-
-        need_matplotlib()
-        check_format(figure.suffix.removeprefix("."))
+    check_figure(figure)
     settings = {name: value for name, value in settings.items() if value is not None}
     if runs:
         names, files = zip(*named_runs(given), strict=True) if given else ((), ())
@@ -95,8 +87,59 @@ def audit(
         metrics = [*given, *(metrics or ())] or None
     with progress() as tell:
         found = audit_metrics(metrics, progress=tell, **settings)
-    if figure is not None:
-        from wayscore.figures.style import save
-
-        save(found.figure(), figure)
+    draw(figure, found.figure)
     show(found.render, form)
+
+
+@verb(
+    "wayscore audit-people hear.json.gz --graphs connectivity/",
+    "wayscore audit-people NDH_val_seen.json NDH_val_unseen.json --graphs connectivity/ --rating oracle_game_quality",
+    "wayscore audit-people uc.json --answers uc.jsonl",
+    name="audit-people",
+)
+@argument(
+    "judgements",
+    "HEAR's human evaluation, NDH references with ratings, or a study.",
+    FILE,
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+)
+@option("--answers", "Answers to a study, as study export writes them.", FILE, metavar="ANSWERS")
+@options.graphs
+@option("--rating", "Which rating of the dataset; its first by default.", metavar="NAME")
+@options.metrics
+@options.threshold
+@statistics_option(
+    "--method", "Rank correlation of differences and p-values; both are printed.", ["spearman", "kendall"], "spearman"
+)
+@statistics_option(
+    "--cluster",
+    "Walks that are resampled together: instruction, path or person (HEAR), game or scan (NDH), set or rater.",
+    metavar="LABEL",
+)
+@statistics_option(
+    "--within", "Correlate only inside groups, such as path, and take the mean over groups.", metavar="LABEL"
+)
+@options.resamples
+@options.seed
+@options.form("text", "json")
+@options.figure
+def audit_people(
+    judgements: tuple[Path, ...], graphs: str | None, metrics: Any, form: str, figure: Path | None, **settings: Any
+) -> None:
+    """Correlate metrics with people's judgements of the same walks: with intervals, and differences between metrics.
+
+    A walk is the query, the instructed path is the reference. Differences are corrected for the number of pairs.
+    """
+    from wayscore.lab.audit.figures import figure_people
+    from wayscore.lab.audit.people.people import METRICS, audit_people as audit
+
+    check_figure(figure)
+    files = judgements if len(judgements) > 1 else judgements[0]
+    found = audit(files, graphs, metrics=metrics or METRICS, **settings)
+    draw(figure, figure_people, [found])
+    if form == "json":
+        say(found.to_json())
+    else:
+        show(found.document().render)

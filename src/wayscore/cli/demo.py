@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.cli import options
 from wayscore.cli.app import SEED, option, verb, whole
+from wayscore.cli.options import load
 from wayscore.cli.output import show
 
 if TYPE_CHECKING:
@@ -39,13 +40,8 @@ SIGNIFICANT = 0.05
 
 
 @verb("wayscore demo", "wayscore demo --seed 7 --out elsewhere")
-@option("--seed", type=SEED, default=0, help="Random seed of the worlds, paths, instructions and mistakes.")
-@option(
-    "--episodes",
-    type=whole(1, 100_000),
-    default=200,
-    help="Number of instructions that each walker follows, two per path.",
-)
+@option("--seed", "Random seed of the worlds, paths, instructions and mistakes.", SEED, 0)
+@option("--episodes", "Number of instructions that each walker follows, two per path.", whole(1, 100_000), 200)
 @options.out("Folder to write to; only files of an earlier demo are overwritten.", default=Path("wayscore-demo"))
 def demo(out: Path, seed: int, episodes: int) -> None:
     """Generate worlds and runs, score them, compare them and write a report: needs no data and takes two seconds.
@@ -54,12 +50,6 @@ def demo(out: Path, seed: int, episodes: int) -> None:
     worlds, references and runs are written in the formats of Matterport3D and R2R, then scored and compared. The output
     shows which metrics notice which fault, and commands to try next. report.html shows every episode in a browser.
     """
-    run_demo(out, seed, episodes)
-
-
-def run_demo(out: Path, seed: int = 0, episodes: int = 200) -> None:
-    """Write the files of a demo, score and compare its walkers, and print what that shows."""
-    from wayscore.cli.options import load
     from wayscore.evaluation.comparison import compare
     from wayscore.evaluation.evaluator import evaluate
     from wayscore.report.page import write_page
@@ -85,9 +75,11 @@ def document(
     out: Path, course: Course, results: Sequence[Result], comparison: Comparison, rivals: Comparison, width: int
 ) -> Document:
     """Return what the demo prints: the scores, which metrics notice which fault, and what to try next."""
+    from textwrap import fill
+
     from wayscore.errors import listed
     from wayscore.metrics import METRICS
-    from wayscore.report.document import Document, Line
+    from wayscore.report.document import Document, Line, Table
     from wayscore.report.layout import counted, interval, number
 
     paths = counted(len(course.tasks), "path")
@@ -105,9 +97,14 @@ def document(
 
     judges = [test.metric for test in comparison.of(comparison.others[0]).values() if test.outcomes]
     verdicts = {run: {symbol: _verdict(comparison.of(run)[symbol]) for symbol in judges} for run in comparison.others}
+    room = max(width - max(map(len, FAULTS)) - max(map(len, FAULTS.values())) - 4, 20)
+    rows = []
+    for name, signs in verdicts.items():
+        blind = [f"{symbol} (prefers it)" if sign else symbol for symbol, sign in signs.items() if sign >= 0]
+        rows.append([name, FAULTS[name], fill(" ".join(blind) or "-", room)])
     parts += [
         f"Which metrics show that a walker is not {comparison.baseline} (p < {SIGNIFICANT:g}, Holm's correction)?",
-        _faults(verdicts, width),
+        Table(["walker", "its fault", "not noticed by"], rows, left=3),
     ]
     if sharp := [symbol for symbol in judges if all(found[symbol] < 0 for found in verdicts.values())]:
         parts.append(Line(f"{listed(sharp)} notice{'s' if len(sharp) == 1 else ''} every fault.", "bold"))
@@ -167,20 +164,6 @@ def _scores(results: Sequence[Result], width: int) -> tuple[str, Table]:
     return f"Means, the best in bold; 95 % intervals are in {PAGE}:", Table(heads, alone)
 
 
-def _faults(verdicts: dict[str, dict[str, int]], width: int) -> Table:
-    """Return which metrics call each walker as good as the perfect one, or better."""
-    from textwrap import fill
-
-    from wayscore.report.document import Table
-
-    room = max(map(len, FAULTS)) + max(map(len, FAULTS.values())) + 4
-    rows = []
-    for run, found in verdicts.items():
-        blind = [f"{symbol} (prefers it)" if sign else symbol for symbol, sign in found.items() if sign >= 0]
-        rows.append([run, FAULTS[run], fill(" ".join(blind) or "-", max(width - room, 20))])
-    return Table(["walker", "its fault", "not noticed by"], rows, left=3)
-
-
 def _verdict(test: Contrast) -> int:
     """Say whether a run does better than the baseline (1), worse (-1), or neither so that it could be shown (0)."""
     from wayscore.metrics import METRICS
@@ -194,17 +177,12 @@ def _verdict(test: Contrast) -> int:
 
 def commands(out: Path, course: Course) -> list[tuple[str, list[str]]]:
     """Return what to try next: a comment, and the parts of a command that follow the program's name."""
-    noisy, shortest, backwards, references, graphs = (
-        shlex.quote(str(out / name))
-        for name in (
-            "runs/noisy.json",
-            "runs/shortest.json",
-            "runs/reversed_walk.json",
-            "references.json",
-            "connectivity",
-        )
-    )
-    files = [f"--references {references}", f"--graphs {graphs}"]
+
+    def path(name: str) -> str:
+        return shlex.quote(str(out / name))
+
+    noisy, shortest, backwards = (path(f"runs/{name}.json") for name in ("noisy", "shortest", "reversed_walk"))
+    files = [f"--references {path('references.json')}", f"--graphs {path('connectivity')}"]
     scored = [*files, f"--threshold {course.threshold:g}"]
     tests = "compare two runs: paired tests, and the episodes that differ most"
     return [

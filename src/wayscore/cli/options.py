@@ -1,4 +1,4 @@
-"""Every option that several verbs share, once, and what arguments name; values are named as in Python."""
+"""The options that several verbs share, with the names of Python's parameters, and how arguments are read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wayscore.cli.app import SEED, must_be, option, together, whole, written
+from wayscore.cli.app import FILE, SEED, option, together, whole, written
 from wayscore.convention.choices import CHOICES
+from wayscore.errors import must_be
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from wayscore.episodes import References
 
 FORMATS = ("text", "json", "csv", "markdown", "latex")
@@ -27,21 +30,20 @@ POLICIES = {
     "node": (("error", "skip", "zero"), "Queries that visit a node which their scene does not have."),
 }
 """What can be done about each kind of problem, as in `wayscore.evaluation.policies.POLICIES`, and its help."""
-FILE = click.Path(path_type=Path)
-OneOf = partial(click.Choice, case_sensitive=False)
+data_option, scoring_option = partial(option, section="Data"), partial(option, section="Scoring")
+statistics_option, work_option = partial(option, section="Statistics"), partial(option, section="Work")
+output_option = partial(option, section="Output")
 
 
-def words(*known: str) -> Callable[[click.Context, click.Parameter, Sequence[str]], list[str] | None]:
-    """Return a callback for options that may be repeated and take commas: a list, each word once; None for none."""
-
-    def split(context: click.Context, param: click.Parameter, given: Sequence[str]) -> list[str] | None:
-        found = list(dict.fromkeys(word.strip() for one in given for word in one.split(",") if word.strip()))
-        for word in found:
-            if known and word not in known:
-                raise click.UsageError(must_be(written(param), known, word), context)
-        return found or None
-
-    return split
+def words(
+    context: click.Context, param: click.Parameter, given: Sequence[str], known: Sequence[str] = ()
+) -> list[str] | None:
+    """Return the words of an option that may be repeated and takes commas: each once, or None for none."""
+    found = list(dict.fromkeys(word.strip() for one in given for word in one.split(",") if word.strip()))
+    for word in found:
+        if known and word not in known:
+            raise click.UsageError(must_be(written(param), known, word), context)
+    return found or None
 
 
 def _settings(context: click.Context, param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
@@ -64,139 +66,98 @@ def _one_file(_: Any, __: Any, given: tuple[str, ...]) -> str | None:
 
 def references(required: bool = True, note: str = "") -> Callable[[Any], Any]:
     """References, which some verbs can do without."""
-    return option(
-        "-r",
-        "--references",
-        multiple=True,
-        callback=_one_file,
-        required=required,
-        metavar="FILE",
-        section="Data",
-        help=f"References (ground-truth paths): R2R, R4R, RxR, NDH, REVERIE, VLN-CE, ...{note}",
-    )
+    text = f"References (ground-truth paths): R2R, R4R, RxR, NDH, REVERIE, VLN-CE, ...{note}"
+    settings: dict[str, Any] = {"multiple": True, "callback": _one_file, "required": required}
+    return data_option("-r --references", text, metavar="FILE", **settings)
 
 
-graphs = option(
-    "-g",
-    "--graphs",
-    metavar="DIR|TAR",
-    section="Data",
-    help="Connectivity graphs: a folder or a tar; not needed if paths are coordinates.",
+graphs = data_option(
+    "-g --graphs", "Connectivity graphs: a folder or a tar; not needed if paths are coordinates.", metavar="DIR|TAR"
 )
-reader = option(
+reader = data_option(
     "--reader",
+    "A setting of the references' reader, such as objects=FILE or path_type=player; may be repeated.",
     multiple=True,
     callback=_settings,
     metavar="NAME=VALUE",
-    section="Data",
-    help="A setting of the references' reader, such as objects=FILE or path_type=player; may be repeated.",
 )
+data = together(graphs, reader)
+run_format = data_option("--run-format", "Format of the run; recognised by its content by default.", metavar="NAME")
 geodesics = together(
-    option(
+    data_option(
         "--navmesh",
+        "Habitat's .navmesh files: distances to the goal where the run does not record the simulator's.",
         metavar="DIR",
-        section="Data",
-        help="Habitat's .navmesh files: distances to the goal where the run does not record the simulator's.",
     ),
-    option(
-        "--walkable",
-        is_flag=True,
-        section="Data",
-        help="Measure them along the walks of all references of a scene, where there is no mesh.",
+    data_option(
+        "--walkable", "Measure them along the walks of all references of a scene, where there is no mesh.", bool
     ),
 )
-run_format = option(
-    "--run-format", metavar="NAME", section="Data", help="Format of the run; recognised by its content by default."
-)
+views = data_option("--views", "Captions and detections of the views that agents see.", FILE, metavar="TAR")
+worlds = data_option("--worlds", "Generated worlds and instructions; no data needed.", bool)
 
 # What changes a number
 
-convention = option(
+convention = scoring_option(
     "--convention",
+    "Convention to score by: a name of `wayscore conventions`, or your own .toml file; paper by default.",
     metavar="NAME|FILE",
-    section="Scoring",
-    help="Convention to score by: a name of `wayscore conventions`, or your own .toml file; paper by default.",
 )
-threshold = option(
+threshold = scoring_option(
     "--threshold",
-    type=float,
+    "Success threshold d_th, in the unit of the distance; the convention's by default.",
+    float,
     metavar="D_TH",
-    section="Scoring",
-    help="Success threshold d_th, in the unit of the distance; the convention's by default.",
 )
-metrics = option(
+metrics = scoring_option(
     "--metrics",
+    "Metrics, such as nDTW,SDTW; may be repeated; the convention's by default.",
     multiple=True,
-    callback=words(),
+    callback=words,
     metavar="SYMBOLS",
-    section="Scoring",
-    help="Metrics, such as nDTW,SDTW; may be repeated; the convention's by default.",
 )
-path_step = option(
+path_step = scoring_option(
     "--path-step",
-    type=float,
+    "Resample paths of coordinates with this step before warping: nDTW depends on their density.",
+    float,
     metavar="METRES",
-    section="Scoring",
-    help="Resample paths of coordinates with this step before warping: nDTW depends on their density.",
 )
-repeats = option(
-    "--repeats",
-    type=OneOf(CHOICES["repeats"]),
-    section="Scoring",
-    help="Steps that repeat the node before them; the convention's by default.",
+repeats = scoring_option(
+    "--repeats", "Steps that repeat the node before them; the convention's by default.", [*CHOICES["repeats"]]
 )
 policies = together(
     *(
-        option(f"--{name}", type=OneOf(choices), section="Problems of the data", help=text)
+        option(f"--{name}", text, [*choices], section="Problems of the data")
         for name, (choices, text) in POLICIES.items()
     )
 )
 
-# Statistics
+# Statistics, and where the work is done
 
-cluster = option(
+cluster = statistics_option(
     "--cluster",
-    type=OneOf(["auto", "none", "path", "scan"]),
-    default="auto",
-    section="Statistics",
-    help="What the bootstrap resamples: paths if several episodes share one (auto), episodes (none), paths or scans.",
+    "What the bootstrap resamples: paths if several episodes share one (auto), episodes (none), paths or scans.",
+    ["auto", "none", "path", "scan"],
+    "auto",
 )
-resamples = option(
-    "--resamples",
-    type=whole(1),
-    default=10_000,
-    section="Statistics",
-    help="Resamples of the bootstrap and of randomization tests.",
-)
-seed = option("--seed", type=SEED, default=0, section="Statistics", help="Random seed of the bootstrap.")
-
-# Where the work is done
-
+resamples = statistics_option("--resamples", "Resamples of the bootstrap and of randomization tests.", whole(1), 10_000)
+seed = statistics_option("--seed", "Random seed of the bootstrap.", SEED, 0)
 engines = together(
-    option(
+    work_option(
         "--workers",
-        type=whole(1),
-        section="Work",
-        help="Threads that score Parquet, or processes for other files; by default one, and all cores for more than a "
+        "Threads that score Parquet, or processes for other files; by default one, and all cores for more than a "
         "million answers.",
+        whole(1),
     ),
-    option(
-        "--engine",
-        type=OneOf(["local", "dask"]),
-        default="local",
-        section="Work",
-        help="Score on this machine, or on a Dask cluster.",
-    ),
-    option(
-        "--scheduler",
-        metavar="ADDRESS",
-        section="Work",
-        help="Scheduler of --engine dask; a cluster on this machine by default.",
-    ),
-    option(
-        "--chunk", type=whole(1), default=65_536, section="Work", help="Episodes in the memory of a worker at a time."
-    ),
+    work_option("--engine", "Score on this machine, or on a Dask cluster.", ["local", "dask"], "local"),
+    work_option("--scheduler", "Scheduler of --engine dask; a cluster on this machine by default.", metavar="ADDRESS"),
+    work_option("--chunk", "Episodes in the memory of a worker at a time.", whole(1), 65_536),
 )
+evaluation = together(
+    *(run_format, geodesics, convention, threshold, metrics, path_step, repeats, policies),
+    *(cluster, resamples, seed, engines),
+)
+"""All settings of `evaluate` and `compare` besides the data, under the names of their parameters."""
 
 # Output
 
@@ -205,12 +166,12 @@ def form(*choices: str, default: str = "text", text: str = "Format of the output
     """-f/--format, of a verb that has these; by default those of tables of means."""
     if not choices:
         choices, text = FORMATS, "Format of the output; json and csv have fractions (not percent), and all digits."
-    return option("-f", "--format", "form", type=OneOf(choices), default=default, section="Output", help=text)
+    return output_option("-f --format form", text, [*choices], default)
 
 
 def out(text: str, **settings: Any) -> Callable[[Any], Any]:
     """-o/--out of a verb whose job it is to write."""
-    return option("-o", "--out", type=FILE, metavar="PATH", section="Output", help=text, **settings)
+    return output_option("-o --out", text, FILE, metavar="PATH", **settings)
 
 
 def _page(_: Any, __: Any, given: Path | None) -> Path | None:
@@ -219,49 +180,37 @@ def _page(_: Any, __: Any, given: Path | None) -> Path | None:
     return given
 
 
-html = option(
+html = output_option(
     "--html",
-    type=FILE,
+    "Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",
+    FILE,
     callback=_page,
-    metavar="FILE",
-    section="Output",
-    help="Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",
 )
-dpi = option("--dpi", type=whole(1, 2_400), default=300, section="Output", help="Dots per inch of .png files.")
-up = option(
-    "--up",
-    type=OneOf(["z", "y"]),
-    section="Output",
-    help="Coordinate axis that points up, which maps look along; y in files of VLN-CE, else z.",
+figure = output_option("--figure", "Also draw a figure: a .pdf, .svg or .png file.", FILE)
+dpi = output_option("--dpi", "Dots per inch of .png files.", whole(1, 2_400), 300)
+up = output_option(
+    "--up", "Coordinate axis that points up, which maps look along; y in files of VLN-CE, else z.", ["z", "y"]
 )
 
-# Agents
 
-views = option(
-    "--views", type=FILE, metavar="TAR", section="Data", help="Captions and detections of the views that agents see."
-)
-worlds = option("--worlds", is_flag=True, section="Data", help="Generated worlds and instructions; no data needed.")
+def check_figure(file: Path | None) -> None:
+    """Refuse a figure that cannot be drawn, before the work begins."""
+    if file is not None:
+        from wayscore.figures.style import check_format, need_matplotlib
 
-# Together
+        check_format(file.suffix.removeprefix("."))
+        need_matplotlib()
 
-data = together(graphs, reader)
-evaluation = together(
-    run_format,
-    geodesics,
-    convention,
-    threshold,
-    metrics,
-    path_step,
-    repeats,
-    policies,
-    cluster,
-    resamples,
-    seed,
-    engines,
-)
-"""All that `wayscore.evaluation.evaluator` and `compare` take besides the data; the values have its names."""
 
-# What arguments name
+def draw(file: Path | None, make: Callable[..., Figure], *given: Any) -> None:
+    """Draw a figure of something, if there is a file for it."""
+    if file is not None:
+        from wayscore.figures.style import save
+
+        save(make(*given), file)
+
+
+# Arguments
 
 
 def named_runs(arguments: Iterable[str]) -> list[tuple[str | None, str]]:

@@ -20,13 +20,9 @@ PLAIN = str.maketrans(
 )
 """What is printed where a terminal has only ASCII; what else it cannot print becomes a question mark."""
 FOR_PROGRAMS = ("json", "csv")
-"""Machine-readable formats: their warnings go to standard error; the others have them below the table."""
-PATIENCE = 0.5
-"""Seconds of work before a progress bar is shown."""
-BAR = 30
-"""Characters of a progress bar."""
-WIDTH = 100
-"""Columns where the output is no terminal."""
+PATIENCE = 0.5  # seconds of work before a progress bar is shown
+BAR = 30  # characters of a progress bar
+WIDTH = 100  # columns where the output is no terminal
 
 
 class Progress(Protocol):
@@ -36,16 +32,17 @@ class Progress(Protocol):
         """Say what is being done, and how much is finished."""
 
 
-def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text, on standard output or standard error; everything that a verb prints comes through here.
+def say(text: str, *, err: bool = False, nl: bool = True, color: bool | None = None) -> None:
+    """Print text on standard output or standard error; everything that a verb prints comes through here.
 
-    Raises:
-        OutputError: nobody takes it: the disk is full, or standard output is closed.
+    Args:
+        text: what to print; invisible characters are escaped.
+        err: print it on standard error.
+        nl: end the line.
+        color: the text is escaped already, and may contain codes of colours, which are left out if this is False.
     """
-    _print(escape(text, "text"), err=err, nl=nl)
-
-
-def _print(text: str, *, err: bool = False, nl: bool = False, color: bool | None = None) -> None:
+    if color is None:
+        text = escape(text, "text")
     if err and sys.stderr is None:
         return
     if not err and sys.stdout is None:
@@ -60,10 +57,11 @@ def _print(text: str, *, err: bool = False, nl: bool = False, color: bool | None
         raise OutputError(f"standard output: cannot be written: {in_few_words(error)}") from None
 
 
-def show(render: Callable[..., str], form: str = "text") -> None:
+def show(render: Callable[..., str], form: str = "text", warnings: Iterable[str] = ()) -> None:
     """Print what a function such as `Document.render` makes of a form, the terminal's width and its colours.
 
-    Colours are for terminals; NO_COLOR and FORCE_COLOR decide where they are set.
+    Colours are for terminals; NO_COLOR and FORCE_COLOR decide where they are set. Warnings go to standard error if
+    programs read the form; in other forms they are below the table already.
     """
     terminal = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
     color = not os.environ.get("NO_COLOR") and (bool(os.environ.get("FORCE_COLOR")) or terminal)
@@ -71,7 +69,9 @@ def show(render: Callable[..., str], form: str = "text") -> None:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     if not encoding.lower().startswith("utf"):
         text = text.translate(PLAIN).encode(encoding, "replace").decode(encoding)
-    _print(text, color=color)
+    say(text, nl=False, color=color)
+    if form in FOR_PROGRAMS:
+        warn(warnings)
 
 
 def warn(warnings: Iterable[str]) -> None:
@@ -101,10 +101,10 @@ def progress(steps: int | None = None) -> Iterator[Progress]:
             filled = min(BAR, BAR * done // total)
             counted = f"[{'#' * filled}{'-' * (BAR - filled)}] {done:,}/{total:,}"
         room = shutil.get_terminal_size().columns - 1
-        _print("\r\x1b[K" + f"{counted} {escape(what)}"[:room], err=True, color=True)
+        say("\r\x1b[K" + f"{counted} {escape(what)}"[:room], err=True, nl=False, color=True)
 
     try:
         yield advance
     finally:
         if drawn:
-            _print("\r\x1b[K", err=True, color=True)
+            say("\r\x1b[K", err=True, nl=False, color=True)

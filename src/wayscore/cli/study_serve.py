@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING
 import click
 
 from wayscore.cli import options
-from wayscore.cli.app import argument, option, verb, whole
-from wayscore.cli.options import FILE
+from wayscore.cli.app import FILE, argument, option, verb, whole
 from wayscore.cli.output import say
 
 if TYPE_CHECKING:
     from wayscore.lab.study.store import Store
 
-study_file = argument("file", type=FILE, metavar="STUDY", help="Study file, written by `wayscore study create`.")
 database_option = option(
     "--database",
+    "SQLite file, or postgresql://...; <study>.sqlite in the folder of the study by default.",
     default="",
     metavar="FILE|URL",
     show_default=False,
-    help="SQLite file, or postgresql://...; <study>.sqlite in the folder of the study by default.",
 )
+study_file = argument("file", "Study file, written by `wayscore study create`.", FILE, metavar="STUDY")
 
 
 @verb(
@@ -34,16 +33,11 @@ database_option = option(
 )
 @study_file
 @database_option
-@option("--port", type=whole(0, 65_535), default=8000, help="Port to listen on; 0 chooses a free one.")
-@option("--host", default="127.0.0.1", help="Address to listen on; by default only this machine can reach it.")
-@option("--url", default="", show_default=False, help="Public https:// address, if a proxy is in front; used in links.")
-@option("--links", type=FILE, metavar="FILE", help="New CSV file for the raters' links; by default they are printed.")
-@option(
-    "--consent",
-    type=FILE,
-    metavar="FILE",
-    help="Text file with the text that raters agree to; empty lines separate paragraphs.",
-)
+@option("--port", "Port to listen on; 0 chooses a free one.", whole(0, 65_535), 8000)
+@option("--host", "Address to listen on; by default only this machine can reach it.", default="127.0.0.1")
+@option("--url", "Public https:// address, if a proxy is in front; used in links.", default="", show_default=False)
+@option("--links", "New CSV file for the raters' links; by default they are printed.", FILE)
+@option("--consent", "Text file with the text that raters agree to; empty lines separate paragraphs.", FILE)
 def serve(file: Path, database: str, port: int, host: str, url: str, links: Path | None, consent: Path | None) -> None:
     """Serve the questionnaire of a study as web pages.
 
@@ -59,7 +53,7 @@ def serve(file: Path, database: str, port: int, host: str, url: str, links: Path
 @verb("wayscore study export uc.json -o answers.jsonl")
 @study_file
 @database_option
-@option("--history", is_flag=True, help="Also write answers that were changed later; such a file cannot be analyzed.")
+@option("--history", "Also write answers that were changed later; such a file cannot be analyzed.", bool)
 @options.out("File to write; <study>-answers.jsonl by default.")
 def export(file: Path, database: str, history: bool, out: Path | None) -> None:
     """Write the answers to a study as JSON lines, for `wayscore study analyze`; the server may keep running."""
@@ -75,16 +69,10 @@ def export(file: Path, database: str, history: bool, out: Path | None) -> None:
 @verb("wayscore study relink uc.json --rater 3 --url https://study.example.org --links new-links.csv")
 @study_file
 @database_option
-@option(
-    "--rater",
-    type=whole(1, 100_000),
-    multiple=True,
-    show_default=False,
-    help="Rater who needs a new link; can be repeated.",
-)
-@option("--all", "everyone", is_flag=True, help="Give all raters new links, without those whose data were erased.")
-@option("--url", default="http://127.0.0.1:8000", help="Public address of the server; used in links.")
-@option("--links", type=FILE, metavar="FILE", help="New CSV file for the links; by default they are printed.")
+@option("--rater", "Rater who needs a new link; can be repeated.", whole(1, 100_000), multiple=True, show_default=False)
+@option("--all everyone", "Give all raters new links, without those whose data were erased.", bool)
+@option("--url", "Public address of the server; used in links.", default="http://127.0.0.1:8000")
+@option("--links", "New CSV file for the links; by default they are printed.", FILE)
 def relink(file: Path, database: str, rater: tuple[int, ...], everyone: bool, url: str, links: Path | None) -> None:
     """Give raters new links if theirs were lost; their earlier links end, their answers stay.
 
@@ -106,11 +94,9 @@ def relink(file: Path, database: str, rater: tuple[int, ...], everyone: bool, ur
 @verb("wayscore study erase uc.json --rater 7 --by privacy-office", "wayscore study erase uc.json")
 @study_file
 @database_option
-@option(
-    "--rater", type=whole(1, 100_000), help="Rater whose data are erased; without it, all earlier erasures are listed."
-)
-@option("--by", default="", show_default="your account's name", help="Who erases, for the record; no rater's name.")
-@option("--yes", is_flag=True, help="Erase without asking.")
+@option("--rater", "Rater whose data are erased; without it, all earlier erasures are listed.", whole(1, 100_000))
+@option("--by", "Who erases, for the record; no rater's name.", default="", show_default="your account's name")
+@option("--yes", "Erase without asking.", bool)
 def erase(file: Path, database: str, rater: int | None, by: str, yes: bool) -> None:
     """Erase everything that is stored about a rater: answers, their earlier versions, consent and link.
 

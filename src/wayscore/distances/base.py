@@ -1,8 +1,8 @@
-"""What all distances share: their base class, straight lines, labels of nodes as codes, and distances by scene."""
+"""What all distances share: their base class, the straight line, distances by scene, and checks of nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -17,8 +17,7 @@ from wayscore.paths import PathBatch, Paths, Role, offsets_of, path_name
 D = TypeVar("D", bound="Distance")
 
 Floats = NDArray[np.float64]
-Places = NDArray[Any]
-"""Encoded nodes, int32 codes of shape (n,), or points, float64 of shape (n, k)."""
+Places = NDArray[Any]  # encoded nodes, int32 codes of shape (n,), or points, float64 of shape (n, k)
 METHODS = ("encode", "between", "pairs")
 """The methods that an object needs to be used as a distance, besides its `fingerprint`."""
 
@@ -46,21 +45,48 @@ class Distance:
     index: dict[Any, int] | None = None
     is_straight: bool = False
 
-    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:  # noqa: ARG002
+    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
         """Check the paths and return them as a batch of codes or points; `role` names them in errors."""
-        raise self._undefined("encode")
+        if self.index is None:
+            raise self._undefined("encode")
+        if isinstance(paths, PathBatch):
+            codes = paths.places
+            if codes.ndim > 1:
+                raise PathError(f"paths hold points, but the {self.name} knows nodes by their labels")
+            if codes.size and not (0 <= codes.min() and codes.max() < len(self.index)):
+                raise PathError(
+                    f"paths hold codes from {codes.min()} to {codes.max()}, but the {self.name} has "
+                    f"{len(self.index)} nodes"
+                )
+            return paths
+        paths = paths if isinstance(paths, list) else list(paths)
+        offsets = offsets_of(paths, role=role)
+        codes = np.empty(int(offsets[-1]), dtype=np.int32)
+        try:
+            unknown = kernels.encode(self.index, paths, codes)
+        except TypeError:
+            raise _unhashable(paths, role) from None
+        if unknown >= 0:
+            number = int(np.searchsorted(offsets, unknown, side="right")) - 1
+            step = unknown - int(offsets[number])
+            raise unknown_node(paths[number][step], f"{path_name(role, number)}, step {step}", self.index, self.name)
+        return PathBatch(codes, offsets)
 
     def decode(self, places: Places) -> Any:
         """Return encoded nodes as a list of labels, or points as an (n, k) array."""
         return places if places.ndim == 2 else places.tolist()
 
-    def between(self, a: Places, b: Places) -> Floats:  # noqa: ARG002
+    def between(self, a: Places, b: Places) -> Floats:
         """Return the (len(a), len(b)) distances from each node or point of `a` to each of `b`."""
-        raise self._undefined("between")
+        if self.table is None:
+            raise self._undefined("between")
+        return np.ascontiguousarray(self.table[a[:, None], b[None, :]])
 
-    def pairs(self, a: Places, b: Places) -> Floats:  # noqa: ARG002
+    def pairs(self, a: Places, b: Places) -> Floats:
         """Return the (len(a),) distances from each node or point of `a` to its partner in `b`."""
-        raise self._undefined("pairs")
+        if self.table is None:
+            raise self._undefined("pairs")
+        return self.table[a, b]
 
     def _undefined(self, method: str) -> OptionError:
         return OptionError(f"distance: the {type(self).__name__} does not define {method}(); see wayscore.Distance")
@@ -69,22 +95,19 @@ class Distance:
 class _Adapted(Distance):
     """An object that is not a `Distance` but has its methods; its other attributes are copied."""
 
+    copied: tuple[str, ...] = (*METHODS, "decode", "unit", "name", "table", "index", "is_straight")
+
     def __init__(self, given: Any) -> None:
         self.given = given
-        self.encode = given.encode  # type: ignore[method-assign]
-        self.between = given.between  # type: ignore[method-assign]
-        self.pairs = given.pairs  # type: ignore[method-assign]
-        if hasattr(given, "decode"):
-            self.decode = given.decode  # type: ignore[method-assign]
-        for fact in ("unit", "name", "table", "index", "is_straight"):
-            if hasattr(given, fact):
-                setattr(self, fact, getattr(given, fact))
+        for attribute in self.copied:
+            if hasattr(given, attribute):
+                setattr(self, attribute, getattr(given, attribute))
 
     def __repr__(self) -> str:
         return repr(self.given)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return as_distance, (self.given,)
+        return type(self), (self.given,)
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
@@ -108,8 +131,7 @@ def as_distance(given: Any) -> Distance:
     if not all(callable(getattr(given, method, None)) for method in METHODS) or isinstance(given, type):
         raise OptionError(
             "distance must be a Graph, Euclidean, Grid, Table, Function, NavMesh or Snapped, or an object with their "
-            "methods; got a "
-            f"{type(given).__name__}"
+            f"methods; got a {type(given).__name__}"
         )
     # Only check that it exists: computing it may be slow.
     if not hasattr(type(given), "fingerprint") and "fingerprint" not in getattr(given, "__dict__", {}):
@@ -120,7 +142,7 @@ def as_distance(given: Any) -> Distance:
     return _Adapted(given)
 
 
-class Reversed(Distance):
+class Reversed(_Adapted):
     """d'(a, b) = d(b, a) between two paths; along one path, d itself. No single table holds both, so it has none.
 
     >>> from wayscore import Graph
@@ -130,35 +152,20 @@ class Reversed(Distance):
     (array([[2.]]), array([[1.]]))
     """
 
-    def __init__(self, distance: Distance) -> None:
-        self.distance = distance
-        self.unit = distance.unit
-        self.name = distance.name
-        self.index = distance.index
+    copied = ("encode", "decode", "pairs", "unit", "name", "index")
 
     def __repr__(self) -> str:
-        return f"{self.distance!r}, reversed"
+        return f"{self.given!r}, reversed"
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]
         """The fingerprint of the distance, with a prefix."""
-        return f"reversed-{self.distance.fingerprint}"
-
-    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
-        """Encode as the distance does."""
-        return self.distance.encode(paths, role=role)
-
-    def decode(self, places: Places) -> Any:
-        """Decode as the distance does."""
-        return self.distance.decode(places)
+        return f"reversed-{self.given.fingerprint}"
 
     def between(self, a: Places, b: Places) -> Floats:
         """Return d(b_j, a_i) for all i and j."""
-        return self.distance.between(b, a).T.copy()
-
-    def pairs(self, a: Places, b: Places) -> Floats:
-        """Return d(a_i, b_i), the lengths of steps along a path."""
-        return self.distance.pairs(a, b)
+        reverse: Floats = self.given.between(b, a)
+        return reverse.T.copy()
 
 
 @dataclass(frozen=True)
@@ -197,72 +204,61 @@ class Euclidean(Distance):
         return np.sqrt(squares)
 
 
-EUCLIDEAN = Euclidean()
-"""The default, `distance=None`."""
+EUCLIDEAN = Euclidean()  # the default, `distance=None`
 
 
 class ByScene(Mapping[str, D]):
-    """Scene -> distance; each is made when it is first used, and kept.
+    """Scene -> distance, each loaded when it is first used, and kept.
 
     Args:
         source: the folder or tar that they come from.
-        scenes: their names.
-        load: makes the distance of a scene.
+        loaders: scene -> a function that loads its distance.
         what: what errors and `repr` call one of them, and several.
     """
 
-    def __init__(self, source: Path, scenes: Collection[str], load: Callable[[str], D], what: tuple[str, str]) -> None:
-        self._source, self._scenes, self._load, self._what = source, scenes, load, what
-        self._made: dict[str, D] = {}
+    def __init__(self, source: Path, loaders: Mapping[str, Callable[[], D]], what: tuple[str, str]) -> None:
+        self._source, self._loaders, self._what = source, loaders, what
+        self._loaded: dict[str, D] = {}
 
     def __getitem__(self, scene: str) -> D:
-        if scene not in self._made:
-            if scene not in self._scenes:
-                hint = did_you_mean(scene, self._scenes)
+        if scene not in self._loaded:
+            if scene not in self._loaders:
+                hint = did_you_mean(scene, self._loaders)
                 raise UnknownSceneError(f"{self._source}: has no {self._what[0]} {shortened(scene)}{hint}")
-            self._made[scene] = self._load(scene)
-        return self._made[scene]
+            self._loaded[scene] = self._loaders[scene]()
+        return self._loaded[scene]
 
     def __contains__(self, scene: object) -> bool:
-        return scene in self._scenes
+        return scene in self._loaders
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._scenes)
+        return iter(self._loaders)
 
     def __len__(self) -> int:
-        return len(self._scenes)
+        return len(self._loaders)
 
     def __repr__(self) -> str:
         return f"<{len(self)} {self._what[1]} of {self._source.name}>"
 
 
-def encode_labels(paths: Paths, index: dict[Any, int], *, role: Role, scene: str) -> PathBatch:
-    """Return paths of labels as codes by `index`; an unknown label is an error that names path, step and label.
-
-    >>> encode_labels([["a", "b"], ["b"]], {"a": 0, "b": 1}, role="query", scene="graph").places.tolist()
-    [0, 1, 1]
-    """
-    if isinstance(paths, PathBatch):
-        codes = paths.places
-        if codes.ndim > 1:
-            raise PathError(f"paths hold points, but the {scene} knows nodes by their labels")
-        if codes.size and not (0 <= codes.min() and codes.max() < len(index)):
-            raise PathError(
-                f"paths hold codes from {codes.min()} to {codes.max()}, but the {scene} has {len(index)} nodes"
-            )
+def as_points(paths: Paths, role: Role) -> PathBatch:
+    """Return paths of coordinates as one batch."""
+    if isinstance(paths, PathBatch) and getattr(paths.places, "dtype", None) == np.float64:
         return paths
-    paths = paths if isinstance(paths, list) else list(paths)
-    offsets = offsets_of(paths, role=role)
-    codes = np.empty(int(offsets[-1]), dtype=np.int32)
-    try:
-        unknown = kernels.encode(index, paths, codes)
-    except TypeError:
-        raise _unhashable(paths, role) from None
-    if unknown >= 0:
-        number = int(np.searchsorted(offsets, unknown, side="right")) - 1
-        step = unknown - int(offsets[number])
-        raise unknown_node(paths[number][step], f"{path_name(role, number)}, step {step}", index, scene)
-    return PathBatch(codes, offsets)
+    return PathBatch.from_points(list(paths), role=role)
+
+
+def nearest_points(tree: Any, points: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return the number of the point of a SciPy tree that is nearest to each point, and how far away it is.
+
+    Of equally near points the tree returns any; here it is the first.
+    """
+    away, found = tree.query(points, k=[1, 2])
+    numbers = found[:, 0]
+    for row in np.flatnonzero(away[:, 0] == away[:, 1]).tolist():
+        circle = tree.query_ball_point(points[row], away[row, 0] * (1 + 1e-9), return_sorted=True)
+        numbers[row] = circle[int(np.argmin(((tree.data[circle] - points[row]) ** 2).sum(axis=1)))]
+    return numbers, away[:, 0]
 
 
 def unknown_node(label: Any, where: str, index: dict[Any, int], scene: str) -> UnknownNodeError:

@@ -12,17 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places, encode_labels, unknown_node
+from wayscore.distances.base import Distance, Floats, Places, unknown_node
 from wayscore.errors import DistanceError, PathError, shortened
-from wayscore.paths import PathBatch, Paths, Role
 
 TABLE_NODES = 4096
 """Up to this many nodes all pairs are stored (128 MiB); above, shortest paths are searched one by one."""
 DENSE_NODES = 1024
 """Up to this many nodes all pairs are computed by Floyd-Warshall, which is faster; above, by Dijkstra."""
 
-HOPS = "hops"
-"""The unit of distances that count edges."""
+HOPS = "hops"  # the unit of distances that count edges
 
 
 class Graph(Distance):
@@ -79,7 +77,7 @@ class Graph(Distance):
             lengths = lengths.astype(np.float64, copy=False)
         except (TypeError, ValueError):
             raise DistanceError(f"the weights of the {name} must be numbers, one for each edge") from None
-        if lengths.size and not lengths.min() >= 0:  # which NaN is not either
+        if lengths.size and not lengths.min() >= 0:  # NaN fails this, too
             raise DistanceError(
                 f"the {name} has an edge of length {lengths.min()}; lengths must be numbers, not negative"
             )
@@ -113,29 +111,37 @@ class Graph(Distance):
         """
         if not isinstance(edges, Iterable):
             raise DistanceError(f"the edges of the {name} must be pairs of node labels, got {shortened(edges)}")
-        pairs: list[tuple[Hashable, Hashable]] = []
+        index = {label: code for code, label in enumerate(dict.fromkeys(nodes or ()))}
+        ends: list[tuple[int, int]] = []
         for number, edge in enumerate(edges):
             try:
                 a, b = edge
-                hash((a, b))
+                ends.append((index.setdefault(a, len(index)), index.setdefault(b, len(index))))
             except (TypeError, ValueError):
                 raise DistanceError(
                     f"edge {number} of the {name} must be a pair of node labels, got {shortened(edge)}"
                 ) from None
-            pairs.append((a, b))
-        index: dict[Hashable, int] = {}
-        for label in nodes or ():
-            index.setdefault(label, len(index))
-        ends = [(index.setdefault(a, len(index)), index.setdefault(b, len(index))) for a, b in pairs]
-        codes = np.array(ends, dtype=np.int32).reshape(-1, 2)
-        lengths = _checked_lengths(weights, pairs, name)
+        labels, codes = tuple(index), np.array(ends, dtype=np.int32).reshape(-1, 2)
+        try:
+            lengths = np.ones(len(ends)) if weights is None else np.array(list(weights), dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DistanceError(f"the weights of the {name} must be numbers, one for each edge") from None
+        if lengths.shape != (len(ends),):
+            raise DistanceError(f"the {name} has {len(ends)} edges but {lengths.size} weights; give one for each edge")
+        wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
+        if wrong.size:
+            a, b = (labels[code] for code in ends[wrong[0]])
+            raise DistanceError(
+                f"edge {shortened(a)} - {shortened(b)} of the {name} has length {lengths[wrong[0]]}; lengths must be "
+                "finite and not negative"
+            )
         where = None
         if positions is not None:
-            missing = next((label for label in index if label not in positions), None)
+            missing = next((label for label in labels if label not in positions), None)
             if missing is not None:
                 raise DistanceError(f"the {name} has no position for node {shortened(missing)}; give every node one")
-            where = np.array([positions[label] for label in index], dtype=np.float64)
-        return cls(tuple(index), codes[:, 0], codes[:, 1], lengths, directed=directed, positions=where, name=name)
+            where = np.array([positions[label] for label in labels], dtype=np.float64)
+        return cls(labels, codes[:, 0], codes[:, 1], lengths, directed=directed, positions=where, name=name)
 
     @classmethod
     def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
@@ -174,9 +180,8 @@ class Graph(Distance):
     @property
     def edges(self) -> list[tuple[int, int]]:
         """Pairs of node numbers; an undirected graph has each edge once."""
-        sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
-        keep = slice(None) if self.directed else sources <= self._targets
-        return list(zip(sources[keep].tolist(), self._targets[keep].tolist(), strict=True))
+        keep = slice(None) if self.directed else self._sources <= self._targets
+        return list(zip(self._sources[keep].tolist(), self._targets[keep].tolist(), strict=True))
 
     @property
     def adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -195,12 +200,8 @@ class Graph(Distance):
         >>> Graph.from_edges([("hall", "stairs"), ("stairs", "attic")], [2.0, 3.5]).hops.distance("hall", "attic")
         2.0
         """
-        sources = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self._starts))
-        ones = np.ones(len(sources))
         # Edges are stored in both directions, so they can be passed as directed ones.
-        counted = Graph(
-            self.nodes, sources, self._targets, ones, directed=True, positions=self.positions, name=self.name, unit=HOPS
-        )
+        counted = self._with(np.ones(len(self._targets)), directed=True, unit=HOPS)
         counted.directed = self.directed
         return counted
 
@@ -211,16 +212,22 @@ class Graph(Distance):
         >>> Graph.from_edges([("gate", "exit")], [2.0], directed=True).both_ways.distance("exit", "gate")
         2.0
         """
-        if not self.directed:
-            return self
-        sources = np.repeat(np.arange(len(self), dtype=np.int32), np.diff(self._starts))
+        return self._with(self._weights, directed=False, unit=self.unit) if self.directed else self
+
+    def _with(self, weights: Floats, *, directed: bool, unit: str) -> Graph:
+        sources, where = self._sources.astype(np.int32), self.positions
         return Graph(
-            self.nodes, sources, self._targets, self._weights, positions=self.positions, name=self.name, unit=self.unit
+            self.nodes, sources, self._targets, weights, directed=directed, positions=where, name=self.name, unit=unit
         )
+
+    @property
+    def _sources(self) -> NDArray[np.int64]:
+        """The node that each stored edge leads out of, in ascending order."""
+        return np.repeat(np.arange(len(self.nodes)), np.diff(self._starts))
 
     def has_edge(self, a: Hashable, b: Hashable) -> bool:
         """Return whether an edge leads from `a` to `b`; False if one of them is unknown."""
-        return (a, b) in self._pairs
+        return a in self.index and b in self.neighbors(a)
 
     def has_edges(self, a: Places, b: Places) -> NDArray[np.bool_]:
         """Return for each pair of node numbers whether an edge leads from the first to the second; False if negative.
@@ -229,8 +236,7 @@ class Graph(Distance):
         >>> graph.has_edges(np.array([0, 1, 0]), np.array([1, 2, 2])).tolist()
         [True, True, False]
         """
-        sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
-        edges = sources * len(self) + self._targets  # in order, since the targets of each source are
+        edges = self._sources * len(self) + self._targets  # in order, since the targets of each source are
         wanted = np.where((a < 0) | (b < 0), -1, a.astype(np.int64) * len(self) + b)
         places = np.minimum(np.searchsorted(edges, wanted), max(0, len(edges) - 1))
         return edges[places] == wanted if len(edges) else np.zeros(len(wanted), dtype=np.bool_)
@@ -271,19 +277,14 @@ class Graph(Distance):
         return [self.nodes[code] for code in path]
 
     @cached_property
-    def _pairs(self) -> frozenset[tuple[Hashable, Hashable]]:
-        sources = np.repeat(np.arange(len(self)), np.diff(self._starts)).tolist()
-        return frozenset((self.nodes[a], self.nodes[b]) for a, b in zip(sources, self._targets.tolist(), strict=True))
-
-    @cached_property
     def table(self) -> Floats | None:  # type: ignore[override]
         """The distances of all pairs, or None if the graph is too large to store them."""
-        if len(self) > TABLE_NODES:
+        count = len(self.nodes)
+        if count > TABLE_NODES:
             return None
-        matrix = np.full((len(self), len(self)), np.inf)
-        if len(self) <= DENSE_NODES:
-            sources = np.repeat(np.arange(len(self)), np.diff(self._starts))
-            np.minimum.at(matrix, (sources, self._targets), self._weights)  # the shortest of parallel edges
+        matrix = np.full((count, count), np.inf)
+        if count <= DENSE_NODES:
+            np.minimum.at(matrix, (self._sources, self._targets), self._weights)  # the shortest of parallel edges
             np.fill_diagonal(matrix, 0.0)
             kernels.all_pairs(matrix, not self.directed)
         else:
@@ -300,10 +301,6 @@ class Graph(Distance):
             digest.update(part.tobytes())
         return f"graph#{digest.hexdigest()[:8]}"
 
-    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
-        """Turn labels into node numbers."""
-        return encode_labels(paths, self.index, role=role, scene=self.name)
-
     def decode(self, places: Places) -> list[Any]:
         """Turn node numbers into labels."""
         return [self.nodes[code] for code in places.tolist()]
@@ -311,7 +308,7 @@ class Graph(Distance):
     def between(self, a: Places, b: Places) -> Floats:
         """Return the lengths of the shortest paths from each node of `a` to each of `b`."""
         if self.table is not None:
-            return np.ascontiguousarray(self.table[a[:, None], b[None, :]])
+            return super().between(a, b)
         found: dict[int, Floats] = {}
         far = int(b[-1])
         for code in a.tolist():
@@ -323,7 +320,7 @@ class Graph(Distance):
     def pairs(self, a: Places, b: Places) -> Floats:
         """Return the length of the shortest path from each node of `a` to its partner in `b`."""
         if self.table is not None:
-            return self.table[a, b]
+            return super().pairs(a, b)
         return np.array([self._search(x, np.array([y]), y)[0] for x, y in zip(a.tolist(), b.tolist(), strict=True)])
 
     def _search(self, source: int, wanted: Places, far: int) -> Floats:
@@ -340,23 +337,3 @@ class Graph(Distance):
             return self.index[node]
         except (KeyError, TypeError):
             raise unknown_node(node, "this node", self.index, self.name) from None
-
-
-def _checked_lengths(weights: Iterable[float] | None, pairs: list[tuple[Hashable, Hashable]], name: str) -> Floats:
-    """Return one length per edge, or 1 for all if none are given; lengths must be finite and not negative."""
-    if weights is None:
-        return np.ones(len(pairs))
-    try:
-        lengths = np.array(list(weights), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DistanceError(f"the weights of the {name} must be numbers, one for each edge") from None
-    if lengths.shape != (len(pairs),):
-        raise DistanceError(f"the {name} has {len(pairs)} edges but {lengths.size} weights; give one for each edge")
-    wrong = np.flatnonzero(~(np.isfinite(lengths) & (lengths >= 0)))
-    if wrong.size:
-        a, b = pairs[wrong[0]]
-        raise DistanceError(
-            f"edge {shortened(a)} - {shortened(b)} of the {name} has length {lengths[wrong[0]]}; lengths must be "
-            "finite and not negative"
-        )
-    return lengths

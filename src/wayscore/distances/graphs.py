@@ -6,7 +6,7 @@ A tar is decompressed once; of its files, only those that are used are read.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -53,16 +53,16 @@ def load_graphs(path: str | Path) -> ByScene[Graph]:
         ]
     else:
         raise FormatError(f"{source}: no such file or directory; expected a folder or a tar of connectivity files")
-    files: dict[str, Path | slice] = {}
+    loaders: dict[str, Callable[[], Graph]] = {}
     for name, file in found:
         if name.endswith(SUFFIXES):
             scan = name.removesuffix(".gz").removesuffix(SUFFIXES[0])
-            if scan in files:
+            if scan in loaders:
                 raise FormatError(f"{source}: has two files of scan {shortened(scan)}; keep one of them")
-            files[scan] = file
-    if not files:
+            loaders[scan] = partial(_read, file, content, scan, f"{source}: {scan}")
+    if not loaders:
         raise FormatError(f"{source}: holds no file named <scan>_connectivity.json")
-    return ByScene(source, files, partial(_read, source, files, content), ("scan", "graphs"))
+    return ByScene(source, loaders, ("scan", "graphs"))
 
 
 def load_graph(path: str | Path, scan: str | None = None) -> Graph:
@@ -70,7 +70,7 @@ def load_graph(path: str | Path, scan: str | None = None) -> Graph:
     source = Path(path)
     if source.is_file() and source.name.endswith((".json", ".json.gz")):
         named = scan or source.name.removesuffix(".gz").removesuffix(SUFFIXES[0])
-        return _graph(reading.read_bytes(source, SCAN_LIMIT), named, str(source))
+        return _read(source, b"", named, str(source))
     graphs = load_graphs(source)
     if scan is None:
         first = next(iter(graphs))
@@ -82,22 +82,18 @@ def load_graph(path: str | Path, scan: str | None = None) -> Graph:
     return graphs[scan]
 
 
-def _read(source: Path, files: Mapping[str, Path | slice], content: bytes, scan: str) -> Graph:
-    """Read one scan from its file, or from that part of the tar's content."""
-    file, where = files[scan], f"{source}: {scan}"
-    if not isinstance(file, slice):
-        return _graph(reading.read_bytes(file, SCAN_LIMIT), scan, where)
-    most = reading.size_limit(SCAN_LIMIT)
-    if file.stop - file.start > most:
-        raise reading.too_large(where, most)
-    return _graph(reading.unpack(content[file], where, SCAN_LIMIT), scan, where)
-
-
-def _graph(content: bytes, scan: str, where: str) -> Graph:
-    """Build the graph of one file: included viewpoints, joined if one of the two is unobstructed from the other.
+def _read(file: Path | slice, tar: bytes, scan: str, where: str) -> Graph:
+    """Build the graph of a file, or part of a tar: included viewpoints, joined if one is unobstructed from the other.
 
     The length of an edge is the straight line between the two cameras (pose entries 3, 7 and 11).
     """
+    if isinstance(file, slice):
+        most = reading.size_limit(SCAN_LIMIT)
+        if file.stop - file.start > most:
+            raise reading.too_large(where, most)
+        content = reading.unpack(tar[file], where, SCAN_LIMIT)
+    else:
+        content = reading.read_bytes(file, SCAN_LIMIT)
     try:
         viewpoints = msgspec.json.decode(content, type=list[Viewpoint])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places
-from wayscore.errors import DistanceError, OptionError, PathError, did_you_mean, shortened
+from wayscore.distances.base import Distance, Floats, Places, as_points, nearest_points
+from wayscore.errors import DistanceError, OptionError, PathError, check_count, did_you_mean, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
 
 METRICS = ("octile", "eikonal")
-
-# The eight steps in ascending order of their codes, so that each row of the graph is sorted.
+# In ascending order of their codes, so that each row of the graph is sorted.
 _STEPS = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 
 
@@ -69,16 +68,22 @@ class Grid(Distance):
         cache_bytes: int = 256 * 2**20,
     ) -> None:
         self.free = _checked_occupancy(free)
-        self.cell = _checked_cell(cell)
-        self.origin = _checked_origin(origin)
+        side, corner = _numbers([cell]), _numbers(origin)
+        if len(side) != 1 or side[0] <= 0.0:
+            raise DistanceError(
+                f"cell must be the side of a cell, a finite length above 0 in metres, got {shortened(cell)}"
+            )
+        if len(corner) != 2:
+            raise DistanceError(
+                f"origin must be two finite numbers, the centre of cell [0, 0], got {shortened(origin)}"
+            )
+        self.cell, self.origin = side[0], (corner[0], corner[1])
         if metric not in METRICS:
             raise OptionError(
                 f"metric must be one of {', '.join(METRICS)}, got {shortened(metric)}{did_you_mean(metric, METRICS)}"
             )
-        if isinstance(cache_bytes, bool) or not isinstance(cache_bytes, (int, np.integer)) or cache_bytes < 0:
-            raise OptionError(f"cache_bytes must be a whole number of bytes, 0 or more, got {shortened(cache_bytes)}")
         self.metric = metric
-        self.cache_bytes = int(cache_bytes)
+        self.cache_bytes = check_count("cache_bytes", cache_bytes, least=0)
         # Fields (distances from one cell) hold free cells only; a node is a free cell's number among them.
         self._cells = np.flatnonzero(self.free)
         self._nodes = np.full(self.free.size, -1, dtype=np.int32)
@@ -103,13 +108,8 @@ class Grid(Distance):
         return f"grid-{self.metric}#{digest.hexdigest()[:8]}"
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
-        """Snap paths of (n, 2) points in metres to cells.
-
-        Returns:
-            A batch of flat cell codes, i * w + j; `moved` is each point's distance from its cell, metres.
-        """
-        if not isinstance(paths, PathBatch) or getattr(paths.places, "dtype", None) != np.float64:
-            paths = PathBatch.from_points(list(paths), role=role)
+        """Snap paths of (n, 2) points in metres to cells, i * w + j; `moved` says how far away each cell is, metres."""
+        paths = as_points(paths, role)
         if not len(paths):
             return PathBatch(np.empty(0, dtype=np.int32), paths.offsets, np.empty(0))
         if paths.places.ndim != 2 or paths.places.shape[1] != 2:
@@ -123,13 +123,9 @@ class Grid(Distance):
         return PathBatch(codes, paths.offsets, moved)
 
     def snap(self, points: ArrayLike) -> tuple[NDArray[np.int32], Floats]:
-        """Find the free cell with the nearest centre; of equally near ones, the one with the lowest code.
+        """Return the codes of the free cells with the nearest centres to (n, 2) points, and how far away these are.
 
-        Args:
-            points: (n, 2), metres.
-
-        Returns:
-            The flat codes (n,), i * w + j, and the distances to the cells' centres (n,), metres.
+        Of equally near cells it is the one with the lowest code.
 
         >>> cells, errors = Grid([[1, 0, 1]], cell=1.0).snap([[0.0, 1.0], [0.0, 1.5]])
         >>> cells.tolist(), errors.tolist()
@@ -199,20 +195,9 @@ class Grid(Distance):
             codes = i * self.free.shape[1] + j
             astray = ~inside | (self._nodes[codes] < 0)
             if astray.any():
-                codes[astray] = self._cells[self._nearest_nodes(cell[astray])]
+                codes[astray] = self._cells[nearest_points(self._tree, cell[astray])[0]]
             moved = np.hypot(*(points - self.centres(codes)).T)
         return codes.astype(np.int32), moved
-
-    def _nearest_nodes(self, cells: Floats) -> NDArray[np.int64]:
-        tree = self._tree
-        reach, _ = tree.query(cells)
-        # A tree returns any of several equally near cells; look at all of them, in the order of their codes.
-        circles = tree.query_ball_point(cells, reach * (1 + 1e-9), return_sorted=True)
-        found = np.empty(len(cells), dtype=np.int64)
-        for number, circle in enumerate(circles):
-            offsets = tree.data[circle] - cells[number]
-            found[number] = circle[int(np.argmin((offsets * offsets).sum(axis=1)))]
-        return found
 
     @cached_property
     def _tree(self) -> Any:
@@ -292,24 +277,6 @@ def _checked_occupancy(free: ArrayLike) -> NDArray[np.bool_]:
         raise DistanceError(f"free has no free cell (shape {array.shape}); nonzero means free, not occupied")
     cells.flags.writeable = False
     return cells
-
-
-def _checked_cell(cell: float) -> float:
-    """Return the side of a cell, metres."""
-    side = _numbers([cell])
-    if len(side) != 1 or side[0] <= 0.0:
-        raise DistanceError(
-            f"cell must be the side of a cell, a finite length above 0 in metres, got {shortened(cell)}"
-        )
-    return side[0]
-
-
-def _checked_origin(origin: Sequence[float]) -> tuple[float, float]:
-    """Return the centre of cell [0, 0], metres."""
-    point = _numbers(origin)
-    if len(point) != 2:
-        raise DistanceError(f"origin must be two finite numbers, the centre of cell [0, 0], got {shortened(origin)}")
-    return point[0], point[1]
 
 
 def _numbers(values: Sequence[float]) -> list[float]:

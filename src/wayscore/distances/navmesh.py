@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import ByScene, Distance, Floats, Places
+from wayscore.distances.base import ByScene, Distance, Floats, Places, as_points
 from wayscore.distances.navmesh_build import build
 from wayscore.distances.navmesh_file import SIZE_LIMIT, parse
 from wayscore.errors import FormatError, OptionError, PathError, shortened
@@ -23,11 +22,9 @@ from wayscore.reading import read_bytes
 
 HABITAT = "0.3.4"
 """The version of habitat-sim whose rules are followed where nothing else is said: the latest whose source was read."""
-POINTS = 256
-"""More points than any path has."""
+POINTS = 256  # more than any path has
 ENDINGS = (".navmesh", ".navmesh.gz")
 NO_PAIRS, ONE_PAIR = np.empty((0, 2), dtype=np.int32), np.array([[0, 1]], dtype=np.int32)
-"""Numbers of starts and ends."""
 Singles = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 
@@ -97,7 +94,7 @@ class NavMesh(Distance):
         return f"navmesh-{self.habitat}#{digest.hexdigest()[:8]}"
 
     def agent_warning(self, *, height: float, radius: float) -> str:
-        """Return a sentence that says so if the mesh was built for an agent of another size, or an empty text.
+        """Return a warning if the mesh was built for an agent of another size, or an empty text.
 
         R2R-CE's agents have the size of the files that come with the scenes, 1.5 m and 0.1 m. RxR-CE's have 0.88 m and
         0.18 m, for which the simulator builds the mesh again.
@@ -153,14 +150,9 @@ class NavMesh(Distance):
         return corners[0, :count].astype(np.float64)
 
     def snap(self, points: ArrayLike) -> tuple[Floats, Floats]:
-        """Find the nearest point of the mesh, as Habitat finds it.
+        """Return the nearest points of the mesh to (n, 3) points, as Habitat finds them, and how far away they are.
 
-        Args:
-            points: (n, 3), metres.
-
-        Returns:
-            The points on the mesh (n, 3), and how far away they are (n,), metres; a point that is too far from the mesh
-            is returned itself, with an infinite distance.
+        A point that is too far from the mesh is returned itself, with an infinite distance.
         """
         given = _points(points, "points")
         snapped, polygons, *_ = self._search(given)
@@ -169,8 +161,7 @@ class NavMesh(Distance):
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
         """Check points and return them as one batch."""
-        if not isinstance(paths, PathBatch) or getattr(paths.places, "dtype", None) != np.float64:
-            paths = PathBatch.from_points(list(paths), role=role)
+        paths = as_points(paths, role)
         if len(paths) and paths.places.shape[1:] != (3,):
             raise PathError(
                 f"a NavMesh needs points in space, (x, y up, z) as Habitat has them, but those of {path_name(role, 0)} "
@@ -197,24 +188,15 @@ class NavMesh(Distance):
         self, points: Singles, pairs: NDArray[Any] = NO_PAIRS, corners: Singles | None = None
     ) -> tuple[Singles, Numbers, Floats, Numbers]:
         """Snap points and search between pairs of them; see the kernel for what is returned."""
-        found = (
-            np.empty_like(points),
-            np.empty(len(points), dtype=np.int32),
-            np.empty(len(pairs)),
-            np.empty((len(pairs), 3), dtype=np.int32),
-        )
+        snapped, polygons = np.empty_like(points), np.empty(len(points), dtype=np.int32)
+        found = snapped, polygons, np.empty(len(pairs)), np.empty((len(pairs), 3), dtype=np.int32)
         numbers = np.ascontiguousarray(pairs, dtype=np.int32)
         kernels.navmesh_search(self._mesh, points, numbers, self._by_component, *found, corners)
         return found
 
 
 class Goals:
-    """Several goals of one walk, with what Habitat remembers of them: at least how far each is.
-
-    Args:
-        mesh: where.
-        goals: (m, 3) float32.
-    """
+    """Several goals of one walk, with what Habitat remembers of each: a lower bound of its distance."""
 
     def __init__(self, mesh: NavMesh, goals: Singles) -> None:
         self.mesh = mesh
@@ -248,10 +230,6 @@ class Goals:
 def load_navmeshes(path: str | os.PathLike[str], *, habitat: str = HABITAT) -> ByScene[NavMesh]:
     """Find the navigation meshes of a folder, as datasets lay them out: SCENE.navmesh, or SCENE/SCENE.navmesh.
 
-    Args:
-        path: the folder.
-        habitat: see `NavMesh`.
-
     Returns:
         A mapping from scene to `NavMesh`, each read when it is first used.
     """
@@ -271,12 +249,8 @@ def load_navmeshes(path: str | os.PathLike[str], *, habitat: str = HABITAT) -> B
             files[scene] = file
     if not files:
         raise FormatError(f"{source}: holds no file named SCENE.navmesh or SCENE/SCENE.navmesh")
-    load = partial(_load, files, habitat)
-    return ByScene(source, files, load, ("navigation mesh of scene", "navigation meshes"))
-
-
-def _load(files: Mapping[str, Path], habitat: str, scene: str) -> NavMesh:
-    return NavMesh.load(files[scene], habitat=habitat)
+    loaders = {scene: partial(NavMesh.load, file, habitat=habitat) for scene, file in files.items()}
+    return ByScene(source, loaders, ("navigation mesh of scene", "navigation meshes"))
 
 
 def checked_version(habitat: str) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ over borders of tiles, the last one added first, then those inside the tile, by 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,18 +17,14 @@ from numpy.typing import NDArray
 from wayscore.distances.navmesh_file import OUTSIDE, MeshFile, Tile, triangles_of
 from wayscore.errors import FormatError
 
-WALKABLE = 1
-"""The bit of a polygon's flags that Habitat looks at."""
-LEAST_AREA = 1e-5
-"""Square metres: smaller polygons are switched off."""
+WALKABLE = 1  # the bit of a polygon's flags that Habitat looks at
+LEAST_AREA = 1e-5  # square metres: smaller polygons are switched off
 AROUND = ((1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1))
 """Where the neighbour on each side of a tile is, x and z."""
 REACH = np.float32(0.01)
 """Metres: how far the border edges of two tiles may be apart, and by how much they must overlap at each end."""
-MOST_LINKS = 4
-"""Polygons that an edge leads to at most."""
-WHOLE = (0, 255)
-"""The part of an edge that can be passed, in bytes."""
+MOST_LINKS = 4  # polygons that an edge leads to at most
+WHOLE = (0, 255)  # the part of an edge that can be passed, in bytes
 MOST_TRIALS = 10**8
 """Pairs of border edges that are compared at most: far more than any mesh needs, and seconds of work."""
 Floats = NDArray[np.float32]
@@ -36,42 +32,33 @@ Ints = NDArray[np.int64]
 
 
 class Mesh(NamedTuple):
-    """A mesh as the kernel reads it: t tiles, n nodes, v points, p polygons, l links and k triangles.
+    """A mesh as the kernel reads it: t tiles, n nodes, v points, p polygons, l links and k triangles."""
 
-    Attributes:
-        frame: (5,) float32: origin of the grid of tiles (x, y, z), size of a tile (x, z).
-        boxes: (t, 8) float32 of each tile: lowest corner, highest corner, steps per metre of the nodes' boxes, and how
-            high an agent climbs. Tiles are in the order in which Detour looks at them.
-        tiles: (t, 4) int32 of each tile: place in the grid (x, z), first node, end of nodes.
-        nodes: (n, 7) int32, the tree of boxes: lowest corner, highest corner, and the polygon of a leaf, or below 0 how
-            many nodes to skip if the box is missed.
-        points: (v, 3) float32, the corners of polygons and triangles.
-        polygons: (p, 12) int32: six corners, how many of them count, island (-1: not walkable), first and end of its
-            links, first and end of its triangles.
-        links: (l, 2) int32: the polygon behind a link, and the number of the search's node for it (0 to 3).
-        portals: (l, 6) float32: the left and the right end of the way through the first link to that polygon.
-        triangles: (k, 4) int32: three corners, and flags of the edges that begin there.
-    """
-
+    # (5,): origin of the grid of tiles (x, y, z), size of a tile (x, z).
     frame: Floats
+    # (t, 8): lowest corner, highest corner, steps per metre of the nodes' boxes, and how high an agent climbs; in the
+    # order in which Detour looks at tiles.
     boxes: Floats
+    # (t, 4): place in the grid (x, z), first node, end of nodes.
     tiles: NDArray[np.int32]
+    # (n, 7), the tree of boxes: lowest corner, highest corner, and the polygon of a leaf, or below 0 how many nodes to
+    # skip if the box is missed.
     nodes: NDArray[np.int32]
+    # (v, 3), the corners of polygons and triangles.
     points: Floats
+    # (p, 12): six corners, how many of them count, island (-1: not walkable), first and end of its links, first and end
+    # of its triangles.
     polygons: NDArray[np.int32]
+    # (l, 2): the polygon behind a link, and the number of the search's node for it (0 to 3).
     links: NDArray[np.int32]
+    # (l, 6): the left and the right end of the way through the first link to that polygon.
     portals: Floats
+    # (k, 4): three corners, and flags of the edges that begin there.
     triangles: NDArray[np.int32]
 
 
 def build(file: MeshFile, *, rounds: bool, where: str) -> tuple[Mesh, int]:
-    """Return the mesh of a file, and how many islands it has.
-
-    Args:
-        file: its content.
-        rounds: see `find_links`.
-        where: names the file in errors.
-    """
+    """Return the mesh of a file and how many islands it has; for `rounds` see `find_links`."""
     tiles = file.tiles
     firsts = _ends(tile.polygons for tile in tiles)
     vertices = np.concatenate([tile.vertices for tile in tiles])
@@ -105,9 +92,9 @@ def build(file: MeshFile, *, rounds: bool, where: str) -> tuple[Mesh, int]:
     return mesh, int(islands.max()) + 1
 
 
-def _ends(blocks: object) -> Ints:
+def _ends(blocks: Iterable[Sized]) -> Ints:
     """Return where each of several blocks, laid end to end, begins, and the end of the last."""
-    return np.cumsum([0, *map(len, blocks)])  # type: ignore[call-overload]
+    return np.cumsum([0, *map(len, blocks)])
 
 
 def _nodes(tile: Tile, first: int) -> NDArray[np.int32]:
@@ -184,31 +171,19 @@ def _areas(corners: Floats, owners: Ints, count: int) -> Floats:
 
 
 class Links(NamedTuple):
-    """Links, polygon by polygon.
+    """Links, polygon by polygon; polygons are numbered tile by tile, in the order of the file."""
 
-    Attributes:
-        sources: the polygon that a link leads out of; polygons are numbered tile by tile, in the order of the file.
-        edges: the edge of that polygon, 0 to 5.
-        targets: the polygon that it leads to.
-        kinds: the number of the search's node for the target: 0, or by the side of the tile that is crossed.
-        parts: (l, 2), which part of the edge can be passed, from 0 to 255.
-    """
-
-    sources: Ints
-    edges: Ints
-    targets: Ints
-    kinds: Ints
-    parts: Ints
+    sources: Ints  # the polygon that a link leads out of
+    edges: Ints  # the edge of that polygon, 0 to 5
+    targets: Ints  # the polygon that it leads to
+    kinds: Ints  # the number of the search's node for the target: 0, or by the side of the tile that is crossed
+    parts: Ints  # (l, 2), which part of the edge can be passed, from 0 to 255
 
 
 def find_links(tiles: Sequence[Tile], firsts: Sequence[int], *, rounds: bool, where: str) -> Links:
-    """Find all links.
+    """Find all links; `firsts` has the number of each tile's first polygon.
 
-    Args:
-        tiles: of a file.
-        firsts: the number of each tile's first polygon.
-        rounds: whether parts of edges are rounded to bytes (habitat-sim 0.3.4) or cut off (before).
-        where: names the file in errors.
+    Parts of edges are rounded to bytes by habitat-sim 0.3.4 (`rounds`), and cut off before.
     """
     inner = []
     for tile, first in zip(tiles, firsts, strict=True):
@@ -220,7 +195,7 @@ def find_links(tiles: Sequence[Tile], firsts: Sequence[int], *, rounds: bool, wh
     links = np.concatenate(inner)
     if len(tiles) > 1:
         room = [int(tile.header["links"]) - len(found) for tile, found in zip(tiles, inner, strict=True)]
-        crossing = _Crossing(tiles, firsts, room, rounds, where).find()
+        crossing = _links_over_borders(tiles, firsts, room, rounds, where)
         links = np.concatenate((crossing, links))
         links = links[np.argsort(links[:, 0], kind="stable")]
     return Links(links[:, 0], links[:, 1], links[:, 2], links[:, 3], links[:, 4:])
@@ -228,25 +203,15 @@ def find_links(tiles: Sequence[Tile], firsts: Sequence[int], *, rounds: bool, wh
 
 @dataclass(slots=True, eq=False)
 class _Border:
-    """The edges of a tile on its borders, polygon by polygon.
-
-    Attributes:
-        polygons: of the tile.
-        edges: of these polygons.
-        sides: 0 and 4 where the border is at an x, 2 and 6 where it is at a z.
-        across: that x or z.
-        ends: (n, 2), the other of the two where the edge begins and ends.
-        along: (n, 2), the same, the smaller first.
-        heights: (n, 2), y there.
-    """
+    """The edges of a tile on its borders, polygon by polygon."""
 
     polygons: Ints
-    edges: Ints
-    sides: Ints
-    across: Floats
-    ends: Floats
-    along: Floats
-    heights: Floats
+    edges: Ints  # of these polygons
+    sides: Ints  # 0 and 4 where the border is at an x, 2 and 6 where it is at a z
+    across: Floats  # that x or z
+    ends: Floats  # (n, 2), the other of the two where the edge begins and ends
+    along: Floats  # (n, 2), the same, the smaller first
+    heights: Floats  # (n, 2), y there
 
     @classmethod
     def of(cls, tile: Tile) -> _Border:
@@ -272,62 +237,53 @@ class _Border:
         )
 
 
-class _Crossing:
-    """Finds the links over borders: each tile, when it is added, is joined with those that are there already."""
-
-    def __init__(self, tiles: Sequence[Tile], firsts: Sequence[int], room: list[int], rounds: bool, where: str) -> None:
-        self.tiles, self.firsts, self.room, self.rounds, self.where = tiles, firsts, room, rounds, where
-        self.borders = [_Border.of(tile) for tile in tiles]
-        self.found: list[tuple[int, ...]] = []
-        self.trials = 0
-
-    def find(self) -> Ints:
-        """Return all of them, the last one added first."""
-        there: dict[tuple[int, int], list[int]] = {}  # place -> tiles, the last one added first
-        for new, tile in enumerate(self.tiles):
-            x, z = tile.place
-            beside = [(old, -1) for old in there.get((x, z), ())]
-            for side, (dx, dz) in enumerate(AROUND):
-                beside += [(old, side) for old in there.get((x + dx, z + dz), ())]
-            for old, side in beside:
-                self.connect(new, old, side)
-                self.connect(old, new, side if side < 0 else (side + 4) % 8)
-            there.setdefault((x, z), []).insert(0, new)
-        return np.array(self.found[::-1], dtype=np.int64).reshape(-1, 6)
-
-    def connect(self, a: int, b: int, side: int) -> None:
-        """Add the links from tile `a` over one of its sides (-1: all of them) to tile `b`."""
-        mine, theirs = self.borders[a], self.borders[b]
-        climb = self.tiles[b].header["climb"]
+def _links_over_borders(
+    tiles: Sequence[Tile], firsts: Sequence[int], room: list[int], rounds: bool, where: str
+) -> Ints:
+    """Return the links between tiles as rows of `Links`, the last one added first; `room` is left in each tile."""
+    borders = [_Border.of(tile) for tile in tiles]
+    found: list[tuple[int, ...]] = []
+    trials = 0
+    for a, b, side in _beside(tiles):
+        mine, theirs = borders[a], borders[b]
         for edge in np.flatnonzero((mine.sides == side) | (side < 0)).tolist():
             others = np.flatnonzero(theirs.sides == (mine.sides[edge] + 4) % 8)
-            self.trials += len(others)
-            if self.trials > MOST_TRIALS:
-                raise FormatError(f"{self.where}: has more edges on borders of tiles than any real navigation mesh")
-            touching = others[_touch(mine, edge, theirs, others, climb)]
+            trials += len(others)
+            if trials > MOST_TRIALS:
+                raise FormatError(f"{where}: has more edges on borders of tiles than any real navigation mesh")
+            touching = others[_touch(mine, edge, theirs, others, tiles[b].header["climb"])]
             _, nearest = np.unique(theirs.polygons[touching], return_index=True)  # one edge of each polygon
-            for other in touching[nearest[:MOST_LINKS]].tolist():
-                if self.room[a]:
-                    self.room[a] -= 1
-                    self.found.append(
-                        (
-                            int(mine.polygons[edge]) + self.firsts[a],
-                            int(mine.edges[edge]),
-                            int(theirs.polygons[other]) + self.firsts[b],
-                            int(mine.sides[edge]) >> 1,
-                            *self.part(mine, edge, theirs, other),
-                        )
+            for other in touching[nearest[:MOST_LINKS]][: room[a]].tolist():
+                room[a] -= 1
+                start, end = mine.ends[edge]
+                low = max(mine.along[edge, 0], theirs.along[other, 0])
+                high = min(mine.along[edge, 1], theirs.along[other, 1])
+                shares = sorted(((low - start) / (end - start), (high - start) / (end - start)))
+                steps = [float(min(max(share, np.float32(0)), np.float32(1)) * np.float32(255)) for share in shares]
+                found.append(
+                    (
+                        int(mine.polygons[edge]) + firsts[a],
+                        int(mine.edges[edge]),
+                        int(theirs.polygons[other]) + firsts[b],
+                        int(mine.sides[edge]) >> 1,
+                        *(int(step + 0.5 if rounds else step) for step in steps),
                     )
+                )
+    return np.array(found[::-1], dtype=np.int64).reshape(-1, 6)
 
-    def part(self, mine: _Border, edge: int, theirs: _Border, other: int) -> tuple[int, int]:
-        """Return the part of an edge that an edge of another tile covers."""
-        start, end = mine.ends[edge]
-        low = max(mine.along[edge, 0], theirs.along[other, 0])
-        high = min(mine.along[edge, 1], theirs.along[other, 1])
-        shares = sorted(((low - start) / (end - start), (high - start) / (end - start)))
-        steps = [float(min(max(share, np.float32(0)), np.float32(1)) * np.float32(255)) for share in shares]
-        least, most = (int(step + 0.5 if self.rounds else step) for step in steps)
-        return least, most
+
+def _beside(tiles: Sequence[Tile]) -> Iterator[tuple[int, int, int]]:
+    """Yield pairs of neighbouring tiles and the side between them (-1: the same place), in Detour's order."""
+    there: dict[tuple[int, int], list[int]] = {}  # place -> tiles, the last one added first
+    for new, tile in enumerate(tiles):
+        x, z = tile.place
+        beside = [(old, -1) for old in there.get((x, z), ())]
+        for side, (dx, dz) in enumerate(AROUND):
+            beside += [(old, side) for old in there.get((x + dx, z + dz), ())]
+        for old, side in beside:
+            yield new, old, side
+            yield old, new, side if side < 0 else (side + 4) % 8
+        there.setdefault((x, z), []).insert(0, new)
 
 
 def _touch(mine: _Border, edge: int, theirs: _Border, others: Ints, climb: np.float32) -> NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 """Habitat's `.navmesh` files, versions 1 and 2, read into plain arrays: a set of Detour tiles, little endian.
 
-No number of a file is used before it was checked: what is read here leads nowhere out of its arrays.
+Every number of a file is checked before it is used: no index that is read here leads out of its array.
 """
 
 from __future__ import annotations
@@ -17,18 +17,13 @@ from wayscore.errors import FormatError
 
 MAGIC, VERSIONS = 0x4D534554, (1, 2)
 TILE_MAGIC, TILE_VERSION = 0x444E4156, 7
-START = struct.Struct("<3i3f2f2i")
-"""Magic, version, number of tiles; origin, tile size, most tiles, most polygons."""
-SETTINGS_BYTES = 56
-"""Version 2 keeps the settings of the build after that; distances do not need them."""
-TILE_START = struct.Struct("<Ii")
-"""The reference and the size of a tile."""
-SIZE_LIMIT = 2**28
-"""Bytes that a file may have after decompression; a large house has a million."""
+START = struct.Struct("<3i3f2f2i")  # magic, version, number of tiles; origin, tile size, most tiles, most polygons
+SETTINGS_BYTES = 56  # version 2 keeps the settings of the build after that; distances do not need them
+TILE_START = struct.Struct("<Ii")  # the reference and the size of a tile
+SIZE_LIMIT = 2**28  # bytes that a file may have after decompression; a large house has a million
 LARGEST = 1e6
 """Metres: the largest coordinate. Products of three of them are far from overflowing."""
-OUTSIDE = 0x8000
-"""The bit that marks an edge on the border of a tile; the lowest byte is the side."""
+OUTSIDE = 0x8000  # the bit that marks an edge on the border of a tile; the lowest byte is the side
 HEADER = np.dtype(
     [
         *((name, "<i4") for name in ("magic", "version", "x", "z", "layer", "user", "polygons", "vertices", "links")),
@@ -67,27 +62,16 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tile:
-    """One tile of a file.
+    """One tile of a file; records have the types above."""
 
-    Attributes:
-        slot: the number by which Detour keeps it.
-        header: a record of `HEADER`.
-        vertices: (v, 3) float32, the corners of polygons.
-        polygons: records of `POLYGON`.
-        details: records of `DETAIL`, one per polygon: its triangles, and their corners that are not the polygon's.
-        detail_vertices: (d, 3) float32.
-        triangles: (t, 4) uint8: three corners, and two bits for each edge.
-        nodes: records of `NODE`, the tree of boxes.
-    """
-
-    slot: int
+    slot: int  # the number by which Detour keeps it
     header: Any
-    vertices: Array
+    vertices: Array  # (v, 3), the corners of polygons
     polygons: Array
-    details: Array
-    detail_vertices: Array
-    triangles: Array
-    nodes: Array
+    details: Array  # one per polygon: its triangles, and their corners that are not the polygon's
+    detail_vertices: Array  # (d, 3)
+    triangles: Array  # (t, 4): three corners, and two bits for each edge
+    nodes: Array  # the tree of boxes
 
     @property
     def place(self) -> tuple[int, int]:
@@ -102,17 +86,11 @@ class Tile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeshFile:
-    """The content of a file.
-
-    Attributes:
-        version: 1 or 2.
-        frame: float32: origin of the grid of tiles (x, y, z), size of a tile (x, z).
-        tiles: in the order of the file.
-    """
+    """The content of a file."""
 
     version: int
-    frame: NDArray[np.float32]
-    tiles: tuple[Tile, ...]
+    frame: NDArray[np.float32]  # origin of the grid of tiles (x, y, z), size of a tile (x, z)
+    tiles: tuple[Tile, ...]  # in the order of the file
 
 
 def parse(content: bytes, where: str) -> MeshFile:
@@ -133,7 +111,12 @@ def parse(content: bytes, where: str) -> MeshFile:
     tiles = tuple(_tiles(content, version, count, most_tiles, most_polygons, where))
     if not any(len(tile.polygons) for tile in tiles):
         raise FormatError(f"{where}: has no polygons, so nobody can walk on it; build the mesh again")
-    _check_places(tiles, where)
+    layers: dict[tuple[int, int], set[int]] = {}
+    for number, tile in enumerate(tiles):
+        here = layers.setdefault(tile.place, set())
+        if int(tile.header["layer"]) in here or len(here) == 32:
+            raise _damaged(where, f"tile {number} is where another one is already, at {tile.place}")
+        here.add(int(tile.header["layer"]))
     return MeshFile(version, np.array(frame, dtype=np.float32), tiles)
 
 
@@ -235,15 +218,6 @@ def _check_details(tile: Tile, where: str) -> None:
     beyond = details["vertex"][owners, None].astype(np.int64) + extra >= len(tile.detail_vertices)
     if ((extra >= 0) & beyond).any():
         raise _damaged(where, "has a triangle with a corner that is not there")
-
-
-def _check_places(tiles: tuple[Tile, ...], where: str) -> None:
-    layers: dict[tuple[int, int], set[int]] = {}
-    for number, tile in enumerate(tiles):
-        here = layers.setdefault(tile.place, set())
-        if int(tile.header["layer"]) in here or len(here) == 32:
-            raise _damaged(where, f"tile {number} is where another one is already, at {tile.place}")
-        here.add(int(tile.header["layer"]))
 
 
 def triangles_of(tile: Tile) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
-from wayscore.distances.base import Distance, Floats, Places
+from wayscore.distances.base import Distance, Floats, Places, as_points, nearest_points
 from wayscore.distances.table import Table
 from wayscore.errors import DistanceError, PathError, shortened
 from wayscore.paths import PathBatch, Paths, Role, path_name
@@ -19,7 +19,6 @@ from wayscore.paths import PathBatch, Paths, Role, path_name
 REACH, CELL = 0.5, 0.1
 """Metres; see `Snapped.from_walks`."""
 Csr = tuple[NDArray[np.int64], NDArray[np.int32], Floats]
-Codes = NDArray[np.int32]
 
 
 class Snapped(Distance):
@@ -98,16 +97,12 @@ class Snapped(Distance):
                 raise DistanceError(f"{name} must be a length above 0 in metres, got {shortened(length)}")
         if not len(points):
             raise DistanceError("walks and nodes are both empty; give at least one point")
-        return cls._from_links(points, links, float(reach), float(cell))
-
-    @classmethod
-    def _from_links(cls, points: Floats, links: NDArray[np.int64], reach: float, cell: float) -> Snapped:
-        cubes = np.floor(points / cell)
+        cubes = np.floor(points / float(cell))
         _, kept, number = np.unique(cubes, axis=0, return_index=True, return_inverse=True)
         made = cls.__new__(cls)
         made.points = np.ascontiguousarray(points[kept])
         count = len(kept)
-        near = made._tree.query_pairs(reach, output_type="ndarray").astype(np.int64)
+        near = made._tree.query_pairs(float(reach), output_type="ndarray").astype(np.int64)
         a, b = np.concatenate((number.reshape(-1)[links], near)).T
         keys = np.unique(np.concatenate((a * count + b, b * count + a)))
         sources, targets = np.divmod(keys[keys % (count + 1) != 0], count)  # without those from a point to itself
@@ -123,9 +118,10 @@ class Snapped(Distance):
     @cached_property
     def table(self) -> Floats:  # type: ignore[override]
         """(n, n) distances between the fixed points, metres; those of walks are computed when first used."""
+        assert self._graph is not None
         table = np.empty((len(self.points), len(self.points)))
         for number, row in enumerate(table):
-            self._search(number, row)
+            kernels.dijkstra(*self._graph, number, -1, row)
         table.flags.writeable = False
         return table
 
@@ -139,8 +135,7 @@ class Snapped(Distance):
 
     def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
         """Find the nearest fixed point of each point; `moved` says how far away it is, metres."""
-        if not isinstance(paths, PathBatch) or getattr(paths.places, "dtype", None) != np.float64:
-            paths = PathBatch.from_points(list(paths), role=role)
+        paths = as_points(paths, role)
         if not len(paths):
             return PathBatch(np.empty(0, dtype=np.int32), paths.offsets, np.empty(0))
         if paths.places.shape[1] != self.points.shape[1]:
@@ -149,20 +144,12 @@ class Snapped(Distance):
                 f"{self.points.shape[1]}"
             )
         paths.check_finite(role=role)
-        codes, moved = self._nearest(paths.places)
-        return PathBatch(codes, paths.offsets, moved)
+        codes, moved = nearest_points(self._tree, paths.places)
+        return PathBatch(codes.astype(np.int32), paths.offsets, moved)
 
     def decode(self, places: Places) -> Floats:
         """Return the fixed points that points were moved to."""
         return self.points[places]
-
-    def between(self, a: Places, b: Places) -> Floats:
-        """Look every distance up."""
-        return np.ascontiguousarray(self.table[a[:, None], b[None, :]])
-
-    def pairs(self, a: Places, b: Places) -> Floats:
-        """Look the distance of each pair up."""
-        return self.table[a, b]
 
     def distance(self, start: ArrayLike, end: ArrayLike) -> float:
         """Return the distance from a point to another, metres."""
@@ -170,18 +157,13 @@ class Snapped(Distance):
         return float(self.distances(one, end)[0])
 
     def distances(self, points: ArrayLike, goal: ArrayLike) -> Floats:
-        """Return the distance from each point to the goal, metres.
-
-        Args:
-            points: (n, k).
-            goal: one point, k coordinates.
-        """
-        starts: Codes = self.encode([points], role=lambda _: "points").places
+        """Return the distance from each of (n, k) points to the goal, one point, metres."""
+        starts = self.encode([points], role=lambda _: "points").places
         end = int(self.encode([[goal]], role=lambda _: "goal").places[0])
         if self._graph is None or "table" in self.__dict__:
             return np.asarray(self.table[starts, end])
         field = np.empty(len(self.points))  # one goal needs one search, and walks lead both ways
-        self._search(end, field)
+        kernels.dijkstra(*self._graph, end, -1, field)
         return np.asarray(field[starts])
 
     @cached_property
@@ -189,22 +171,6 @@ class Snapped(Distance):
         from scipy.spatial import cKDTree  # SciPy is slow to import
 
         return cKDTree(self.points)
-
-    def _nearest(self, points: Floats) -> tuple[Codes, Floats]:
-        """Return the nearest fixed point of each point, of equally near ones the first, and how far away it is."""
-        moved, codes = self._tree.query(points, k=min(2, len(self.points)))
-        if moved.ndim == 1 or len(self.points) == 1:
-            return codes.reshape(-1).astype(np.int32), moved.reshape(-1)
-        found = codes[:, 0].astype(np.int32)
-        for number in np.flatnonzero(moved[:, 0] == moved[:, 1]).tolist():
-            circle = self._tree.query_ball_point(points[number], moved[number, 0] * (1 + 1e-9), return_sorted=True)
-            away = ((self.points[circle] - points[number]) ** 2).sum(axis=1)
-            found[number] = circle[int(np.argmin(away))]
-        return found, moved[:, 0]
-
-    def _search(self, source: int, out: Floats) -> None:
-        assert self._graph is not None
-        kernels.dijkstra(*self._graph, source, -1, out)
 
 
 def _checked_points(points: ArrayLike) -> Floats:
@@ -219,16 +185,10 @@ def _checked_points(points: ArrayLike) -> Floats:
 
 
 def _checked_edges(edges: ArrayLike | None, count: int) -> NDArray[np.int64]:
-    if edges is None:
-        return np.empty((0, 2), dtype=np.int64)
-    array = np.asarray(edges)
+    array = np.asarray(() if edges is None else edges)
     if array.size == 0:
         return np.empty((0, 2), dtype=np.int64)
-    if (
-        array.ndim != 2
-        or array.shape[1] != 2
-        or array.dtype.kind not in "iu"
-        or not 0 <= array.min() <= array.max() < count
-    ):
+    pairs = array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu"
+    if not pairs or not 0 <= array.min() <= array.max() < count:
         raise DistanceError(f"edges must be an (e, 2) array of numbers of the {count} nodes, got {shortened(edges)}")
     return array.astype(np.int64)

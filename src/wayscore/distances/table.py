@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wayscore.distances.base import Distance, Floats, Places, encode_labels
+from wayscore.distances.base import Distance, Floats, Places
 from wayscore.errors import DistanceError, shortened
-from wayscore.paths import PathBatch, Paths, Role
 
 
 class Table(Distance):
@@ -68,18 +67,6 @@ class Table(Distance):
         digest = hashlib.sha256(repr(self.nodes).encode() + self.table.tobytes())
         return f"table#{digest.hexdigest()[:8]}"
 
-    def encode(self, paths: Paths, *, role: Role = "path") -> PathBatch:
-        """Turn labels into row numbers."""
-        return encode_labels(paths, self.index, role=role, scene=self.name)
-
     def decode(self, places: Places) -> list[Any]:
         """Turn row numbers into labels."""
         return [self.nodes[code] for code in places.tolist()]
-
-    def between(self, a: Places, b: Places) -> Floats:
-        """Look every distance up."""
-        return np.ascontiguousarray(self.table[a[:, None], b[None, :]])
-
-    def pairs(self, a: Places, b: Places) -> Floats:
-        """Look the distance of each pair up."""
-        return self.table[a, b]

@@ -20,8 +20,8 @@ from wayscore.evaluation.shared import per_episode, share_episodes
 from wayscore.evaluation.table import Floats
 from wayscore.evaluation.warnings import unlike_paths
 from wayscore.metrics import Metric
+from wayscore.statistics.bootstrap import equal
 from wayscore.statistics.tests import holm
-from wayscore.statistics.values import equal
 
 FIRST_METRIC = "nDTW"
 """The metric that ranks the episodes which differ most, unless metrics are named."""

@@ -18,7 +18,9 @@ from wayscore.evaluation.result import Result
 from wayscore.evaluation.shared import per_episode
 from wayscore.evaluation.table import ScoreTable
 from wayscore.statistics.bootstrap import (
+    Floats,
     Interval,
+    differences,
     first_word,
     interval,
     mean_of,
@@ -28,7 +30,6 @@ from wayscore.statistics.bootstrap import (
     tail,
 )
 from wayscore.statistics.tests import effect_size_of, randomization_tests, win_tie_loss
-from wayscore.statistics.values import Floats, differences
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,7 @@ from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import with_columns
 from wayscore.paths import axis_name
-from wayscore.statistics.bootstrap import join_clusters
-from wayscore.statistics.values import Integers
+from wayscore.statistics.bootstrap import Integers, join_clusters
 
 MANY_ROWS = 1_000_000
 """Above this number of rows, every core takes part unless <<workers>> says otherwise."""
@@ -178,6 +177,7 @@ def evaluate(
     for part in scored:
         if done is None:
             done = part
+            done.expected = given.rows
         else:
             done.merge(part)
         tell("scoring", done.rows, max(given.rows, done.rows))
@@ -228,7 +228,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         **{kind: found for kind, found in counts.items() if found},
         **({"up": axis_name(None if known is None else known.up_axis)} if convention.plane == "all" else {}),
         **({"largest snap": done.snap} if done.snap else {}),
-        "seen": {"repeated": done.seen.repeated, "density": done.seen.density},
+        "seen": done.seen.facts(),
     }
     bootstrap = {"resamples": settings.resamples, "seed": settings.seed, "cluster": settings.cluster, "clusters": count}
     warnings = few_clusters(settings.cluster, count)

@@ -72,27 +72,21 @@ class Part:
     def measure(self, compare: int, scale: float, reach: float, out: Floats, first: int) -> None:
         """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
         r, q = self.paths.references, self.paths.queries
-        paths = (r.places, r.offsets, q.places, q.offsets)
-        if self.space.is_straight:
-            kernels.measure_points(*paths, self.pairing, compare, scale, reach, out, first)
-            return
-        if self.space.table is not None:
-            kernels.measure_table(self.space.table, *paths, self.pairing, compare, scale, reach, out, first)
+        paths = (r.places, q.places, r.offsets, q.offsets)
+        if self.space.is_straight or self.space.table is not None:
+            table = None if self.space.is_straight else self.space.table
+            kernels.measure(table, *paths, self.pairing, compare, scale, reach, out, first)
             return
         for column, (reference, query) in enumerate(self.pairs(r, q), start=first):  # a block of distances for each
             codes = np.concatenate((reference, query))
             if codes.ndim == 2:  # a distance may work on points; edits are of nodes that are the same or not
                 codes = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
             kernels.measure_block(
-                self.space.between(reference, query).reshape(-1),
-                np.zeros(1, dtype=np.int64),
+                np.ascontiguousarray(self.space.between(reference, query)),
                 np.append(self.space.pairs(reference[:-1], reference[1:]), 0.0),
                 np.append(self.space.pairs(query[:-1], query[1:]), 0.0),
                 codes[: len(reference)],
-                np.array([0, len(reference)]),
                 codes[len(reference) :],
-                np.array([0, len(query)]),
-                None,
                 compare,
                 scale,
                 reach,

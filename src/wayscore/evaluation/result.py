@@ -18,8 +18,7 @@ from wayscore.evaluation.groups import group_by, path_labels
 from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.metrics import Metric
-from wayscore.statistics.bootstrap import Interval, Sums, first_word, interval, resampled_means, sums_of
-from wayscore.statistics.values import Integers
+from wayscore.statistics.bootstrap import Integers, Interval, Sums, first_word, interval, resampled_means, sums_of
 
 if TYPE_CHECKING:
     from wayscore.evaluation.inputs import Inputs

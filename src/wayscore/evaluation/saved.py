@@ -134,7 +134,7 @@ def is_saved_result(path: Any) -> bool:
     """Say whether a file is a saved result."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path).endswith(".parquet") or not os.path.isfile(path):
         return False
-    with storage.damage(os.fspath(path)), storage.parquet_at(os.fspath(path)) as file:
+    with storage.damage(os.fspath(path)), storage.parquet_file(os.fspath(path)) as file:
         return RESULT in (file.schema_arrow.metadata or {})
 
 
@@ -162,7 +162,7 @@ def is_result(path: Any) -> bool:
 def _load(path: str, name: str | None) -> Result:
     import json
 
-    table = storage.parquet_table(storage.open_native(path), path)
+    table = storage.parquet_table(path)
     try:
         facts: dict[str, Any] = json.loads(table.schema.metadata[RESULT])
         metrics = tuple(_metric(one) for one in facts["metrics"])

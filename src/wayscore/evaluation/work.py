@@ -76,6 +76,7 @@ class Scored(Struct):
         parts: which answers were scored.
         columns: their scores (metrics, answers), and room for more.
         filled: how many answers have their scores there.
+        expected: how many there will be, where that is known.
     """
 
     problems: Problems = field(default_factory=Problems)
@@ -88,12 +89,13 @@ class Scored(Struct):
     parts: list[ScoredRows] = []
     columns: Floats = field(default_factory=lambda: np.empty((0, 0)))
     filled: int = 0
+    expected: int = 0
 
     def append(self, parts: list[ScoredRows], columns: Floats) -> None:
         """Add scores. They are copied, into room that doubles, so that those of many millions are in memory once."""
         end = self.filled + columns.shape[1]
         if len(self.columns) < len(columns) or end > self.columns.shape[1]:
-            room = np.empty((len(columns), max(end, 2 * self.columns.shape[1])))
+            room = np.empty((len(columns), max(end, self.expected, 2 * self.columns.shape[1])))
             if self.filled:
                 room[:, : self.filled] = self.columns[:, : self.filled]
             self.columns = room

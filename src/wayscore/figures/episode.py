@@ -23,52 +23,33 @@ from wayscore.figures.paths import Up
 from wayscore.paths import without_repeats
 from wayscore.warping.alignment import Alignment, check_threshold
 
-EARTH = 6_371_000.0
-"""Radius, metres."""
-OFFERED = 4
-"""Episodes that an error names."""
+EARTH = 6_371_000.0  # radius, metres
+OFFERED = 4  # episodes that an error names
 
 
 @dataclass(frozen=True, slots=True)
 class WarpedEpisode:
-    """An episode with its warping.
-
-    Attributes:
-        episode: its name.
-        scene: the name of its scene.
-        instruction: its instruction, or an empty text.
-        reference: the reference that was warped: labels, or coordinates.
-        query: the query (the agent's trajectory) that was warped.
-        alignment: the warping.
-        graph: the graph of the labels; None for coordinates.
-        ndtw: nDTW, as the convention computes it.
-        threshold: d_th.
-        convention: the convention, as signatures name it.
-        unit: the unit of distances.
-    """
+    """An episode with its warping, as a convention computes it."""
 
     episode: str
     scene: str
     instruction: str
-    reference: Any
+    reference: Any  # the path that was warped: labels, or coordinates
     query: Any
     alignment: Alignment
-    graph: Graph | None
+    graph: Graph | None  # None for coordinates
     ndtw: float
     threshold: float
-    convention: str
+    convention: str  # as signatures name it
     unit: str
 
     def steps(self) -> list[tuple[int, int, float, float]]:
         """Return one row per pair of the warping: nodes i and j (counted from 1), their distance, the cost so far."""
         i, j = self.alignment.pairs.T
         R, Q = self.alignment.reference[i], self.alignment.query[j]
-        rows, total = [], 0.0
-        distances = self.alignment.distance.pairs(R, Q).tolist()
-        for (a, b), step in zip((self.alignment.pairs + 1).tolist(), distances, strict=True):
-            total += step
-            rows.append((a, b, step, total))
-        return rows
+        distances = self.alignment.distance.pairs(R, Q)
+        columns = (*(self.alignment.pairs + 1).T.tolist(), distances.tolist(), np.cumsum(distances).tolist())
+        return list(zip(*columns, strict=True))
 
 
 def warp_episode(
@@ -81,21 +62,19 @@ def warp_episode(
     unit: str = "m",
     up_axis: int | None = None,
 ) -> WarpedEpisode:
-    """Warp one episode as a convention does; its nDTW is the one that `wayscore score` gives the episode.
+    """Warp one episode as a convention ("paper" by default) does; nDTW is what `wayscore score` gives the episode.
 
-    Args:
-        reference: the ground-truth path.
-        query: the agent's trajectory.
-        graphs: scene -> graph; None if paths are coordinates.
-        convention: decides which reference, distance and warping are used; "paper" by default.
-        threshold: d_th; the convention's by default.
-        unit: the unit of the graphs' lengths, for the output; it becomes hops if the convention counts hops.
-        up_axis: which coordinate points up.
+    Without `graphs`, paths are coordinates. `unit` is that of the graphs' lengths; a convention may count hops instead.
     """
     rules = find_convention(convention)
     d_th = rules.threshold if threshold is None else threshold
     check_threshold(d_th)
-    graph = None if graphs is None else _graph_of(reference, graphs)
+    if graphs is not None and reference.scene not in graphs:
+        raise UnknownSceneError(
+            f"episode {reference.episode}: there is no graph of scene {reference.scene!r}"
+            f"{did_you_mean(reference.scene, graphs)}"
+        )
+    graph = None if graphs is None else graphs[reference.scene]
     distance = distance_by(graph, rules)
     R, Q = reference.path, query.path
     if rules.reference == "dense":
@@ -180,26 +159,14 @@ def drawable(graphs: Mapping[str, Graph] | None, references: References) -> Mapp
     """Return scene -> graph with positions in metres, also if files give longitude and latitude (streets)."""
     if graphs is None or references.format != "street":
         return graphs
-    return {scene: _in_metres(graph) for scene, graph in graphs.items()}
-
-
-def _in_metres(graph: Graph) -> Graph:
-    if graph.positions is None:
-        return graph
-    longitude, latitude = np.radians(graph.positions - graph.positions.mean(axis=0)).T
-    middle = math.radians(float(graph.positions[:, 1].mean()))
-    copied = copy(graph)
-    copied.positions = EARTH * np.column_stack((longitude * math.cos(middle), latitude))
-    return copied
-
-
-def _graph_of(reference: Reference, graphs: Mapping[str, Graph]) -> Graph:
-    if reference.scene not in graphs:
-        raise UnknownSceneError(
-            f"episode {reference.episode}: there is no graph of scene {reference.scene!r}"
-            f"{did_you_mean(reference.scene, graphs)}"
-        )
-    return graphs[reference.scene]
+    found = {}
+    for scene, graph in graphs.items():
+        found[scene] = copy(graph)
+        if graph.positions is not None:
+            longitude, latitude = np.radians(graph.positions - graph.positions.mean(axis=0)).T
+            middle = math.radians(float(graph.positions[:, 1].mean()))
+            found[scene].positions = EARTH * np.column_stack((longitude * math.cos(middle), latitude))
+    return found
 
 
 def up_in(references: References) -> Up:

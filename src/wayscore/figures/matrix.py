@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.figures.style import INK, QUERY, REFERENCE
@@ -16,10 +15,8 @@ if TYPE_CHECKING:
 
     from wayscore.warping.alignment import Alignment
 
-NUMBERS = 14
-"""Up to this many rows and columns, each cell shows its cost."""
-TICKS = 20
-"""Up to this many nodes, each has a tick."""
+NUMBERS = 14  # up to this many rows and columns, each cell shows its cost
+TICKS = 20  # up to this many nodes, each has a tick
 
 
 def draw_cost_matrix(
@@ -40,9 +37,6 @@ def draw_cost_matrix(
         numbers: write its cost into each cell; by default if there are few cells.
         bar: add a colour bar; by default if there are no numbers.
         unit: the unit of the distance.
-
-    Returns:
-        The same axes.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import MaxNLocator
@@ -52,8 +46,7 @@ def draw_cost_matrix(
     values = alignment.matrix() if costs == "cumulative" else alignment.distances()
     rows, columns = values.shape
     small = max(rows, columns) <= NUMBERS
-    if numbers is None:
-        numbers = small
+    numbers = small if numbers is None else numbers
     ramp = COSTS[:3] if numbers else COSTS  # numbers are readable on light colours only
     shades = LinearSegmentedColormap.from_list("costs", ramp).with_extremes(bad=UNREACHABLE)
     mesh = ax.pcolormesh(
@@ -69,7 +62,11 @@ def draw_cost_matrix(
     )
     i, j = alignment.pairs.T + 1
     if numbers:
-        _write(ax, values, set(zip(i.tolist(), j.tolist(), strict=True)))
+        through, size = set(zip(i.tolist(), j.tolist(), strict=True)), min(6.0, 58 / max(rows, columns))
+        for (row, column), cost in np.ndenumerate(values):
+            weight = "bold" if (row + 1, column + 1) in through else "normal"
+            text = f"{cost:.1f}" if np.isfinite(cost) else "∞"
+            ax.text(column + 1, row + 1, text, size=size, weight=weight, ha="center", va="center", zorder=4)
         ax.plot(j, i, color=HIGHLIGHT, linewidth=7, solid_joinstyle="round", solid_capstyle="round", zorder=3)
     else:
         for color, width in (("white", 2.6), (INK, 1.2)):
@@ -88,12 +85,3 @@ def draw_cost_matrix(
         assert figure is not None
         figure.colorbar(mesh, ax=ax, label=f"{label} ({unit})", shrink=0.9, pad=0.02).outline.set_visible(False)
     return ax
-
-
-def _write(ax: Axes, values: NDArray[np.float64], through: set[tuple[int, int]]) -> None:
-    """Write the costs into their cells, those of the warping in bold."""
-    size = min(6.0, 58 / max(values.shape))
-    for (row, column), cost in np.ndenumerate(values):
-        weight = "bold" if (row + 1, column + 1) in through else "normal"
-        text = f"{cost:.1f}" if np.isfinite(cost) else "∞"
-        ax.text(column + 1, row + 1, text, size=size, weight=weight, ha="center", va="center", zorder=4)

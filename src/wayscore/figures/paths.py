@@ -20,16 +20,14 @@ if TYPE_CHECKING:
     from wayscore.worlds import World
 
 Floats: TypeAlias = NDArray[np.float64]
-Up: TypeAlias = Literal["z", "y"]
-"""Which of three axes points up: z in Matterport3D, y in Habitat."""
-Window: TypeAlias = tuple[float, float, float]
-"""A square part of a map: x and y of its centre, and half of its side."""
-STOREY = 1.5
-"""How far above and below the paths a graph is drawn, metres: other storeys would hide this one."""
-DOTS = 25
-"""Paths with more points than this are dense, and are drawn without dots."""
-HEADS = 14
-"""The most arrowheads on a path."""
+Up: TypeAlias = Literal["z", "y"]  # which of three axes points up: z in Matterport3D, y in Habitat
+Window: TypeAlias = tuple[float, float, float]  # a square part of a map: x and y of its centre, and half of its side
+STOREY = 1.5  # metres above and below the paths in which a graph is drawn: other storeys would hide this one
+DOTS = 25  # paths with more points than this are drawn without dots
+HEADS = 14  # the most arrowheads on a path
+INCHES = {"units": "inches", "scale_units": "inches", "scale": 1, "angles": "xy", "pivot": "mid"}
+# Only heads: shafts would hide which line they belong to.
+ARROWS: dict[str, Any] = {**INCHES, "headwidth": 3.4, "headlength": 4, "headaxislength": 4, "minlength": 0}
 
 
 def draw_graph(
@@ -90,9 +88,6 @@ def draw_pair(
         up: the axis that points up, for three-dimensional positions; the map shows them from above.
         size: the size of lines and marks; 1 is for a panel about 2.5 inches wide.
         window: the part to show; by default a square around both paths.
-
-    Returns:
-        The same axes.
     """
     from matplotlib.collections import LineCollection
 
@@ -128,17 +123,13 @@ def draw_pair(
 
 
 def draw_scale(ax: Axes, avoid: Sequence[Floats] = (), unit: str = "m") -> Axes:
-    """Draw a scale bar of a round length into the corner of a map where it hides least; the map's limits must be set.
+    """Draw a scale bar of a round length into the corner of a map where it hides least of the flat paths in `avoid`.
 
-    Args:
-        ax: a map.
-        avoid: flat paths that should not be hidden.
-        unit: the unit of lengths.
+    The map's limits must be set before.
     """
     from matplotlib.patheffects import withStroke
 
-    left, right = ax.get_xlim()
-    bottom, top = ax.get_ylim()
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     wanted = (right - left) / 4
     power = 10.0 ** np.floor(np.log10(wanted))
     length = max(step * power for step in (1, 2, 5) if step * power <= wanted)
@@ -215,9 +206,8 @@ def flatten(points: Floats, up: Up = "z") -> Floats:
 
 
 def _draw_path(ax: Axes, path: Floats, color: str, *, width: float, mark: float, order: float, label: str) -> None:
-    dots = len(path) <= DOTS
     ax.plot(*path.T, color=color, linewidth=width, solid_joinstyle="round", zorder=order, label=label)
-    if dots:
+    if len(path) <= DOTS:
         ax.plot(*path.T, "o", color=color, markersize=0.62 * mark, markeredgewidth=0, zorder=order + 0.1)
     steps = np.diff(path, axis=0)
     lengths = np.hypot(*steps.T)
@@ -227,21 +217,7 @@ def _draw_path(ax: Axes, path: Floats, color: str, *, width: float, mark: float,
         middles = path[chosen] + steps[chosen] / 2
         head = 0.9 * mark / 72
         direction = steps[chosen] / lengths[chosen, None] * head
-        # Only heads: shafts would hide which line they belong to.
-        shape: dict[str, Any] = {"headwidth": 3.4, "headlength": 4, "headaxislength": 4, "minlength": 0}
-        ax.quiver(
-            *middles.T,
-            *direction.T,
-            angles="xy",
-            pivot="mid",
-            units="inches",
-            scale_units="inches",
-            scale=1,
-            width=head / 4,
-            color=color,
-            zorder=order + 0.2,
-            **shape,
-        )
+        ax.quiver(*middles.T, *direction.T, width=head / 4, color=color, zorder=order + 0.2, **ARROWS)
     ends: dict[str, Any] = {"color": color, "linestyle": "none", "markeredgewidth": 0.16 * mark}
     ax.plot(*path[:1].T, marker="o", markersize=mark, markerfacecolor="white", zorder=order + 3, **ends)
     ends["markeredgewidth"] = 0.08 * mark

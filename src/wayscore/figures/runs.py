@@ -11,10 +11,10 @@ import numpy as np
 
 from wayscore.errors import OptionError
 from wayscore.escaping import escape
+from wayscore.figures.charts import figure_metrics
 from wayscore.figures.episode import WarpedEpisode, drawable, up_in, warp_episode
 from wayscore.figures.matrix import draw_cost_matrix
 from wayscore.figures.paths import Up, coordinates, draw_pair, draw_scale, flatten, legend_handles, window_of
-from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import FAINT, PAGE, new_figure, style
 from wayscore.report.layout import counted
 
@@ -26,31 +26,19 @@ if TYPE_CHECKING:
     from wayscore.warping.alignment import Alignment
     from wayscore.worlds import World
 
-TITLE = 0.15
-"""Space above a panel for a line of text, inches."""
-LEGEND = 0.2
-GAP = 0.06
+TITLE, LEGEND, GAP = 0.15, 0.2, 0.06  # inches: a line of text above a panel, the legend, and between panels
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A pair of paths to draw, and what to write above it.
-
-    Attributes:
-        title: a short text.
-        reference: labels, or coordinates.
-        query: labels, or coordinates.
-        graph: the graph, if paths are labels.
-        alignment: the warping to show, if any.
-        note: a second line in small type.
-    """
+    """A pair of paths to draw, and what to write above it."""
 
     title: str
-    reference: Any
+    reference: Any  # labels, or coordinates
     query: Any
     graph: Graph | World | None = None
     alignment: Alignment | None = None
-    note: str = ""
+    note: str = ""  # a second line in small type
 
 
 def figure_panels(
@@ -61,15 +49,10 @@ def figure_panels(
     scale: Literal["own", "one", "same"] = "own",
     caption: str = "",
 ) -> Figure:
-    """Return a figure as wide as a page with a map for each pair.
+    """Return a figure as wide as a page with a map for each pair, row by row.
 
-    Args:
-        panels: the pairs, row by row.
-        columns: the number of panels in a row.
-        up: the axis that points up, for three-dimensional positions.
-        scale: "own": each pair fills its panel and has its own scale bar; "one": all have the same scale, with one
-            scale bar; "same": all panels show the same part of the map.
-        caption: the figure's label.
+    With `scale="own"`, each pair fills its panel and has its own scale bar; with "one", all have the same scale and one
+    scale bar; with "same", all panels show the same part of the map.
     """
     flat = [[flatten(coordinates(path, p.graph), up) for path in (p.reference, p.query)] for p in panels]
     windows = [window_of(paths) for paths in flat]

@@ -8,34 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.evaluation.score import score
+from wayscore.figures.charts import figure_metrics
 from wayscore.figures.paths import along, coordinates, draw_pair, draw_scale, legend_handles, window_of
 from wayscore.figures.runs import Panel, draw_beside, figure_panels
-from wayscore.figures.scatter import figure_metrics
 from wayscore.figures.style import PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.warping.alignment import align, ndtw
-from wayscore.worlds import WALKERS, World
+from wayscore.worlds import WALKERS, Path, Rng, World
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats: TypeAlias = NDArray[np.float64]
-Node: TypeAlias = tuple[int, int]
-Path: TypeAlias = list[Node]
-Rng: TypeAlias = np.random.Generator
-
-STRIDE = 3
-"""Every third node of a reference is a stage that a query passes near; the paper's stages are 2 or 3 edges apart."""
+STRIDE = 3  # every third node of a reference is a stage that a query passes near; the paper's are 2 or 3 edges apart
 CANDIDATES = 1000
-REACH = 3.6
-"""Half the side of a gallery's maps, metres; wider pairs are left out, because all maps have the same scale."""
+REACH = 3.6  # metres, half the side of a gallery's maps; wider pairs are left out, because all maps have the same scale
 
 
 def figure_warping(seed: int = 0) -> Figure:
@@ -168,14 +161,11 @@ def _clearest(world: World, rng: Rng, hops: int, wanted: float) -> tuple[Path, P
         shared = 6 * len(reference & query) + 6 * len(ends)
         return 9 * again + shared + abs(len(pair[0]) - 10) + 10 * abs(_ndtw(world, *pair) - wanted)
 
-    pairs = []
-    for _ in range(CANDIDATES):
-        reference = world.sample_path(rng)
-        pairs.append((reference, near(world, reference, rng, hops, start=False)))
-    return min(pairs, key=clutter)
+    references = (world.sample_path(rng) for _ in range(CANDIDATES))
+    return min(((one, near(world, one, rng, hops, start=False)) for one in references), key=clutter)
 
 
-def _spread(scores: Floats, count: int, *, low: float = 0.0, high: float = 1.0) -> list[int]:
+def _spread(scores: NDArray[np.float64], count: int, *, low: float = 0.0, high: float = 1.0) -> list[int]:
     """Choose numbers whose scores are spread evenly from high to low, each once."""
     left = list(range(len(scores)))
     chosen = []

@@ -22,13 +22,11 @@ REFERENCE, QUERY = light("reference"), light("query")
 EDGE, NODE, FRAME = light("edge"), light("node"), light("line")
 INK, FAINT = light("ink"), light("muted")
 LINK = INK
-CYCLE = (REFERENCE, *map(light, RUNS))
-"""Colours of several runs or curves in one picture."""
-COLUMN = 3.25
-"""The width of one column of a paper, inches."""
-PAGE = 6.75
-"""The width of two columns and the space between them, inches."""
+CYCLE = (REFERENCE, *map(light, RUNS))  # colours of several runs or curves in one picture
+COLUMN = 3.25  # the width of one column of a paper, inches
+PAGE = 6.75  # the width of two columns and the space between them, inches
 FORMATS = ("pdf", "svg", "png")
+TICKS = {"color": INK, "labelsize": 6.5, "major.width": 0.6, "major.size": 2.5, "major.pad": 2.0}
 SETTINGS: dict[str, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Arial", "Helvetica"],  # the first is part of matplotlib: same bytes everywhere
@@ -44,16 +42,7 @@ SETTINGS: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 6.5,
-    "ytick.labelsize": 6.5,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "xtick.major.pad": 2.0,
-    "ytick.major.pad": 2.0,
+    **{f"{axis}tick.{name}": value for axis in "xy" for name, value in TICKS.items()},
     "legend.fontsize": 6.5,
     "legend.frameon": False,
     "legend.handlelength": 1.8,
@@ -111,10 +100,18 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 300) -> Path:
 
     The same figure always gives the same bytes: the file contains no date and no random names.
     """
+    from wayscore import __version__
+
     path = Path(path)
     form = check_format(path.suffix.removeprefix("."))
+    program, caption = f"wayscore {__version__}", str(figure.get_label())
+    metadata: dict[str, dict[str, str | None]] = {
+        "pdf": {"Creator": program, "CreationDate": None, "Subject": caption},
+        "svg": {"Creator": program, "Date": None, "Description": caption},
+        "png": {"Software": program, "Description": caption},
+    }
     with style(), replacing(path, folders=True) as stream:
-        figure.savefig(stream, format=form, dpi=dpi, metadata=_metadata(form, str(figure.get_label())))
+        figure.savefig(stream, format=form, dpi=dpi, metadata=metadata[form])
     return path
 
 
@@ -132,14 +129,3 @@ def bare(ax: Axes) -> Axes:
     for spine in ax.spines.values():
         spine.set(visible=True, color=FRAME, linewidth=0.5)
     return ax
-
-
-def _metadata(form: str, caption: str) -> dict[str, str | None]:
-    from wayscore import __version__
-
-    program = f"wayscore {__version__}"
-    if form == "pdf":
-        return {"Creator": program, "CreationDate": None, "Subject": caption}
-    if form == "svg":
-        return {"Creator": program, "Date": None, "Description": caption}
-    return {"Software": program, "Description": caption}

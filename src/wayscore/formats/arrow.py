@@ -6,7 +6,7 @@ what the agent did, and `stopped` says whether it stopped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -17,18 +17,14 @@ from msgspec import structs
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats.base import EMPTY_PATH, Fault, Source
-from wayscore.formats.columns import Columns
 from wayscore.formats.decoding import not_finite
-from wayscore.formats.storage import parquet_file, parquet_table
+from wayscore.formats.storage import parquet_table
 from wayscore.paths import PathBatch
 
 RECORDED = ("stopped", "goal_distances", "headings", "recorded")
 """What rows may record beside their paths; `recorded` holds whatever else, as a JSON object."""
 COLUMNS = ("episode", "scene", "reference", "path", "query", *RECORDED)
 """What is read of a table; at least a path or query, and an episode or a reference."""
-FORMAT, OPTIONS, UP_AXIS = b"wayscore.format", b"wayscore.options", b"wayscore.up_axis"
-"""Where a converted file says in its metadata which format its rows were read from, with which settings of that reader
-(as `load_references` adds them to a name), and which coordinate of its points points up."""
 EXPECTED = 'a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
 
 
@@ -53,9 +49,7 @@ def from_arrow(table: Any, source: Source, *, first: int = 0, row: int = 0) -> E
         del columns["episode"]
     bad = np.zeros(len(table), dtype=bool)
     for name in (name for name in ("episode", field, "reference") if name in columns):
-        for number, fault in (
-            _absent(columns[name], name) if name == "episode" else _faults(columns[name], name, source)
-        ):
+        for number, fault in (_absent if name == "episode" else _faults)(columns[name], name, source):
             if not bad[number]:
                 named = columns["episode"][number].as_py() if "episode" in columns else None
                 episode = None if named is None else str(named)
@@ -117,38 +111,35 @@ def as_arrow(table: Any) -> Any:
         ) from None
 
 
-def _absent(column: Any, field: str) -> Iterable[tuple[int, Fault]]:
-    for number in np.flatnonzero(~np.asarray(column.is_valid())).tolist() if column.null_count else ():
+def reference_columns(source: Source, names: Sequence[str]) -> tuple[dict[str, list[Any]], dict[str, str]]:
+    """Read those of `names` that a Parquet file has: paths as lists of labels or arrays of points."""
+    table = parquet_table(str(source), source.content)
+    columns: dict[str, list[Any]] = {}
+    for name in (name for name in names if name in table.column_names):
+        if name not in ("path", "dense"):
+            columns[name] = table.column(name).to_pylist()
+            if name in ("start_distance", "heading"):  # a missing number is NaN in many writers
+                columns[name] = [None if cell != cell else cell for cell in columns[name]]
+            continue
+        column = _whole(table.column(name))
+        kept = np.flatnonzero(np.asarray(column.is_valid())) if name == "dense" else np.arange(len(column))
+        column = column.drop_null() if name == "dense" else column  # only dense walks may be missing
+        for number, fault in _faults(column, name, source):
+            source.refuse(structs.replace(fault, where=f"row {kept[number]}"))
+        paths = _paths(column, name, source)
+        columns[name] = [None] * len(table)
+        for number, row in enumerate(kept.tolist()):
+            columns[name][row] = paths.path(number) if isinstance(paths, CodedPaths) else paths[number]
+    return columns, {}
+
+
+def _absent(column: Any, field: str, _: Source) -> Iterator[tuple[int, Fault]]:
+    """Go through the rows that have nothing in a column."""
+    for number in np.flatnonzero(~np.asarray(column.is_valid())).tolist():
         yield number, Fault(f"the field {field!r} is missing", expected=EXPECTED)
 
 
-def reference_columns(source: Source, names: Sequence[str]) -> Columns:
-    """Read those of `names` that a Parquet file has: paths as lists of labels or arrays of points."""
-    table = parquet_table(source.content, str(source))
-    columns = Columns({name: table.column(name).to_pylist() for name in names if name in table.column_names})
-    for name in ("start_distance", "heading"):  # a missing number is NaN in many writers
-        if name in columns:
-            columns[name] = [None if cell != cell else cell for cell in columns[name]]
-    for name in ("path", "dense"):
-        if name in columns:
-            column = _whole(table.column(name))
-            kept = np.flatnonzero(np.asarray(column.is_valid())) if name == "dense" else np.arange(len(column))
-            column = column.drop_null() if name == "dense" else column  # only dense walks may be missing
-            for number, fault in _faults(column, name, source):
-                source.refuse(structs.replace(fault, where=f"row {kept[number]}"))
-            paths = _paths(column, name, source)
-            for number, row in enumerate(kept.tolist()):
-                columns[name][row] = paths.path(number) if isinstance(paths, CodedPaths) else paths[number]
-    return columns
-
-
-def notes_of(source: Source) -> dict[bytes, str]:
-    """Return what a converted file says in its metadata of where its rows came from."""
-    notes = parquet_file(source.content, str(source)).schema_arrow.metadata or {}
-    return {name: notes[name].decode(errors="replace") for name in (FORMAT, OPTIONS, UP_AXIS) if name in notes}
-
-
-def _faults(column: Any, field: str, source: Source) -> Iterable[tuple[int, Fault]]:
+def _faults(column: Any, field: str, source: Source) -> Iterator[tuple[int, Fault]]:
     """Go through what is wrong with the paths of a column, by row."""
     import pyarrow as pa
 
@@ -158,7 +149,7 @@ def _faults(column: Any, field: str, source: Source) -> Iterable[tuple[int, Faul
     places = column.flatten()
     if not column.null_count and lengths.all() and not places.null_count and not pa.types.is_nested(places.type):
         return
-    yield from _absent(column, field)
+    yield from _absent(column, field, source)
     for number in np.flatnonzero(lengths == 0).tolist():
         yield number, Fault(EMPTY_PATH)
     filled = np.where(np.asarray(column.is_valid()), lengths, 0)

@@ -14,8 +14,8 @@ Runs have the results format of R2R (`trajectories.py`), each with its own names
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,17 +30,53 @@ from wayscore.formats.trajectories import Name, read_trajectories
 T = TypeVar("T")
 
 
-class _Nodes:
-    """What the formats share: a run is a list of records, each with one of `ids` and one of `walks`."""
+class Shape(NamedTuple):
+    """A file by the fields of its first record: it has all of `every`, one of each `one_of`, and none of `without`."""
 
-    name = title = ""
+    kinds: tuple[Kind, ...]
+    every: str = ""
+    one_of: tuple[str, ...] = ()
+    without: str = ""
+    points: bool = True
+    """Whether its walks may be points."""
+
+
+class Benchmark:
+    """A dataset: how its files are recognised, and which fields its records and those of its runs have.
+
+    Attributes:
+        shapes: how its files begin; the first that fits counts.
+        record: a record of its references, which `named` identifies in errors and `expected` describes.
+        ids: the fields of which one names the episode of a run's record; likewise `walks`, and `objects` if any.
+    """
+
+    name = title = expected = ""
+    shapes: tuple[Shape, ...]
+    record: ClassVar[type[Any]]
+    named: tuple[str, ...]
     ids: tuple[str, ...] = ("instr_id",)
     walks: tuple[str, ...] = ("trajectory",)
     objects: tuple[str, ...] = ()
 
+    def sniff(self, beginning: Beginning) -> Collection[Kind]:
+        """Recognise a file by its fields."""
+        for shape in self.shapes if beginning.json else ():
+            if (
+                beginning.keys.issuperset(shape.every.split())
+                and beginning.keys.isdisjoint(shape.without.split())
+                and not any(beginning.keys.isdisjoint(fields.split()) for fields in shape.one_of)
+                and (shape.points or beginning.value(*self.walks) != "point")
+            ):
+                return shape.kinds
+        return ()
+
     def run(self, source: Source) -> EpisodeBatch:
         """Read a run."""
         return read_trajectories(source, self.title, ids=self.ids, walks=self.walks, objects=self.objects)
+
+    def records(self, source: Source) -> list[Any]:
+        """Read the records of a reference file."""
+        return [one for _, one in decode_each(source, self.record, names=self.named, expected=self.expected)]
 
 
 class InstructedPath(msgspec.Struct, kw_only=True, gc=False):
@@ -49,6 +85,11 @@ class InstructedPath(msgspec.Struct, kw_only=True, gc=False):
     scan: str
     path: list[str]
     instructions: list[str]
+
+    def episodes(self, name: object, path_id: object, **more: Any) -> Iterator[Reference]:
+        """Go through the episodes, one for each instruction; `more` are further fields of all their references."""
+        for number, text in enumerate(self.instructions):
+            yield Reference(f"{name}_{number}", self.scan, self.path, str(path_id), text, **more)
 
 
 class RoomPath(InstructedPath, kw_only=True, gc=False):
@@ -60,20 +101,17 @@ class RoomPath(InstructedPath, kw_only=True, gc=False):
     heading: float = 0.0
 
 
-class R2R(_Nodes):
+class R2R(Benchmark):
     """R2R."""
 
-    name = "r2r"
-    title = "R2R"
-
-    def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise paths with instructions, or results named by `instr_id`."""
-        if not beginning.json:
-            return ()
-        if beginning.has("path_id", "scan", "path", "instructions") and not beginning.has("objId"):
-            joined = beginning.has_any("first_path_id", "shortest_path")
-            return REFERENCES if joined == (self.name == "r4r") else ()
-        return RUN if beginning.has("instr_id", "trajectory") and not beginning.has_any(*Reverie.objects) else ()
+    name, title = "r2r", "R2R"
+    expected = 'R2R references: [{"path_id": ..., "scan": ..., "path": [viewpoint, ...], "instructions": [...]}, ...]'
+    shapes = (
+        Shape(REFERENCES, "path_id scan path instructions", without="objId first_path_id shortest_path"),
+        Shape((), "path_id scan path instructions", without="objId"),
+        Shape(RUN, "instr_id trajectory", without="predObjId pred_objid"),
+    )
+    record, named = RoomPath, ("path_id",)
 
     def references(self, source: Source) -> References:
         """Read a reference file.
@@ -81,28 +119,18 @@ class R2R(_Nodes):
         `start_distance` is the file's `distance`, or of R4R its `shortest_path_distance`: there, `distance` is
         the length of the joined path.
         """
-        expected = (
-            f'{self.title} references: [{{"path_id": ..., "scan": ..., "path": [viewpoint, ...], '
-            '"instructions": [...]}, ...]'
-        )
-        records = [one for _, one in decode_each(source, RoomPath, names=("path_id",), expected=expected)]
         return make_references(
             source,
             self,
             (
-                Reference(
-                    episode=f"{record.path_id}_{number}",
-                    scene=record.scan,
-                    path=record.path,
-                    path_id=str(record.path_id),
-                    instruction=instruction,
-                    start_distance=record.distance
-                    if record.shortest_path_distance is None
-                    else record.shortest_path_distance,
-                    heading=record.heading,
+                episode
+                for one in self.records(source)
+                for episode in one.episodes(
+                    one.path_id,
+                    one.path_id,
+                    start_distance=one.distance if one.shortest_path_distance is None else one.shortest_path_distance,
+                    heading=one.heading,
                 )
-                for record in records
-                for number, instruction in enumerate(record.instructions)
             ),
         )
 
@@ -110,11 +138,12 @@ class R2R(_Nodes):
 class R4R(R2R):
     """R4R, whose paths are two of R2R joined."""
 
-    name = "r4r"
-    title = "R4R"
-
-
-R2R_FORMAT, R4R_FORMAT = R2R(), R4R()
+    name, title = "r4r", "R4R"
+    expected = R2R.expected.replace("R2R", "R4R")
+    shapes = (
+        Shape(REFERENCES, "path_id scan path instructions", ("first_path_id shortest_path",), without="objId"),
+        *R2R.shapes[1:],
+    )
 
 
 class ObjectPath(InstructedPath, kw_only=True, gc=False):
@@ -131,24 +160,20 @@ class Box(msgspec.Struct, gc=False):
     visible_pos: list[int]
 
 
-class Reverie(_Nodes):
-    """REVERIE, and runs with `instr_id`, `trajectory` and perhaps the object that the agent named."""
+class Reverie(Benchmark):
+    """REVERIE, and runs with `instr_id`, `trajectory` and the object that the agent named; others are read as R2R's."""
 
-    name = "reverie"
-    title = "REVERIE"
-    objects = ("predObjId", "pred_objid")
+    name, title = "reverie", "REVERIE"
     expected = (
         'REVERIE references: [{"id": ..., "scan": ..., "path": [viewpoint, ...], "instructions": [...], "objId": ...}, '
         "...]"
     )
-
-    def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise references by `id`, and runs by the object that they name; others read as R2R's, which they are."""
-        if not beginning.json:
-            return ()
-        if beginning.has("id", "scan", "path", "instructions"):
-            return REFERENCES
-        return RUN if beginning.has("instr_id", "trajectory") and beginning.has_any(*self.objects) else ()
+    shapes = (
+        Shape(REFERENCES, "id scan path instructions"),
+        Shape(RUN, "instr_id trajectory", ("predObjId pred_objid",)),
+    )
+    record, named = ObjectPath, ("id",)
+    objects = ("predObjId", "pred_objid")
 
     def references(self, source: Source, *, objects: str | os.PathLike[str] | None = None) -> References:
         """Read a reference file.
@@ -158,39 +183,20 @@ class Reverie(_Nodes):
             objects: a file of the objects' boxes by scan and viewpoint; with it, `goals` are all viewpoints that
                 see the object.
         """
-        records = [one for _, one in decode_each(source, ObjectPath, names=("id",), expected=self.expected)]
-        seen = _seen_from(objects) if objects is not None else {}
-        return make_references(
-            source,
-            self,
-            (
-                Reference(
-                    episode=f"{record.id}_{number}",
-                    scene=record.scan,
-                    path=record.path,
-                    path_id=str(record.id if record.path_id is None else record.path_id),
-                    instruction=instruction,
-                    goals=seen.get((record.scan, str(record.objId)), ()),
-                    facts={} if record.objId is None else {"object": str(record.objId)},
-                )
-                for record in records
-                for number, instruction in enumerate(record.instructions)
-            ),
-        )
+        return make_references(source, self, self._references(self.records(source), objects))
 
-
-def _seen_from(path: str | os.PathLike[str]) -> Mapping[tuple[str, str], tuple[str, ...]]:
-    expected = 'REVERIE boxes: {scan: {viewpoint: {object: {"visible_pos": [...]}}}}'
-    seen: dict[tuple[str, str], tuple[str, ...]] = {}
-    for scan, viewpoints in decode_mapping(read(path), dict[str, dict[str, Box]], expected=expected):
-        for viewpoint, boxes in viewpoints.items():
-            for thing, box in boxes.items():
-                if box.visible_pos:
-                    seen[scan, thing] = (*seen.get((scan, thing), ()), viewpoint)
-    return seen
-
-
-REVERIE_FORMAT = Reverie()
+    def _references(self, records: Sequence[ObjectPath], objects: str | os.PathLike[str] | None) -> Iterator[Reference]:
+        seen: dict[tuple[str, str], tuple[str, ...]] = {}
+        if objects is not None:
+            expected = 'REVERIE boxes: {scan: {viewpoint: {object: {"visible_pos": [...]}}}}'
+            for scan, viewpoints in decode_mapping(read(objects), dict[str, dict[str, Box]], expected=expected):
+                for viewpoint, boxes in viewpoints.items():
+                    for thing in (name for name, box in boxes.items() if box.visible_pos):
+                        seen[scan, thing] = (*seen.get((scan, thing), ()), viewpoint)
+        for one in records:
+            goals = seen.get((one.scan, str(one.objId)), ())
+            facts = {} if one.objId is None else {"object": str(one.objId)}
+            yield from one.episodes(one.id, one.id if one.path_id is None else one.path_id, goals=goals, facts=facts)
 
 
 class Guide(msgspec.Struct, gc=False):
@@ -204,28 +210,22 @@ class Guide(msgspec.Struct, gc=False):
     language: str = ""
 
 
-class RxR(_Nodes):
+class RxR(Benchmark):
     """RxR guide annotations, and runs as its challenge took them, or its human followers' walks."""
 
-    name = "rxr"
-    title = "RxR"
-    ids = ("instruction_id", "instr_id")
-    walks = ("path", "trajectory")
+    name, title = "rxr", "RxR"
     expected = (
         'RxR guide annotations: {"instruction_id": ..., "path_id": ..., "scan": ..., "path": [viewpoint, ...], '
         '"instruction": ..., "language": ...} a line'
     )
-
-    def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise guide annotations by their scan, and runs (followers too) by its absence; points are VLN-CE's."""
-        if not beginning.json:
-            return ()
-        if beginning.has("instruction_id", "path", "scan"):
-            return REFERENCES
-        if beginning.has("instr_id", "path") and not beginning.has("trajectory"):
-            return RUN
-        walked = beginning.has("instruction_id") and beginning.has_any("path", "trajectory")
-        return RUN if walked and beginning.value("path", "trajectory") != "point" else ()
+    shapes = (
+        Shape(REFERENCES, "instruction_id path scan"),
+        Shape(RUN, "instr_id path", without="trajectory"),
+        Shape(RUN, "instruction_id", ("path trajectory",), points=False),  # points are VLN-CE's
+    )
+    record = Guide
+    named = ids = ("instruction_id", "instr_id")
+    walks = ("path", "trajectory")
 
     def references(self, source: Source, *, language: str | None = None) -> References:
         """Read guide annotations.
@@ -234,17 +234,11 @@ class RxR(_Nodes):
             source: the file.
             language: keep those of one language: a tag as the file has it (`en-US`) or its first part (`en`).
         """
-        records = [one for _, one in decode_each(source, Guide, names=("instruction_id",), expected=self.expected)]
+        records = self.records(source)
         if language is not None:
             records = in_language(source, records, language, lambda record: record.language)
-        return make_references(
-            source,
-            self,
-            (
-                Reference(str(one.instruction_id), one.scan, one.path, str(one.path_id), one.instruction)
-                for one in records
-            ),
-        )
+        found = (Reference(str(g.instruction_id), g.scan, g.path, str(g.path_id), g.instruction) for g in records)
+        return make_references(source, self, found)
 
 
 def in_language(source: Source, records: Sequence[T], language: str, tag: Callable[[T], str]) -> list[T]:
@@ -254,9 +248,6 @@ def in_language(source: Source, records: Sequence[T], language: str, tag: Callab
         tags = ", ".join(sorted({tag(record) for record in records} - {""}))
         raise OptionError(f"{source}: has no instructions in language {language!r}; it has {tags or 'no languages'}")
     return kept
-
-
-RXR_FORMAT = RxR()
 
 
 class Pano(msgspec.Struct, gc=False):
@@ -288,32 +279,25 @@ class Instance(msgspec.Struct, gc=False):
     def path(self, kind: str) -> list[str] | None:
         """Return one of the three paths."""
         planner, player = self.planner_path, self.player_path
-        if kind == "planner":
-            return planner
-        if kind == "player":
-            return player
+        if kind != "trusted":
+            return planner if kind == "planner" else player
         if not planner or not player:
             return None
         return player if planner[-1] in player[1:] else planner
 
 
-class NDH(_Nodes):
+class NDH(Benchmark):
     """NDH (navigation from dialog history, CVDN), and runs with `inst_idx` (or `instr_id`) and `trajectory`."""
 
-    name = "ndh"
-    title = "NDH"
-    ids = ("inst_idx", "instr_id")
-    paths = ("planner", "player", "trusted")
+    name, title = "ndh", "NDH"
     expected = (
         'NDH references: [{"inst_idx": ..., "scan": ..., "planner_path": [...], "player_path": [...], '
         '"end_panos": [...]}, ...]'
     )
-
-    def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise both by `inst_idx`, and references by their scan."""
-        if not beginning.json or not beginning.has("inst_idx"):
-            return ()
-        return REFERENCES if beginning.has("scan") else RUN if beginning.has("trajectory") else ()
+    shapes = (Shape(REFERENCES, "inst_idx scan"), Shape(RUN, "inst_idx trajectory"))
+    record = Instance
+    named = ids = ("inst_idx", "instr_id")
+    paths = ("planner", "player", "trusted")
 
     def references(self, source: Source, *, path_type: str = "planner") -> References:
         """Read a reference file.
@@ -327,10 +311,9 @@ class NDH(_Nodes):
         if path_type not in self.paths:
             hint = did_you_mean(path_type, self.paths)
             raise OptionError(f"path_type must be one of {', '.join(self.paths)}, got {path_type!r}{hint}")
-        records = [one for _, one in decode_each(source, Instance, names=("inst_idx",), expected=self.expected)]
-        return make_references(source, self, self._references(source, records, path_type))
+        return make_references(source, self, self._references(source, self.records(source), path_type))
 
-    def _references(self, source: Source, records: list[Instance], path_type: str) -> Iterator[Reference]:
+    def _references(self, source: Source, records: Sequence[Instance], path_type: str) -> Iterator[Reference]:
         withheld = not any(record.planner_path or record.player_path or record.end_panos for record in records)
         for number, record in enumerate(records):
             path = ([record.start_pano.pano] if record.start_pano else None) if withheld else record.path(path_type)
@@ -352,9 +335,6 @@ class NDH(_Nodes):
             )
 
 
-NDH_FORMAT = NDH()
-
-
 class Route(msgspec.Struct, gc=False):
     """One route."""
 
@@ -364,32 +344,26 @@ class Route(msgspec.Struct, gc=False):
     navigation_text: str = ""
 
 
-class Street(_Nodes):
+class Street(Benchmark):
     """Touchdown and map2seq routes, and runs with `route_id` or `id` and the panoramas passed."""
 
-    name = "street"
-    title = "Touchdown/map2seq"
-    ids = ("route_id", "id")
-    walks = ("path", "trajectory", "agent_pano_path")
+    name, title = "street", "Touchdown/map2seq"
     expected = (
         'street routes: {"route_id" or "id": ..., "route_panoids": [panorama, ...], "navigation_text": ...} a line'
     )
-
-    def sniff(self, beginning: Beginning) -> Collection[Kind]:
-        """Recognise routes by `route_panoids`."""
-        if not beginning.json:
-            return ()
-        if beginning.has("route_panoids"):
-            return REFERENCES
-        named = beginning.has_any("route_id", "id") and not beginning.has("scan")
-        return RUN if named and beginning.has_any(*self.walks) else ()
+    shapes = (
+        Shape(REFERENCES, "route_panoids"),
+        Shape(RUN, one_of=("route_id id", "path trajectory agent_pano_path"), without="scan"),
+    )
+    record = Route
+    named = ids = ("route_id", "id")
+    walks = ("path", "trajectory", "agent_pano_path")
 
     def references(self, source: Source) -> References:
         """Read routes."""
-        records = [one for _, one in decode_each(source, Route, names=("route_id", "id"), expected=self.expected)]
-        return make_references(source, self, self._references(source, records))
+        return make_references(source, self, self._references(source, self.records(source)))
 
-    def _references(self, source: Source, records: list[Route]) -> Iterator[Reference]:
+    def _references(self, source: Source, records: Sequence[Route]) -> Iterator[Reference]:
         for number, record in enumerate(records):
             name = record.id if record.route_id is None else record.route_id
             if name is None:
@@ -400,4 +374,5 @@ class Street(_Nodes):
             yield Reference(str(name), STREET_SCENE, record.route_panoids, str(name), record.navigation_text)
 
 
-STREET_FORMAT = Street()
+R2R_FORMAT, R4R_FORMAT, REVERIE_FORMAT, RXR_FORMAT = R2R(), R4R(), Reverie(), RxR()
+NDH_FORMAT, STREET_FORMAT = NDH(), Street()

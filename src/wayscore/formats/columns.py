@@ -1,9 +1,10 @@
-"""Columns of CSV files as Python lists."""
+"""Rows of CSV files, and of Parquet files of references: their columns, each cell checked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
+from types import GenericAlias
 from typing import Any, TypeAlias
 
 import msgspec
@@ -11,30 +12,69 @@ import numpy as np
 
 from wayscore.errors import FormatError, first_line
 from wayscore.escaping import from_cell
+from wayscore.formats.arrow import reference_columns
 from wayscore.formats.base import Fault, Source
-from wayscore.formats.sniff import header, own_names
+from wayscore.formats.decoding import in_words
+from wayscore.formats.sniff import PARQUET_MAGIC, header, own_names
 from wayscore.formats.trajectories import Loose, flatten
 
 Places: TypeAlias = list[str | int | list[float]]
 Points: TypeAlias = list[list[float]]
-REFUSED: Any = object()
-"""Stands for a cell that was refused; its row is left out."""
 
 
-class Columns(dict[str, list[Any]]):
-    """Columns by wayscore's names.
+def decode_rows(source: Source, kind: Any, expected: str) -> list[tuple[str, Any]]:
+    """Return the rows of a file as records of this kind, each with what errors call it."""
+    parquet = source.content.startswith(PARQUET_MAGIC)
+    read = reference_columns if parquet else _read_csv
+    columns, titles = read(source, kind.__struct_fields__)
+    refused: set[tuple[int, str]] = set()
 
-    Attributes:
-        own: what the file calls them, where that is something else.
-    """
+    def refuse(row: int, name: str, what: str, expected: str) -> None:
+        episode = columns["episode"][row] if "episode" in columns else None
+        named = str(episode) if isinstance(episode, str | int) else None
+        source.refuse(Fault(what, f"row {row}", named, f"column {titles.get(name, name)!r}", expected))
+        refused.add((row, name))
 
-    def __init__(self, columns: Mapping[str, list[Any]], own: Mapping[str, str] | None = None) -> None:
-        super().__init__(columns)
-        self.own = own or {}
+    for name, (reader, hint) in {} if parquet else CELLS.items():
+        for row, cell in enumerate(columns.get(name, ())):
+            if cell is not None:
+                try:
+                    columns[name][row] = reader(cell)
+                except (msgspec.MsgspecError, ValueError) as error:
+                    short = repr(cell if len(cell) <= 40 else cell[:37] + "...")
+                    refuse(row, name, f"cannot be read from {short} ({first_line(error)}); {hint}", "")
+    for field in msgspec.structs.fields(kind):
+        column = columns.get(field.name)
+        if column is None and field.required:
+            raise FormatError(f"{source}: the column {field.name!r} is missing; expected {expected}")
+        if column is None:
+            continue
+        if field.name in ("path", "dense"):  # checked when they were read
+            for row in [row for row, cell in enumerate(column) if cell is None and field.required]:
+                refuse(row, field.name, "is empty", expected)
+            continue
+        try:
+            msgspec.convert(column, GenericAlias(list, field.type))
+        except msgspec.ValidationError:
+            for row, cell in enumerate(column):
+                if (row, field.name) not in refused:
+                    try:
+                        msgspec.convert(cell, field.type)
+                    except msgspec.ValidationError as error:
+                        refuse(row, field.name, in_words(str(error).partition(" - at ")[0]), expected)
+    cells = list(zip(*columns.values(), strict=True))
+    if not cells:
+        raise FormatError(f"{source}: holds no rows; expected {expected}")
+    left_out = {row for row, _ in refused}
+    return [
+        (f"row {number}", kind(**dict(zip(columns, row, strict=True))))
+        for number, row in enumerate(cells)
+        if number not in left_out
+    ]
 
 
-def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
-    """Read those of `names` that a CSV file with a header has, by any of their names; empty cells become None."""
+def _read_csv(source: Source, names: Sequence[str]) -> tuple[dict[str, list[Any]], dict[str, str]]:
+    """Read those of `names` that a CSV file with a header has, and what it calls them; empty cells become None."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -57,30 +97,13 @@ def read_csv(source: Source, names: tuple[str, ...]) -> Columns:
         raise FormatError(
             f"{source}: is not a table ({first_line(error)}); write a header and one row a line"
         ) from None
-    columns = Columns(
-        {name: [from_cell(cell) or None for cell in table.column(own[name]).fill_null("").to_pylist()] for name in own},
-        own,
-    )
+    columns = {
+        name: [from_cell(cell) or None for cell in table.column(title).fill_null("").to_pylist()]
+        for name, title in own.items()
+    }
     if own.get("scene") == "scene_id":  # mp3d/17DRP5sb8fy/17DRP5sb8fy.glb
         columns["scene"] = [None if cell is None else PurePosixPath(cell).stem for cell in columns["scene"]]
-    for name, (reader, hint) in CELLS.items():
-        for row, cell in enumerate(columns.get(name, ())):
-            if cell is not None:
-                try:
-                    columns[name][row] = reader(cell)
-                except (msgspec.MsgspecError, ValueError) as error:
-                    short = repr(cell if len(cell) <= 40 else cell[:37] + "...")
-                    what = f"cannot be read from {short} ({first_line(error)}); {hint}"
-                    refuse_cell(source, columns, name, row, what)
-    return columns
-
-
-def refuse_cell(source: Source, columns: Columns, name: str, row: int, what: str, expected: str = "") -> None:
-    """Refuse a cell; where the source collects its faults, `REFUSED` stands in its place."""
-    episode = columns["episode"][row] if "episode" in columns else None
-    named = str(episode) if isinstance(episode, str | int) else None
-    source.refuse(Fault(what, f"row {row}", named, f"column {columns.own.get(name, name)!r}", expected))
-    columns[name][row] = REFUSED
+    return columns, own
 
 
 def _cell_path(cell: str) -> Any:

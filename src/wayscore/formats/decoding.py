@@ -38,16 +38,8 @@ def decode_each(
 ) -> Iterable[tuple[int | str, T]]:
     """Decode a JSON array of records, or JSON lines of them; each comes with what `place` takes to say where it is.
 
-    Where the source collects its faults, records that are wrong are told there and left out.
-
-    Args:
-        source: the file.
-        record: a msgspec Struct.
-        names: fields that name a record's episode, for errors.
-        expected: a phrase that says what the file should look like, for errors.
-
-    Raises:
-        FormatError: naming the first record that is wrong, or the byte where the file is no longer JSON.
+    Where the source collects its faults, records that are wrong are noted there and left out; else the first is an
+    error. `names` are the fields that name a record's episode, `expected` says what the file should look like.
     """
     content = source.content
     lines = content.lstrip()[:1] == b"{"
@@ -65,10 +57,7 @@ def decode_each(
         else:
             records = msgspec.json.decode(content, type=list[record])  # type: ignore[valid-type]
     except FAULTS as error:
-        parts, whole = (cut_lines(content, source.lines_before), True) if lines else cut_json(content)
-        return [
-            (part.where, found) for part, found in _one_by_one(source, parts, whole, record, names, expected, error)
-        ]
+        return [(part.where, found) for part, found in _one_by_one(source, record, names, expected, error)]
     if not records:
         raise FormatError(f"{source}: holds no records; expected {expected}")
     if lines and source.faults is not None:  # many may be asked for, and finding a line means counting lines
@@ -76,35 +65,23 @@ def decode_each(
     return enumerate(records)
 
 
-def decode_object(source: Source, kind: type[T], *, names: Sequence[str], expected: str, items: str) -> T:
-    """Decode one JSON object; `items` is the field that lists its records, for errors."""
+def decode_object(source: Source, kind: type[T], *, names: Sequence[str] = (), expected: str) -> T:
+    """Decode one JSON object, which may list records in one of its fields."""
     try:
-        found: T = msgspec.json.decode(source.content, type=kind)
-    except msgspec.ValidationError as error:
-        at = re.search(rf"at `\$\.{items}\[(\d+)\]", str(error))
-        if at is None:
-            raise FormatError(wrong_type(str(error), where="", episode=None, expected=expected).of(source)) from None
-        message = str(error).replace(at[0], "at `$")
-        whole = loosely(source.content)  # None where the file is damaged further on as well
-        episode = None if whole is None else name_of(whole[items][int(at[1])], names)
-        fault = wrong_type(message, where=f"record {at[1]}", episode=episode, expected=expected)
-        raise FormatError(fault.of(source)) from None
+        return msgspec.json.decode(source.content, type=kind)
     except FAULTS as error:
-        raise FormatError(not_json(source.content, error, names, expected=expected).of(source)) from None
-    return found
+        raise FormatError(damage_of(error, source.content, names=names, expected=expected).of(source)) from None
 
 
 def decode_mapping(source: Source, value: Any, *, expected: str) -> list[tuple[str, Any]]:
     """Decode a JSON object from episode to value, keeping every entry of a name that comes twice.
 
-    Where the source collects its faults, entries that are wrong are told there and left out.
+    Where the source collects its faults, entries that are wrong are noted there and left out.
     """
     try:
         pairs = msgspec.json.decode(source.content, type=dict[_Key, value], dec_hook=lambda kind, key: kind(key))
     except FAULTS as error:
-        parts, whole = cut_json(source.content)
-        found = _one_by_one(source, parts, whole, value, (), expected, error)
-        return [(str(part.episode), item) for part, item in found]
+        return [(str(part.episode), item) for part, item in _one_by_one(source, value, None, expected, error)]
     if not pairs:
         raise FormatError(f"{source}: holds no episodes; expected {expected}")
     return [(str(key), item) for key, item in pairs.items()]
@@ -129,37 +106,25 @@ class _Key(str):
 
 
 def _one_by_one(
-    source: Source,
-    parts: Sequence[Record],
-    whole: bool,
-    kind: Any,
-    names: Sequence[str],
-    expected: str,
-    error: Exception,
+    source: Source, kind: Any, names: Sequence[str] | None, expected: str, error: Exception
 ) -> list[tuple[Record, Any]]:
     """Decode a file record by record that does not decode as a whole, and refuse what is wrong.
 
-    `whole` says that the parts are all of the file, `error` why it does not decode.
+    `error` says why it does not decode; without `names`, it is one object by episode.
     """
+    lines = names is not None and source.content.lstrip()[:1] == b"{"
+    parts, whole = (cut_lines(source.content, source.lines_before), True) if lines else cut_json(source.content)
+    names = names or ()
     found: list[tuple[Record, Any]] = []
     decoder = msgspec.json.Decoder(kind)
     for part in parts:
         try:
             found.append((part, decoder.decode(part.content)))
-        except msgspec.ValidationError as fault:
-            episode = name_of(loosely(part.content), names) if part.episode is None else part.episode
-            source.refuse(wrong_type(str(fault), where=part.where, episode=episode, expected=expected))
         except FAULTS as fault:
-            where, episode = part.where, part.episode
-            source.refuse(not_json(part.content, fault, names, where=where, episode=episode, expected=expected))
+            known = (part.where, part.episode)
+            source.refuse(damage_of(fault, part.content, *known, names=names, expected=expected))
     if not (whole and len(found) < len(parts)):  # what is wrong is not in a record, or not only
-        if isinstance(error, msgspec.ValidationError):
-            at = re.search(r"at `\$\[(\d+)\]", str(error))
-            message = str(error).replace(at[0], "at `$") if at else str(error)
-            where = f"record {at[1]}" if at else ""
-            damage = wrong_type(message, where=where, episode=None, expected=expected)
-        else:
-            damage = not_json(source.content, error, names, expected=expected)
+        damage = damage_of(error, source.content, names=names, expected=expected)
         if not parts:
             raise FormatError(damage.of(source))
         rest = f"(before that, {len(found):,} record{'' if len(found) == 1 else 's'} can be read)"
@@ -171,13 +136,7 @@ def _one_by_one(
 
 
 class Record(Struct, frozen=True):
-    """One record as it stands in the file.
-
-    Attributes:
-        content: its bytes.
-        where: what errors call it: a line or a record; "" for an entry of an object.
-        episode: the key of an entry of an object.
-    """
+    """The bytes of one record: a line, an item of an array, or the entry of an object with this episode as its key."""
 
     content: bytes
     where: str = ""
@@ -191,11 +150,9 @@ def cut_lines(content: bytes, before: int = 0) -> list[Record]:
 
 
 def cut_json(content: bytes) -> tuple[list[Record], bool]:
-    """Cut a JSON array into its items or a JSON object into its entries, as far as they can be told apart.
+    """Cut a JSON array into its items or a JSON object into its entries; say whether they are all of the file.
 
-    Returns:
-        The records, and whether they are all of the file. NaN and Infinity are no reason to stop, nor is text that is
-        not UTF-8: whoever decodes a record will say so.
+    NaN and Infinity are no reason to stop, nor is text that is not UTF-8: whoever decodes a record will say so.
 
     >>> [record.content for record in cut_json(b'[{"a": NaN}, 5, {"b": [1')[0]]
     [b'{"a": NaN}', b'5']
@@ -241,13 +198,6 @@ def _after_blank(text: str, at: int) -> int:
 # What is wrong, in words
 
 
-def wrong_type(message: str, *, where: str, episode: str | None, expected: str) -> Fault:
-    """Return what msgspec says of a record as a fault."""
-    what, _, at = message.partition(" - at ")
-    fields = [f"field {name!r}" if name else f"item {index}" for name, index in _STEP.findall(at.strip("`"))]
-    return Fault(in_words(what), where, episode, ", ".join(fields), expected)
-
-
 def in_words(what: str) -> str:
     """Say what msgspec says in plain words.
 
@@ -264,25 +214,32 @@ def in_words(what: str) -> str:
     return what if what.startswith(("NaN", "Infinity")) else what[:1].lower() + what[1:]
 
 
-def not_json(
-    content: bytes,
+def damage_of(
     error: Exception,
-    names: Sequence[str],
-    *,
+    content: bytes,
     where: str = "",
     episode: str | None = None,
+    *,
+    names: Sequence[str] = (),
     expected: str,
 ) -> Fault:
-    """Say why a file, or one record of it, does not decode at all.
+    """Say why a file, or one record of it, does not decode.
 
-    Args:
-        content: the file, or the record.
-        error: what decoding raised.
-        names: fields that name a record's episode.
-        where: the record; "" for the file as a whole.
-        episode: the record's name, where that is known.
-        expected: what should be there.
+    `where` and `episode` say which record `content` is, as far as known; neither is given for a whole file.
     """
+    whole = not where and episode is None
+    if isinstance(error, msgspec.ValidationError):
+        message = str(error)
+        at = re.search(r"at `\$(?:\.(\w+))?\[(\d+)\]", message) if whole else None
+        if at is not None:
+            message, where = message.replace(at[0], "at `$"), f"record {at[2]}"
+            listed = loosely(content) if at[1] else None  # None where the file is damaged further on as well
+            episode = None if listed is None else name_of(listed[at[1]][int(at[2])], names)
+        elif where and episode is None:
+            episode = name_of(loosely(content), names)
+        what, _, place = message.partition(" - at ")
+        inside = [f"field {name!r}" if name else f"item {index}" for name, index in _STEP.findall(place.strip("`"))]
+        return Fault(in_words(what), where, episode, ", ".join(inside), expected)
     if isinstance(error, RecursionError):
         return Fault("is nested too deeply to be a file of episodes", where, episode, expected=expected)
     if isinstance(error, UnicodeDecodeError):
@@ -292,13 +249,21 @@ def not_json(
     if "truncated" in str(error):
         return Fault("ends in the middle of a record; copy or write it again in full", where, episode)
     value = loosely(content)  # Python reads NaN and Infinity, which are not JSON, so that they can be found
-    if (steps := _not_finite(value)) is not None:
-        return _name_not_finite(value, steps, names, where, episode)
+    if (infinite := _not_finite(value)) is not None:
+        number, steps = infinite
+        record = value
+        if whole and steps:  # else the file is one number
+            listed = isinstance(steps[0], str) and names and len(steps) > 1  # its first field lists the records
+            for step in steps[: 2 if listed else 1]:
+                record, known, steps = record[step], step, steps[1:]
+            where, episode = ("", known) if isinstance(known, str) else (f"record {known}", None)
+        episode = name_of(record, names) if episode is None else episode
+        return structs.replace(not_finite(number, steps), where=where, episode=episode)
     byte = int(found[1]) if (found := re.search(r"\(byte (\d+)\)", str(error))) else 0
     lines = content.count(b"\n", 0, byte) + 1
-    line = "" if where or episode is not None else f"line {lines}, "
+    field = f"line {lines}, byte {byte}" if whole else f"byte {byte}"
     near = content[max(0, byte - 10) : byte + 20].decode(errors="replace")
-    return Fault(f"is not JSON near {near!r}", where, episode, f"{line}byte {byte}", expected)
+    return Fault(f"is not JSON near {near!r}", where, episode, field, expected)
 
 
 def loosely(content: bytes) -> Any:
@@ -317,28 +282,13 @@ def name_of(record: Any, names: Sequence[str]) -> str | None:
     return None if found is None else str(found)
 
 
-def _not_finite(value: Any) -> tuple[Any, ...] | None:
-    """Return the indices and keys that lead to the first number that is not finite."""
+def _not_finite(value: Any) -> tuple[float, tuple[Any, ...]] | None:
+    """Return the first number that is not finite, and the indices and keys that lead to it."""
     if isinstance(value, float) and not math.isfinite(value):
-        return ()
+        return value, ()
     inside = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
-    return next(((step, *rest) for step, item in inside if (rest := _not_finite(item)) is not None), None)
-
-
-def _name_not_finite(
-    value: Any, steps: tuple[Any, ...], names: Sequence[str], where: str, episode: str | None
-) -> Fault:
-    bad = value
-    for step in steps:
-        bad = bad[step]
-    record = value
-    if not where and episode is None and steps:  # else the file is one number
-        known, record, steps = steps[0], value[steps[0]], steps[1:]
-        if isinstance(known, str) and names and steps:  # the field that lists the records
-            known, record, steps = steps[0], record[steps[0]], steps[1:]
-        where, episode = ("", known) if isinstance(known, str) else (f"record {known}", None)
-    fault = not_finite(bad, steps)
-    return structs.replace(fault, where=where, episode=name_of(record, names) if episode is None else episode)
+    found = ((step, inner) for step, item in inside if (inner := _not_finite(item)) is not None)
+    return next(((number, (step, *steps)) for step, (number, steps) in found), None)
 
 
 def not_finite(value: float, steps: Sequence[Any]) -> Fault:

@@ -34,9 +34,14 @@ def distances_for(references: References, graphs: str | os.PathLike[str] | None,
             "folder or a tar) with <<graphs=FOLDER>>"
         )
     if references.format == "street":
-        return {
-            STREET_SCENE: find_street_graph(graphs, directed=find_convention(convention).distance == "directed hops")
-        }
+        files = []
+        for name in ("nodes.txt", "links.txt"):
+            found = [path for path in (Path(graphs) / name, Path(graphs) / f"{name}.gz") if path.is_file()]
+            if not found:
+                raise FormatError(f"{graphs}: has no {name} or {name}.gz; street routes need both files of their graph")
+            files.append(found[0])
+        directed = find_convention(convention).distance == "directed hops"
+        return {STREET_SCENE: load_street_graph(*files, directed=directed)}
     try:
         return load_graphs(Path(graphs))
     except FormatError as error:
@@ -59,12 +64,18 @@ def load_street_graph(nodes: str | os.PathLike[str], links: str | os.PathLike[st
         A graph whose positions are (longitude, latitude), for drawing.
     """
     names: dict[str, int] = {}
-    positions: list[tuple[float, float]] = []
+    positions: list[float] = []
     source = read(nodes)
     for number, (name, _, latitude, longitude) in _rows(source, 4, "panorama,yaw,latitude,longitude"):
-        if names.setdefault(name, len(names)) != len(positions):
+        if names.setdefault(name, len(names)) != len(positions) // 2:
             raise FormatError(f"{source}, line {number}: panorama {name!r} comes twice; keep one of its lines")
-        positions.append((_degrees(source, number, longitude), _degrees(source, number, latitude)))
+        for degrees in (longitude, latitude):
+            try:
+                positions.append(float(degrees))
+            except ValueError:
+                positions.append(np.nan)
+            if not np.isfinite(positions[-1]):
+                raise FormatError(f"{source}, line {number}: expected degrees as a finite number, got {degrees[:40]!r}")
     source = read(links)
     ends: list[tuple[int, int]] = []
     for number, (start, _, end) in _rows(source, 3, "from,heading,to"):
@@ -83,46 +94,22 @@ def load_street_graph(nodes: str | os.PathLike[str], links: str | os.PathLike[st
         codes[:, 1],
         np.ones(len(codes)),
         directed=directed,
-        positions=np.array(positions, dtype=np.float64),
+        positions=np.array(positions, dtype=np.float64).reshape(-1, 2),
         name="street graph",
         unit=HOPS,
     )
 
 
-def find_street_graph(folder: str | os.PathLike[str], *, directed: bool = False) -> Graph:
-    """Read the street graph of a folder that holds nodes.txt and links.txt, gzipped or not."""
-    found = []
-    for name in ("nodes.txt", "links.txt"):
-        files = [path for path in (Path(folder) / name, Path(folder) / f"{name}.gz") if path.is_file()]
-        if not files:
-            raise FormatError(f"{folder}: has no {name} or {name}.gz; street routes need both files of their graph")
-        found.append(files[0])
-    return load_street_graph(*found, directed=directed)
-
-
 def _rows(source: Source, count: int, expected: str) -> Iterator[tuple[int, list[str]]]:
+    """Go through the lines that are not empty, each with its number and its fields."""
     try:
-        text = source.content.decode()
+        lines = source.content.decode().split("\n")
     except UnicodeDecodeError:
         raise FormatError(f"{source}: is not text; expected lines {expected}") from None
-    empty = True
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        parts = line.strip().split(",")
+    rows = [(number, line.strip().split(",")) for number, line in enumerate(lines, start=1) if line.strip()]
+    if not rows:
+        raise FormatError(f"{source}: is empty; expected lines {expected}")
+    for number, parts in rows:
         if len(parts) != count:
             raise FormatError(f"{source}, line {number}: has {len(parts)} fields, expected {count}: {expected}")
-        empty = False
         yield number, parts
-    if empty:
-        raise FormatError(f"{source}: is empty; expected lines {expected}")
-
-
-def _degrees(source: Source, number: int, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value):
-        raise FormatError(f"{source}, line {number}: expected degrees as a finite number, got {text[:40]!r}")
-    return value

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from msgspec.structs import replace
@@ -50,7 +50,16 @@ class Recorder:
 
     def references(self, source: Source) -> References:
         """Read the references that lines carry."""
-        return make_references(source, self, _references(source, _lines(source)))
+        return make_references(source, self, self._references(source))
+
+    def _references(self, source: Source) -> Iterator[Reference]:
+        for where, line, _, reference in _lines(source):
+            if reference is None:
+                raise FormatError(
+                    f"{source}, {place(where, source)} (episode '{line.episode}'): has no reference; take references "
+                    "from the dataset"
+                )
+            yield Reference(str(line.episode), str(line.scene or ""), reference, str(line.episode))
 
     def run(self, source: Source) -> EpisodeBatch:
         """Read the answers of a run, and the references that lines carry."""
@@ -68,7 +77,12 @@ class Recorder:
 
 def _lines(source: Source) -> list[Kept]:
     """Return the lines that are right, each with where it is, its path and its reference."""
-    source = _without_incomplete(source)
+    before, _, last = source.content.rpartition(b"\n")
+    if last.strip() and loosely(last) is None:  # a crash left it incomplete
+        number = source.lines_before + source.content.count(b"\n") + 1
+        what = "is incomplete, because the program that wrote it was stopped there"
+        source.refuse(Fault(f"{what}; `python -m wayscore_recorder {source}` removes it", f"line {number}"))
+        source = replace(source, content=before)
     found = []
     for where, line in decode_each(source, Line, names=("episode",), expected=EXPECTED):
         path, reference = even(line.path), even(line.reference)
@@ -77,19 +91,6 @@ def _lines(source: Source) -> list[Kept]:
         else:
             found.append((where, line, path, reference))
     return found
-
-
-def _without_incomplete(source: Source) -> Source:
-    """Refuse a last line that a crash left incomplete; where faults are collected, return the lines before it."""
-    content = source.content
-    start = content.rfind(b"\n") + 1
-    last = content[start:]
-    if not last.strip() or loosely(last) is not None:
-        return source
-    number = source.lines_before + content.count(b"\n") + 1
-    what = "is incomplete, because the program that wrote it was stopped there"
-    source.refuse(Fault(f"{what}; `python -m wayscore_recorder {source}` removes it", f"line {number}"))
-    return replace(source, content=content[:start])
 
 
 def _fault_of(line: Line, path: Any, reference: Any) -> Fault | None:
@@ -114,16 +115,6 @@ def _fault_of(line: Line, path: Any, reference: Any) -> Fault | None:
             each = "move" if field == "collided" else "position"
             return Fault(f"has {len(values)} values for {count} {each}s", field=f"field {field!r}", expected=EXPECTED)
     return None
-
-
-def _references(source: Source, lines: Sequence[Kept]) -> Iterator[Reference]:
-    for where, line, _, reference in lines:
-        if reference is None:
-            raise FormatError(
-                f"{source}, {place(where, source)} (episode '{line.episode}'): has no reference; take references from "
-                "the dataset"
-            )
-        yield Reference(str(line.episode), str(line.scene or ""), reference, str(line.episode))
 
 
 RECORDER_FORMAT = Recorder()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -80,7 +81,10 @@ def read_scores(path: str | os.PathLike[str]) -> ScoreFile:
     for _, record in records:
         for name, value in record.items():
             if name not in known and isinstance(value, int | float | str):
-                known[name] = _metric(name)
+                try:
+                    known[name] = find_metrics([name])[0]
+                except OptionError:
+                    known[name] = None
     metrics = {name: metric for name, metric in known.items() if metric is not None}
     if not metrics:
         names = ", ".join(list(records[0][1])[:8])
@@ -97,31 +101,16 @@ def read_scores(path: str | os.PathLike[str]) -> ScoreFile:
             bad[metric.symbol] = (int(np.count_nonzero(wrong)), undefined)
             values[wrong] = np.inf if undefined else metric.worst
         columns[metric.symbol] = values
-    scenes = [_scene(record) for _, record in records]
-    return ScoreFile(
-        _different(source, [name for name, _ in records], scenes),
-        columns,
-        bad,
-        None if None in scenes else [str(scene) for scene in scenes],
-    )
-
-
-def _different(source: Source, names: list[str], scenes: list[str | None]) -> list[str]:
-    """Return names that differ: with their scene, where several scenes use one name."""
-    if len({*names}) == len(names):
-        return names
-    full = [name if scene is None else f"{scene}/{name}" for name, scene in zip(names, scenes, strict=True)]
-    if len({*full}) < len(full):
-        twice = next(name for number, name in enumerate(full) if name in full[:number])
-        raise FormatError(f"{source}: episode {twice!r} comes twice; keep one of its records")
-    return full
-
-
-def _metric(name: str) -> Metric | None:
-    try:
-        return find_metrics([name])[0]
-    except OptionError:
-        return None
+    places = [next((one[name] for name in SCENE_NAMES if one.get(name) is not None), None) for _, one in records]
+    scenes = [None if place is None else str(place).rsplit("/", 1)[-1].removesuffix(".glb") for place in places]
+    episodes = [name for name, _ in records]
+    if len({*episodes}) < len(episodes):  # several scenes use one name
+        pairs = zip(episodes, scenes, strict=True)
+        episodes = [name if scene is None else f"{scene}/{name}" for name, scene in pairs]
+        twice = next((name for name, count in Counter(episodes).items() if count > 1), None)
+        if twice is not None:
+            raise FormatError(f"{source}: episode {twice!r} comes twice; keep one of its records")
+    return ScoreFile(episodes, columns, bad, None if None in scenes else [str(scene) for scene in scenes])
 
 
 def _records(source: Source) -> Iterable[tuple[str, Mapping[str, Any]]]:
@@ -133,34 +122,26 @@ def _records(source: Source) -> Iterable[tuple[str, Mapping[str, Any]]]:
     text = source.content.decode(errors="replace")
     if text.lstrip()[:1] not in "[{":
         try:
-            cells = [[*map(from_cell, row)] for row in csv.reader(io.StringIO(text, newline="")) if row]
+            heads, *rows = [[*map(from_cell, row)] for row in csv.reader(io.StringIO(text, newline="")) if row] or [[]]
         except csv.Error as error:
             raise FormatError(f"{source}: is not a table ({first_line(error)}); write one row per episode") from None
-        heads, *rows = cells or [[]]
         yield from _named(source, (dict(zip(heads, row, strict=False)) for row in rows))
         return
     try:
         found = json.loads(text)
-    except ValueError:
-        yield from _named(source, _lines(source, text))
-        return
+    except ValueError:  # JSON lines
+        found = []
+        for number, line in enumerate(text.split("\n"), start=1):
+            try:
+                found += [json.loads(line)] if line.strip() else []
+            except ValueError:
+                raise FormatError(f"{source}, line {number}: is not JSON; expected the scores of an episode") from None
     if isinstance(found, dict) and isinstance(found.get("episodes"), list):
         found = found["episodes"]
     if isinstance(found, dict) and all(isinstance(value, dict) for value in found.values()):
         yield from ((str(name), record) for name, record in found.items())
     else:
         yield from _named(source, found if isinstance(found, list) else [found])
-
-
-def _lines(source: Source, text: str) -> Iterable[Any]:
-    import json
-
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except ValueError:
-                raise FormatError(f"{source}, line {number}: is not JSON; expected the scores of an episode") from None
 
 
 def _named(source: Source, rows: Iterable[Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
@@ -172,11 +153,6 @@ def _named(source: Source, rows: Iterable[Any]) -> Iterable[tuple[str, Mapping[s
             named = [f"'{field}'" for field in EPISODE_NAMES[:3]]
             raise FormatError(f"{source}, record {number}: names no episode; expected the field {' or '.join(named)}")
         yield str(name), row
-
-
-def _scene(row: Mapping[str, Any]) -> str | None:
-    found = next((row[field] for field in SCENE_NAMES if row.get(field) is not None), None)
-    return None if found is None else str(found).rsplit("/", 1)[-1].removesuffix(".glb")
 
 
 def _number(source: Source, episode: str, name: str, value: Any) -> float:

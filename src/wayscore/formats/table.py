@@ -20,23 +20,13 @@ import numpy as np
 from msgspec import structs
 
 from wayscore.episodes import EpisodeBatch, Query, Reference, References
-from wayscore.errors import FormatError, OptionError, shortened
-from wayscore.formats.arrow import (
-    COLUMNS,
-    EXPECTED as EXPECTED_RUN,
-    FORMAT,
-    OPTIONS,
-    UP_AXIS,
-    as_distances,
-    from_arrow,
-    notes_of,
-    reference_columns,
-)
+from wayscore.errors import OptionError, shortened
+from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, as_distances, from_arrow
 from wayscore.formats.base import EMPTY_PATH, REFERENCES, RUN, Fault, Kind, Source, make_batch, make_references
-from wayscore.formats.columns import REFUSED, Columns, Places, Points, read_csv, refuse_cell
-from wayscore.formats.decoding import decode_each, decode_mapping, in_words, place
+from wayscore.formats.columns import Places, Points, decode_rows
+from wayscore.formats.decoding import decode_each, decode_mapping, place
 from wayscore.formats.sniff import NAMES, PARQUET_MAGIC, Beginning, look, own_names
-from wayscore.formats.storage import parquet_table
+from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS, parquet_file, parquet_table
 from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectories
 
 EXPECTED = 'a table of episodes: {"episode": ..., "scene": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
@@ -98,41 +88,53 @@ class Table:
 
     def references(self, source: Source, *, up_axis: str | int | None = None) -> References:
         """Read references; `up_axis` says which coordinate of points points up: x, y or z."""
-        rows = _rows(source, ReferenceRow, EXPECTED)
-        notes = notes_of(source) if source.content.startswith(PARQUET_MAGIC) else {}
-        made = make_references(
-            source,
-            self,
-            (
-                Reference(
-                    episode=str(row.episode),
-                    scene=str(row.scene),
-                    path=path,
-                    path_id=str(row.episode if row.path_id is None else row.path_id),
-                    instruction=row.instruction or "",
-                    goals=_goals(row),
-                    start_distance=row.start_distance,
-                    dense=row.dense,
-                    heading=row.heading or 0.0,
-                    facts={name: fact for name, fact in _object(row.facts).items() if name != "goals"},
-                )
-                for row, path in _with_paths(source, rows)
-            ),
-        )
+        made = make_references(source, self, self._references(source))
+        notes = {}
+        if source.content.startswith(PARQUET_MAGIC):
+            found = parquet_file(str(source), source.content).schema_arrow.metadata or {}
+            notes = {name: note.decode(errors="replace") for name, note in found.items()}
+        axis, axes = notes.get(UP_AXIS) if up_axis is None else str(up_axis), ("x", "y", "z", "0", "1", "2")
+        if axis not in (None, *axes):
+            raise OptionError(
+                f"up_axis must be x, y or z: which coordinate points up, got {shortened(up_axis or axis)}"
+            )
         return replace(
             made,
             name=made.name + notes.get(OPTIONS, ""),
             format=notes.get(FORMAT, self.name),
-            up_axis=_axis(notes.get(UP_AXIS) if up_axis is None else up_axis),
+            up_axis=None if axis is None else axes.index(axis) % 3,
         )
+
+    def _references(self, source: Source) -> Iterator[Reference]:
+        for where, row in _rows(source, ReferenceRow, EXPECTED):
+            path, dense = even(row.path), even(row.dense)
+            wrong = {} if path is not None else {"path": MIXED}
+            if row.dense is not None and not (isinstance(dense, np.ndarray) and len(dense)):
+                wrong["dense"] = "must be a list of points of one dimension; leave it out where there is none"
+            for field, what in wrong.items():
+                source.refuse(Fault(what, place(where, source), str(row.episode), f"field {field!r}", EXPECTED))
+            facts = _object(row.facts)
+            goals = row.goals or facts.get("goals", ())  # converted files have points among their facts
+            yield Reference(
+                episode=str(row.episode),
+                scene=str(row.scene),
+                path=path,
+                path_id=str(row.episode if row.path_id is None else row.path_id),
+                instruction=row.instruction or "",
+                goals=tuple(tuple(goal) if isinstance(goal, list) else goal for goal in goals),
+                start_distance=row.start_distance,
+                dense=dense,
+                heading=row.heading or 0.0,
+                facts={name: fact for name, fact in facts.items() if name != "goals"},
+            )
 
     def run(self, source: Source) -> EpisodeBatch:
         """Read the answers of a run."""
         beginning = look(source.content)
         if beginning.layout == "parquet":
-            return from_arrow(parquet_table(source.content, str(source)), source)
+            return from_arrow(parquet_table(str(source), source.content), source)
         if _is_mapping(beginning):
-            return make_batch(source, _mapped(source))
+            return make_batch(source, self._by_episode(source))
         if _is_listed(beginning):
             return read_trajectories(source, self.title, ids=NAMES["episode"], walks=NAMES["path"])
         found = list(_rows(source, PredictionRow, EXPECTED_RUN))
@@ -149,6 +151,13 @@ class Table:
                 source.refuse(structs.replace(fault, where=place(where, source), episode=episode))
         return batch_of(source, kept, named)
 
+    def _by_episode(self, source: Source) -> Iterator[Query]:
+        for name, steps in decode_mapping(source, Loose, expected=EXPECTED_MAPPING):
+            try:
+                yield Query(name, flatten(steps))
+            except ValueError as error:
+                source.refuse(Fault(str(error), episode=name))
+
 
 def _is_mapping(beginning: Beginning) -> bool:
     """Say whether a file begins like one JSON object of labels by episode."""
@@ -161,14 +170,6 @@ def _is_listed(beginning: Beginning) -> bool:
     names = own_names(beginning.keys)
     others = beginning.has_any("scan", "instruction", "instructions", "reference") or beginning.has("episode", "path")
     return beginning.json and "episode" in names and "path" in names and not others
-
-
-def _mapped(source: Source) -> Iterator[Query]:
-    for name, steps in decode_mapping(source, Loose, expected=EXPECTED_MAPPING):
-        try:
-            yield Query(name, flatten(steps))
-        except ValueError as error:
-            source.refuse(Fault(str(error), episode=name))
 
 
 def batch_of(source: Source, kept: Sequence[Kept], named: bool = True, **more: list[Any]) -> EpisodeBatch:
@@ -199,21 +200,6 @@ def _object(cell: dict[str, Any] | str | None) -> dict[str, Any]:
     return msgspec.json.decode(cell, type=dict[str, Any]) if isinstance(cell, str) else cell or {}
 
 
-def _goals(row: ReferenceRow) -> tuple[Any, ...]:
-    """Return the goals of a row: labels or points; converted files have points among their facts."""
-    goals = row.goals or _object(row.facts).get("goals", ())
-    return tuple(tuple(goal) if isinstance(goal, list) else goal for goal in goals)
-
-
-def _axis(name: str | int | None) -> int | None:
-    if name is None:
-        return None
-    axes = {"x": 0, "y": 1, "z": 2, "0": 0, "1": 1, "2": 2}
-    if str(name) not in axes:
-        raise OptionError(f"up_axis must be x, y or z: which coordinate points up, got {shortened(name)}")
-    return axes[str(name)]
-
-
 def _fault_of(row: PredictionRow, path: Any, named: bool, carried: bool) -> Fault | None:
     """Return what is wrong with an answer of a table whose rows name episodes, or carry references."""
     for field, absent in (
@@ -233,65 +219,9 @@ def _fault_of(row: PredictionRow, path: Any, named: bool, carried: bool) -> Faul
 
 def _rows(source: Source, kind: Any, expected: str) -> Iterable[tuple[int | str, Any]]:
     """Return every row with what `place` takes to say where it is."""
-    layout = look(source.content).layout
-    if layout == "parquet":
-        return _from_columns(source, reference_columns(source, kind.__struct_fields__), kind, expected)
-    if layout in ("csv", "text"):
-        return _from_columns(source, read_csv(source, kind.__struct_fields__), kind, expected)
+    if look(source.content).layout in ("csv", "text", "parquet"):
+        return decode_rows(source, kind, expected)
     return decode_each(source, kind, names=("episode",), expected=expected)
-
-
-def _from_columns(source: Source, columns: Columns, kind: Any, expected: str) -> list[tuple[int | str, Any]]:
-    for field in msgspec.structs.fields(kind):
-        if field.name in columns:
-            for row, what in _wrong_cells(columns[field.name], field).items():
-                refuse_cell(source, columns, field.name, row, what, expected)
-        elif field.required:
-            raise FormatError(f"{source}: the column {field.name!r} is missing; expected {expected}")
-    cells = list(zip(*columns.values(), strict=True))
-    if not cells:
-        raise FormatError(f"{source}: holds no rows; expected {expected}")
-    return [
-        (f"row {number}", kind(**dict(zip(columns, row, strict=True))))
-        for number, row in enumerate(cells)
-        if not source.faults or not any(cell is REFUSED for cell in row)
-    ]
-
-
-def _wrong_cells(column: list[Any], field: Any) -> dict[int, str]:
-    """Return what is wrong with the cells of a column, by row; found at once where nothing is."""
-    if field.name in ("path", "dense"):  # looked at when it was read, if there is one
-        return {row: "is empty" for row, cell in enumerate(column) if cell is None and field.required}
-    try:
-        msgspec.convert(column, list[field.type])
-    except msgspec.ValidationError:
-        found = ((row, _wrong(cell, field.type)) for row, cell in enumerate(column) if cell is not REFUSED)
-        return {row: what for row, what in found if what}
-    return {}
-
-
-def _wrong(cell: Any, kind: Any) -> str:
-    try:
-        msgspec.convert(cell, kind)
-    except msgspec.ValidationError as error:
-        return in_words(str(error).partition(" - at ")[0])
-    return ""
-
-
-def _with_paths(source: Source, rows: Iterable[tuple[int | str, Any]]) -> Iterator[tuple[Any, Any]]:
-    """Yield rows with their paths: labels as a list and points as an array; both in one path are refused."""
-    for where, row in rows:
-        path, dense = even(row.path), getattr(row, "dense", None)
-        if path is None:
-            source.refuse(Fault(MIXED, place(where, source), str(row.episode), "field 'path'", EXPECTED))
-            continue
-        if dense is not None:
-            row.dense = even(dense)
-            if not isinstance(row.dense, np.ndarray) or not len(row.dense):
-                what = "must be a list of points of one dimension; leave it out where there is none"
-                source.refuse(Fault(what, place(where, source), str(row.episode), "field 'dense'", EXPECTED))
-                continue
-        yield row, path
 
 
 def even(places: Any) -> Any:

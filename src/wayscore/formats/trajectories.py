@@ -33,7 +33,7 @@ class Step(msgspec.Struct, array_like=True, gc=False):
 
 
 def read_trajectories(
-    source: Source, title: str, *, ids: Sequence[str], walks: Sequence[str], objects: Sequence[str] = ()
+    source: Source, title: str, *, ids: tuple[str, ...], walks: tuple[str, ...], objects: tuple[str, ...] = ()
 ) -> EpisodeBatch:
     """Read a run.
 
@@ -45,24 +45,36 @@ def read_trajectories(
         objects: the fields that may name the object which the agent found; null where it found none.
     """
     expected = f'{title} results: [{{"{ids[0]}": ..., "{walks[0]}": [[viewpoint, heading, elevation], ...]}}, ...]'
+    read: Callable[[Any], Any] = flatten
     try:
         strict = structs.replace(source, faults=None)
-        kind = _record(tuple(ids), tuple(walks), list[Step], tuple(objects))
-        records = decode_each(strict, kind, names=ids, expected=expected)
+        records = list(decode_each(strict, _record(ids, walks, objects, list[Step]), names=ids, expected=expected))
+        read = _viewpoints
     except FormatError:  # most often another way to write steps; what is wrong will be wrong again
-        kind = _record(tuple(ids), tuple(walks), Loose, tuple(objects))
-        records = decode_each(source, kind, names=ids, expected=expected)
-        return make_batch(source, _queries(source, records, ids, walks, objects, flatten, expected))
-    records = list(records)
-    if len(ids) == len(walks) == 1 and not objects:
+        records = list(decode_each(source, _record(ids, walks, objects, Loose), names=ids, expected=expected))
+    if read is _viewpoints and len(ids) == len(walks) == 1 and not objects:
         paths = [[step.viewpoint for step in getattr(record, walks[0])] for _, record in records]
         if all(paths):  # by far the commonest, in columns at once
             episodes = [str(getattr(record, ids[0])) for _, record in records]
             return EpisodeBatch(paths, episodes, where=lambda row: f"{source}, episode {episodes[row]!r}")
-    return make_batch(
-        source,
-        _queries(source, records, ids, walks, objects, lambda steps: [step.viewpoint for step in steps], expected),
-    )
+    return make_batch(source, _queries(source, named_walks(source, records, ids, walks, expected), objects, read))
+
+
+def named_walks(
+    source: Source, records: Iterable[tuple[int | str, Any]], ids: Sequence[str], walks: Sequence[str], expected: str
+) -> Iterator[tuple[int | str, Any, str, Any]]:
+    """Go through records that have a name and a walk, with both; others are refused."""
+    for number, record in records:
+        name, steps = (
+            next((value for field in fields if (value := getattr(record, field)) is not None), None)
+            for fields in (ids, walks)
+        )
+        if name is not None and steps is not None:
+            yield number, record, str(name), steps
+            continue
+        missing = f"the field {(ids if name is None else walks)[0]!r} is missing"
+        named = None if name is None else str(name)
+        source.refuse(Fault(missing, place(number, source), named, expected=expected))
 
 
 def encode_run(paths: Mapping[str, Sequence[Any]]) -> bytes:
@@ -109,48 +121,35 @@ def flatten(steps: Loose) -> Any:
 
 
 @cache
-def _record(ids: tuple[str, ...], walks: tuple[str, ...], steps: Any, objects: tuple[str, ...]) -> type[Any]:
+def _record(ids: tuple[str, ...], walks: tuple[str, ...], objects: tuple[str, ...], steps: Any) -> type[Any]:
     """Return a Struct with these fields: required where there is no choice, else each may be absent."""
     fields: list[Any] = []
     for names, kind in ((ids, Name), (walks, steps)):
-        if len(names) == 1:
-            fields.append((names[0], kind))
-        else:
-            fields += [(name, kind | msgspec.UnsetType, msgspec.UNSET) for name in names]
+        fields += [(names[0], kind)] if len(names) == 1 else [(name, kind, None) for name in names]
     fields += [(name, Name | None | msgspec.UnsetType, msgspec.UNSET) for name in objects]
     return msgspec.defstruct("Result", fields, kw_only=True, gc=False)
 
 
+def _viewpoints(steps: list[Step]) -> list[str]:
+    return [step.viewpoint for step in steps]
+
+
 def _queries(
-    source: Source,
-    records: Iterable[tuple[int | str, Any]],
-    ids: Sequence[str],
-    walks: Sequence[str],
-    objects: Sequence[str],
-    walk_of: Callable[[Any], Any],
-    expected: str,
+    source: Source, walks: Iterable[tuple[int | str, Any, str, Any]], objects: Sequence[str], read: Callable[[Any], Any]
 ) -> Iterator[Query]:
-    for number, record in records:
-        name, steps, found = (
-            next((value for field in fields if (value := getattr(record, field)) is not msgspec.UNSET), msgspec.UNSET)
-            for fields in (ids, walks, objects)
-        )
-        if name is msgspec.UNSET or steps is msgspec.UNSET:
-            absent, named = (ids, None) if name is msgspec.UNSET else (walks, str(name))
-            missing = f"the field {absent[0]!r} is missing"
-            source.refuse(Fault(missing, place(number, source), named, expected=expected))
-            continue
+    for number, record, name, steps in walks:
         try:
-            walk = walk_of(steps)
+            walk = read(steps)
         except ValueError as error:
-            source.refuse(Fault(str(error), place(number, source), str(name)))
+            source.refuse(Fault(str(error), place(number, source), name))
             continue
         if not len(walk):
             nothing = "its walk has no steps; an agent that never moves has its start"
-            source.refuse(Fault(nothing, place(number, source), str(name)))
+            source.refuse(Fault(nothing, place(number, source), name))
             continue
         nested = all(isinstance(step, list) and all(isinstance(part, str) for part in step) for step in steps)
         recorded: dict[str, Any] = {"actions": len(steps) - 1} if nested else {}  # a step is a decision
-        if found is not msgspec.UNSET:
-            recorded["predicted_object"] = "" if found is None else str(found)
-        yield Query(str(name), walk, recorded=recorded)
+        for found in (getattr(record, field) for field in reversed(objects)):
+            if found is not msgspec.UNSET:
+                recorded["predicted_object"] = "" if found is None else str(found)
+        yield Query(name, walk, recorded=recorded)

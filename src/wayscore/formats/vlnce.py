@@ -6,7 +6,7 @@ Episodes are named by `episode_id`, those of RxR-Habitat by `instruction_id`.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypeAlias
@@ -18,11 +18,11 @@ from msgspec import structs
 from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.arrow import as_distances
-from wayscore.formats.base import REFERENCES, RUN, Fault, Kind, Source, make_batch, make_references, read
+from wayscore.formats.base import REFERENCES, RUN, Kind, Source, make_batch, make_references, read
 from wayscore.formats.benchmarks import in_language
-from wayscore.formats.decoding import decode_each, decode_mapping, decode_object, place
+from wayscore.formats.decoding import decode_each, decode_mapping, decode_object
 from wayscore.formats.sniff import LIST, Beginning, look
-from wayscore.formats.trajectories import Name
+from wayscore.formats.trajectories import Name, named_walks
 
 EXPECTED = (
     'VLN-CE episodes: {"episodes": [{"episode_id": ..., "scene_id": ..., "start_position": [x, y, z], '
@@ -152,13 +152,20 @@ class VLNCE:
             names: what names an episode: `episode_id` or `instruction_id`; by default the latter where every
                 instruction has one (RxR), since that is what its runs are named by.
         """
-        content = decode_object(source, Episodes, names=("episode_id",), expected=EXPECTED, items=LIST)
-        episodes = content.episodes
+        episodes = decode_object(source, Episodes, names=("episode_id",), expected=EXPECTED).episodes
         if language is not None:
             episodes = in_language(source, episodes, language, lambda one: _words(one).language or "")
-        names = _names(source, episodes, names)
+        if names not in (None, *IDS):
+            raise OptionError(f"names must be {' or '.join(IDS)}, got {names!r}{did_you_mean(names, IDS)}")
+        unnamed = next((one for one in episodes if _words(one).instruction_id is None), None)
+        if names == "instruction_id" and unnamed is not None:
+            raise FormatError(
+                f"{source}, episode '{unnamed.episode_id}': its instruction has no 'instruction_id', by which episodes "
+                "are to be named; leave names=instruction_id out"
+            )
+        by_instruction = names == "instruction_id" or (names is None and unnamed is None)
         walks = _walks(source, dense)
-        made = make_references(source, self, (_reference(source, episode, names, walks) for episode in episodes))
+        made = make_references(source, self, (_reference(source, one, by_instruction, walks) for one in episodes))
         rxr = any(_words(one).language is not None for one in episodes[:1])
         return replace(made, up_axis=UP_AXIS, agent=RXR_AGENT if rxr else AGENT)
 
@@ -170,37 +177,25 @@ class VLNCE:
         """
         beginning = look(source.content)
         if beginning.layout == "object" and LIST in beginning.keys:
-            whole = decode_object(source, Summary, names=(), expected=EXPECTED_RUN, items=LIST)
+            whole = decode_object(source, Summary, expected=EXPECTED_RUN)
             source = structs.replace(source, content=bytes(whole.episodes))
             beginning = look(source.content)
         if beginning.layout == "object" and not beginning.has_any(*IDS, *WALKS):
             pairs = decode_mapping(source, Steps, expected=EXPECTED_RUN)
             return make_batch(source, (_query(name, Record(path=steps), steps) for name, steps in pairs))
         records = decode_each(source, Record, names=IDS, expected=EXPECTED_RUN)
-        return make_batch(source, _queries(source, records))
-
-
-def _names(source: Source, episodes: Sequence[Episode], names: str | None) -> str:
-    """Return which field names an episode."""
-    if names not in (None, *IDS):
-        raise OptionError(f"names must be {' or '.join(IDS)}, got {names!r}{did_you_mean(names, IDS)}")
-    unnamed = next((one for one in episodes if _words(one).instruction_id is None), None)
-    if names == "instruction_id" and unnamed is not None:
-        raise FormatError(
-            f"{source}, episode '{unnamed.episode_id}': its instruction has no 'instruction_id', by which episodes are "
-            "to be named; leave names=instruction_id out"
-        )
-    return names or ("instruction_id" if unnamed is None else "episode_id")
+        walks = named_walks(source, records, IDS, WALKS, EXPECTED_RUN)
+        return make_batch(source, (_query(name, record, steps) for _, record, name, steps in walks))
 
 
 def _words(episode: Episode) -> Words:
     return episode.instruction or Words()
 
 
-def _reference(source: Source, episode: Episode, names: str, walks: Mapping[str, Any]) -> Reference:
+def _reference(source: Source, episode: Episode, by_instruction: bool, walks: Mapping[str, Any]) -> Reference:
     path = [episode.start_position] if episode.reference_path is None else episode.reference_path
     number, words = str(episode.episode_id), _words(episode)
-    name = number if names == "episode_id" else str(words.instruction_id)
+    name = str(words.instruction_id) if by_instruction else number
     if not path:
         raise FormatError(f"{source}, episode {name!r}, field 'reference_path': is empty; expected {EXPECTED}")
     return Reference(
@@ -211,19 +206,17 @@ def _reference(source: Source, episode: Episode, names: str, walks: Mapping[str,
         instruction=words.instruction_text,
         start_distance=episode.info.geodesic_distance if episode.info else None,
         dense=walks.get(number),
-        facts={} if names == "episode_id" else {"episode_id": number},
+        facts={"episode_id": number} if by_instruction else {},
     )
 
 
 def _walks(source: Source, dense: str | os.PathLike[str] | bool) -> dict[str, Any]:
-    if dense is False:
-        return {}
-    if dense is True:
-        beside = [source.path.with_name(f"{source.stem}_gt{ending}") for ending in (".json.gz", ".json")]
-        found = [] if source.member else [path for path in beside if path.is_file()]
-        if not found:
+    if isinstance(dense, bool):
+        beside = [source.path.with_name(f"{source.stem}_gt{ending}") for ending in (".json.gz", ".json") if dense]
+        found = next((path for path in beside if path.is_file() and not source.member), None)
+        if found is None:
             return {}
-        dense = found[0]
+        dense = found
     file = read(Path(dense))
     walks = dict(decode_mapping(file, Walk, expected=EXPECTED_DENSE))
     empty = next((name for name, walk in walks.items() if not walk.locations), None)
@@ -247,36 +240,20 @@ def _is_run(beginning: Beginning) -> bool:
     return beginning.opens == "{[[" and "point" in beginning.values.values()
 
 
-def _queries(source: Source, records: Iterable[tuple[int | str, Record]]) -> Iterator[Query]:
-    for number, record in records:
-        name, steps = (
-            next((value for field in fields if (value := getattr(record, field)) is not None), None)
-            for fields in (IDS, WALKS)
-        )
-        if name is None or steps is None:
-            absent = IDS[0] if name is None else WALKS[0]
-            named = None if name is None else str(name)
-            source.refuse(
-                Fault(f"the field {absent!r} is missing", place(number, source), named, expected=EXPECTED_RUN)
-            )
-        else:
-            yield _query(str(name), record, steps)
-
-
 def _query(name: str, record: Record, steps: Steps) -> Query:
-    points = [step.position if isinstance(step, Pose) else step for step in steps]
     poses = [step for step in steps if isinstance(step, Pose)]
-    recorded: dict[str, Any] = {}
-    if record.goal_distances is not None:
-        recorded["goal_distances"] = as_distances(record.goal_distances)
-    elif poses and all(pose.goal_distance is not None for pose in poses):
-        recorded["goal_distances"] = [float(pose.goal_distance or 0.0) for pose in poses]
+    points = [step.position if isinstance(step, Pose) else step for step in steps]
+    of_steps: dict[str, list[Any]] = {
+        "goal_distances": [pose.goal_distance for pose in poses],
+        "headings": [pose.heading for pose in poses],
+        "collided": [pose.collided for pose in poses[1:]],  # of every move
+    }
+    recorded: dict[str, Any] = {field: found for field, found in of_steps.items() if found and None not in found}
     if record.headings is not None:
         recorded["headings"] = record.headings
-    elif poses and all(pose.heading is not None for pose in poses):
-        recorded["headings"] = [pose.heading for pose in poses]
-    if len(poses) > 1 and all(pose.collided is not None for pose in poses[1:]):
-        recorded["collided"] = [pose.collided for pose in poses[1:]]  # of every move
+    away = recorded.get("goal_distances") if record.goal_distances is None else record.goal_distances
+    if away is not None:
+        recorded["goal_distances"] = as_distances(away)
     stopped = (record.stopped, record.stop, poses[-1].stop if poses else None)
     flag = next((said for said in stopped if said is not None), None)
     return Query(name, np.array(points).reshape(-1, 3), flag, recorded)

@@ -1,8 +1,8 @@
 """Many agents at once: the nodes of their scenes, what their steps look up, and their state, as arrays.
 
 An agent's pose is a node and a heading. It is at the start of an episode, or has come along an edge and looks in its
-direction; so there are few poses, and what is observed in each is computed once. Headings are in radians clockwise from
-+y, as in R2R; z points up.
+direction; so there are few poses, and what an agent observes in each is computed once. Headings are in radians
+clockwise from +y, as in R2R; z points up.
 """
 
 from __future__ import annotations
@@ -36,31 +36,17 @@ VISITED = FEATURES.index("visited")
 STOP = 0
 """The action that ends an episode; action k > 0 goes to the k-th neighbour."""
 HELD = ("_lookup", "_progress", "_views", "episode", "pose", "steps")
-"""Views of other attributes of an `AgentBatch`, which a copy makes again."""
+"""Views of other attributes of an `AgentBatch`, which are created again in a copy."""
 
 
 class Nodes:
-    """All nodes of several graphs under one numbering.
-
-    Attributes:
-        names: label of each node.
-        scene: number of each node's scene.
-        local: number of each node within its scene.
-        tables: the distances within each scene.
-        positions: (n, 3), metres.
-        neighbors: (n, k) node numbers, filled up with -1.
-        degree: how many neighbours each node has.
-        headings: (n, k) of the edge to each neighbour.
-        climbs: (n, k) sine of its slope.
-        lengths: (n, k) length of the edge, filled up with infinity.
-        beyond: (n, k, 7) what is behind each neighbour (see `LOOK_AHEAD`), in tens of metres or eighths.
-    """
+    """All nodes of several graphs under one numbering, and their edges as arrays of (nodes, neighbours)."""
 
     def __init__(self, graphs: Mapping[str, Graph]) -> None:
         if not graphs:
             raise OptionError("an environment needs at least one scene")
         self.scenes = list(graphs)
-        self.names: list[str] = []
+        self.names: list[str] = []  # the labels of all nodes
         sizes, tables, positions, edges = [], [], [], []
         for scene, graph in graphs.items():
             if graph.positions is None or graph.table is None:
@@ -77,16 +63,15 @@ class Nodes:
             positions.append(flat)
         self._index = {scene: graph.index for scene, graph in graphs.items()}
         self._first = np.cumsum([0, *sizes])
-        self.scene = np.repeat(np.arange(len(sizes)), sizes)
-        self.local: Codes = np.arange(len(self.names)) - self._first[self.scene]
+        self.scene = np.repeat(np.arange(len(sizes)), sizes)  # the number of each node's scene
+        self.local: Codes = np.arange(len(self.names)) - self._first[self.scene]  # its number within the scene
         starts = np.cumsum([0, *(size**2 for size in sizes)])
         self._table: Floats = np.concatenate(tables)
-        self._row = starts[self.scene] + self.local * np.array(sizes)[self.scene]
-        """Where the distances from each node begin in the table."""
+        self._row = starts[self.scene] + self.local * np.array(sizes)[self.scene]  # where a node's distances begin
         self.tables = [
             self._table[start : start + size**2].reshape(size, size) for start, size in zip(starts, sizes, strict=False)
         ]
-        self.positions: Floats = np.concatenate(positions)
+        self.positions: Floats = np.concatenate(positions)  # metres
 
         sources, targets = np.concatenate(edges, axis=1)
         self.degree = np.bincount(sources, minlength=len(self))
@@ -94,13 +79,14 @@ class Nodes:
         away = self.positions[targets] - self.positions[sources]
         heading = np.arctan2(away[:, 0], away[:, 1])
         shape = (len(self), int(self.degree.max(initial=1)))
-        self.neighbors: Codes = np.full(shape, -1, dtype=np.int64)
+        self.neighbors: Codes = np.full(shape, -1, dtype=np.int64)  # -1 where a node has fewer
+        # Of the edge to each neighbour: the direction, the sine of the slope, and the length (or infinity).
         self.headings, self.climbs, self.lengths = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
         self.neighbors[sources, column] = targets
         self.headings[sources, column] = heading
         self.climbs[sources, column] = np.sin(np.arctan2(away[:, 2], np.hypot(away[:, 0], away[:, 1])))
         self.lengths[sources, column] = self.distance(sources, targets)
-        self.beyond = np.zeros((*shape, len(LOOK_AHEAD)))
+        self.beyond = np.zeros((*shape, len(LOOK_AHEAD)))  # in tens of metres or eighths
         self.beyond[sources, column] = self._look_ahead(sources, targets, heading)
 
     def __len__(self) -> int:
@@ -137,24 +123,7 @@ class Nodes:
 
 
 class StepTables:
-    """What the steps of agents look up in some tasks and do not change.
-
-    Attributes:
-        candidates: how many actions there are, impossible ones included.
-        node: the node of each pose.
-        heading: (poses, 1), radians.
-        features: (poses, candidates, features), without the flags of nodes that were visited; see `FEATURES`.
-        mask: (poses, candidates), 1 for actions that are possible.
-        position: (poses, 3), metres.
-        near: (poses, candidates - 1), the neighbours, numbered within their scene; `largest` where there is none.
-        largest: how many nodes the largest scene has.
-        first: the pose at the start of each episode.
-        goal: the last node of each reference.
-        optimal: the distance from the first node of each reference to its goal, metres.
-        rows: (episodes, longest + 1), the first column of C, whose query is at the reference's first node.
-        dtw: DTW after that first node.
-        lookup: what `kernels.walk` looks up, but for the distances.
-    """
+    """What the steps of agents look up in some tasks and do not change: of each pose, and of each episode."""
 
     def __init__(self, tasks: Tasks) -> None:
         nodes, count = tasks.nodes, len(tasks)
@@ -162,14 +131,16 @@ class StepTables:
         sources, ways = np.nonzero(real)
         starts, first = np.unique(np.stack((start, tasks.headings), axis=1), axis=0, return_inverse=True)
         headings: Any = np.concatenate((nodes.headings[sources, ways], starts[:, 1]))
-        self.candidates = nodes.neighbors.shape[1] + 1
+        self.candidates = nodes.neighbors.shape[1] + 1  # actions, impossible ones included
         self.node: Codes = np.concatenate((nodes.neighbors[sources, ways], starts[:, 0].astype(np.int64)))
         self.heading = headings[:, None].astype(np.float32)
         self.mask = (np.arange(self.candidates) <= nodes.degree[self.node, None]).view(np.int8)
         self.position = nodes.positions[self.node].astype(np.float32)
-        self.largest = int(nodes.local.max()) + 1
+        self.largest = (
+            int(nodes.local.max()) + 1
+        )  # nodes of the largest scene, and the number of no neighbour in `near`
         self.near: Codes = np.where(real, nodes.local[nodes.neighbors], self.largest)[self.node]
-        self.first: Codes = len(sources) + first.reshape(-1)
+        self.first: Codes = len(sources) + first.reshape(-1)  # the pose at the start of each episode
         self.goal: Codes = tasks.paths[np.arange(count), tasks.lengths - 1]
         self.optimal = nodes.distance(start, self.goal)
 
@@ -178,7 +149,7 @@ class StepTables:
         still[:, 1:, FEATURES.index("climb")] = nodes.climbs
         still[:, 1:, FEATURES.index("metres")] = np.where(real, nodes.lengths, 0.0) / 10.0
         still[:, 1:, VISITED + 1 :] = nodes.beyond
-        self.features = still[self.node]
+        self.features = still[self.node]  # without the flags of nodes that were visited
         # Turning by the agent's heading is a product of complex numbers: cosine and sine of 1, 2 and 3 times the angle.
         times = np.array([1.0, 2.0, 3.0])
         edges = (np.exp(1j * nodes.headings[..., None] * times) * real[..., None]).astype(np.complex64)
@@ -192,7 +163,9 @@ class StepTables:
         after[sources, ways + 1] = np.arange(len(sources))
         paths = np.where(tasks.paths < 0, 0, nodes.local[tasks.paths]).astype(np.int32)
         scene = nodes.scene[start]
+        # What `kernels.walk` looks up, but for the distances.
         self.lookup = (scene, paths, tasks.lengths, after[self.node], nodes.local[self.node], metres)
+        # The first column of C, whose query is at the reference's first node, and DTW after that node.
         self.rows = np.full((count, paths.shape[1] + 1), np.inf)
         self.rows[:, 0] = 0.0
         self.dtw = np.empty(count)
@@ -201,31 +174,16 @@ class StepTables:
 
 
 class Outcome(NamedTuple):
-    """The outcome of one step, one value per environment.
+    """The outcome of one step, one value per environment."""
 
-    Attributes:
-        rewards: for moving, and for stopping or being cut off.
-        stopped: whether the agent stopped.
-        cut_off: whether the episode ended because it reached the largest number of moves.
-        ended: one or the other.
-    """
-
-    rewards: Floats
-    stopped: NDArray[np.bool_]
-    cut_off: NDArray[np.bool_]
-    ended: NDArray[np.bool_]
+    rewards: Floats  # for moving, and for stopping or being cut off
+    stopped: NDArray[np.bool_]  # by the agent
+    cut_off: NDArray[np.bool_]  # by the largest number of moves
+    ended: NDArray[np.bool_]  # one or the other
 
 
 class AgentBatch:
-    """Several environments, each with one agent in an episode of its own.
-
-    Args:
-        tasks: the episodes.
-        num_envs: how many environments.
-        reward: the reward function by name, or as a value.
-        threshold: d_th, metres.
-        max_episode_steps: largest number of moves per episode.
-    """
+    """Several environments, each with one agent in an episode of its own."""
 
     def __init__(
         self,
@@ -237,9 +195,8 @@ class AgentBatch:
         max_episode_steps: int = 20,
     ) -> None:
         if num_envs < 1 or max_episode_steps < 1:
-            raise OptionError(
-                f"num_envs and max_episode_steps must be 1 or more, got {num_envs} and {max_episode_steps}"
-            )
+            given = f"{num_envs} and {max_episode_steps}"
+            raise OptionError(f"num_envs and max_episode_steps must be 1 or more, got {given}")
         self.tasks, self.nodes, self.tables = tasks, tasks.nodes, tasks.tables
         self.reward, self.threshold, self.max_episode_steps = find_reward(reward), float(threshold), max_episode_steps
         tables, rows = self.tables, np.arange(len(tasks))
@@ -314,8 +271,7 @@ class AgentBatch:
 
     def mask(self) -> NDArray[np.bool_]:
         """Return which actions are possible, (num_envs, candidates); stopping always is."""
-        possible: NDArray[np.bool_] = self.tables.mask.take(self.pose, axis=0).view(np.bool_)
-        return possible
+        return self.tables.mask.take(self.pose, axis=0).view(np.bool_)
 
     def features(self) -> NDArray[np.float32]:
         """Return the features of every candidate, (num_envs, candidates, features); see `FEATURES`."""
@@ -326,14 +282,10 @@ class AgentBatch:
         return features
 
     def walk(self, actions: Any, outcome: Any) -> int:
-        """Take every running agent's action: 0 stops, k goes to the k-th neighbour, an impossible action does nothing.
+        """Take every running agent's action (int64) and return how many episodes end.
 
-        Args:
-            actions: (num_envs,) of int64, or a view of it.
-            outcome: (3, num_envs) of bool, or a view: receives which agents moved, stopped, and were cut off.
-
-        Returns:
-            How many episodes end.
+        0 stops, k goes to the k-th neighbour, an impossible action does nothing. `outcome`, (3, num_envs) of bool,
+        receives which agents moved, stopped, and were cut off.
         """
         before, self._now = self._now, 1 - self._now
         self._gains[self._now][...] = self._gains[before]

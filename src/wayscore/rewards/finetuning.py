@@ -31,11 +31,12 @@ from wayscore.errors import (
 )
 from wayscore.evaluation.score import score
 from wayscore.metrics import Metric, find_metrics
+from wayscore.rewards.rewards import check_finite
 from wayscore.warping.alignment import check_threshold
 
 ANSWERS = ("nodes", "points", "actions")
 COLUMNS = ("reference", "scene", "start", "heading")
-"""What a dataset may tell of an episode; `columns` renames them."""
+"""The columns of a dataset that are read; `PathReward(columns=...)` renames them."""
 ACTIONS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("0", "stop"), "stop"),
@@ -44,7 +45,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("3", "right", "turn_right"), "right"),
     }
 )
-"""How actions may be written, in small letters -> the action; the numbers are those of VLN-CE."""
+"""How actions may be written, in lower case -> the action; the numbers are those of VLN-CE."""
 AXES = ((1, 2, 1.0), (0, 2, -1.0), (0, 1, 1.0))
 """For each axis that may point up: the axis to the right of heading 0, the axis ahead of it, and the latter's sign."""
 _BLOCK = re.compile(r"<answer>(.*)</answer>", re.DOTALL)
@@ -92,7 +93,7 @@ def items_of(text: str) -> list[Any]:
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
-            raise PathError(f"the answer begins like a JSON list and is none: {shortened(text)}") from None
+            raise PathError(f"the answer looks like a JSON list but is not valid JSON: {shortened(text)}") from None
         if not found:
             raise PathError("the answer is an empty list")
         return list(found)
@@ -106,9 +107,7 @@ def items_of(text: str) -> list[Any]:
 def read_nodes(items: Sequence[Any], index: Mapping[Any, int] | None = None) -> list[Any]:
     """Return nodes: names, whole numbers, or lists of these for nodes that are tuples.
 
-    Args:
-        items: what was written.
-        index: label -> code. A number in text is looked up as a number too, and the reverse.
+    Where an index of labels is given, a number in text is looked up as a number too, and the reverse.
 
     >>> read_nodes(["7", "b"], {7: 0, "b": 1}), read_nodes([[0, 1], [0, 2]])
     ([7, 'b'], [(0, 1), (0, 2)])
@@ -169,10 +168,7 @@ def heading_of(rotation: Any, up_axis: int = 2) -> float:
     >>> heading_of(0.5), round(heading_of([0, math.sqrt(0.5), 0, math.sqrt(0.5)], up_axis=1), 3)
     (0.5, -1.571)
     """
-    try:
-        numbers = np.array(rotation, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        numbers = np.empty(0)
+    numbers = _array(rotation).reshape(-1)
     if len(numbers) not in (1, 4) or not np.isfinite(numbers).all() or (len(numbers) == 4 and not numbers.any()):
         raise OptionError(
             "a heading must be one number, radians clockwise, or a rotation x, y, z, w; got " + shortened(rotation)
@@ -191,21 +187,12 @@ def walk(
 ) -> Floats:
     """Return where actions lead if nothing is in the way: the start, and one point for each "forward".
 
-    Args:
-        actions: of `read_actions`.
-        start: two or three coordinates.
-        heading: radians, clockwise from ahead, see `heading_of`.
-        step: the length of a step forward.
-        turn: the angle of a turn, degrees.
-        up_axis: which of three coordinates points up; it does not change.
+    The heading is in radians, the angle of a turn in degrees.
 
     >>> walk(["forward", "right", "forward"], [0, 0], step=1.0, turn=90.0).round(3).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     """
-    try:
-        here = np.array(start, dtype=np.float64)
-    except (TypeError, ValueError):
-        here = np.empty(0)
+    here = _array(start)
     if here.shape not in ((2,), (3,)) or not np.isfinite(here).all():
         raise OptionError(f"a start must be two or three finite coordinates, got {shortened(start)}")
     right, ahead, sign = AXES[up_axis if len(here) == 3 else 2]
@@ -220,6 +207,14 @@ def walk(
         elif action != "stop":
             turns += 1 if action == "right" else -1
     return np.array(points)
+
+
+def _array(value: Any) -> Floats:
+    """Return a value as an array of numbers, which is empty if it is none."""
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 class _Row(NamedTuple):
@@ -274,25 +269,21 @@ class PathReward:
     ) -> None:
         check_threshold(threshold)
         if not callable(answers) and answers not in ANSWERS:
-            raise OptionError(
-                f"answers must be one of {', '.join(ANSWERS)}, or a function of the text, got {shortened(answers)}"
-                f"{did_you_mean(answers, ANSWERS)}"
-            )
+            given = f"{shortened(answers)}{did_you_mean(answers, ANSWERS)}"
+            raise OptionError(f"answers must be one of {', '.join(ANSWERS)}, or a function of the text, got {given}")
         if answers == "nodes" and distance is None:
             raise OptionError(
                 'answers="nodes" need distance=: a Graph or Table of the nodes, or a mapping from scene to those; '
                 'Use answers="points" for coordinates'
             )
         for name, value in (("step", step), ("turn", turn), ("malformed", 0.0 if malformed is None else malformed)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise OptionError(f"{name} must be a finite number, got {shortened(value)}")
+            check_finite(name, value)
         if up_axis not in (0, 1, 2):
             raise OptionError(f"up_axis must be 0, 1 or 2: which coordinate points up, got {shortened(up_axis)}")
         unknown = next((name for name in columns or {} if name not in COLUMNS), None)
         if unknown is not None:
-            raise OptionError(
-                f"columns renames {', '.join(COLUMNS)}, not {shortened(unknown)}{did_you_mean(unknown, COLUMNS)}"
-            )
+            given = f"{shortened(unknown)}{did_you_mean(unknown, COLUMNS)}"
+            raise OptionError(f"columns renames {', '.join(COLUMNS)}, not {given}")
         self.distance = distance if distance is None or isinstance(distance, Mapping) else as_distance(distance)
         self.weights = _weights(metric)
         self.answers = answers
@@ -306,8 +297,7 @@ class PathReward:
                 )
             worst = (weight * metric.worst for weight, metric in zip(self.weights.values(), metrics, strict=True))
             malformed = math.fsum(worst)
-        self.malformed = float(malformed)
-        self.step, self.turn, self.up_axis = step, turn, up_axis
+        self.malformed, self.step, self.turn, self.up_axis = float(malformed), step, turn, up_axis
         self.columns = {name: name for name in COLUMNS} | dict(columns or {})
         self.__name__ = "+".join(map(str, self.weights))  # under which TRL logs it
 
@@ -321,23 +311,24 @@ class PathReward:
             completions: text, or lists of messages.
             dataset: the columns of the dataset, one value per completion each, and whatever else TRL passes.
         """
-        if self.columns["reference"] not in dataset:
+        reference = self.columns["reference"]
+        if reference not in dataset:
             raise OptionError(
-                f'the dataset has no column "{self.columns["reference"]}" with the reference of each prompt; add it, '
-                'or name yours with columns={"reference": ...}'
+                f'the dataset has no column "{reference}" with the reference of each prompt; add it, or name yours '
+                'with columns={"reference": ...}'
             )
-        told = {name: dataset[column] for name, column in self.columns.items() if column in dataset}
-        for name, values in told.items():
+        known = {column: dataset[column] for column in self.columns.values() if column in dataset}
+        for column, values in known.items():
             if len(values) != len(completions):
-                raise OptionError(f"{len(completions)} completions but {len(values)} values of {self.columns[name]}")
+                raise OptionError(f"{len(completions)} completions but {len(values)} values of {column}")
         rewards: list[float | None] = []
         malformed = 0
         for number, completion in enumerate(completions):
-            facts = {name: values[number] for name, values in told.items()}
-            if facts["reference"] is None:
+            columns = {column: values[number] for column, values in known.items()}
+            if columns[reference] is None:
                 rewards.append(None)
                 continue
-            found = self._score(completion, self._row(facts, f"row {number} of the batch"))
+            found = self._score(completion, self._row(columns, f"row {number} of the batch"))
             malformed += found is None
             rewards.append(self.malformed if found is None else found)
         if callable(log := dataset.get("log_metric")):
@@ -360,8 +351,8 @@ class PathReward:
             ground_truth: the reference, as a list, array or text.
             extra_info: the other columns: `scene`, `start`, `heading`.
         """
-        facts = {name: (extra_info or {}).get(column) for name, column in self.columns.items()}
-        found = self._score(solution_str, self._row({**facts, "reference": ground_truth}, f"a row of {data_source}"))
+        columns = {**(extra_info or {}), self.columns["reference"]: ground_truth}
+        found = self._score(solution_str, self._row(columns, f"a row of {data_source}"))
         return self.malformed if found is None else found
 
     def read(self, completion: Any, **columns: Any) -> Any:
@@ -375,8 +366,7 @@ class PathReward:
         Traceback (most recent call last):
         wayscore.errors.PathError: actions must be forward, left, right or stop, got 'jump'
         """
-        facts = {name: columns.get(column) for name, column in self.columns.items()}
-        return self._path(completion, self._row(facts, "this row"))
+        return self._path(completion, self._row(columns, "this row"))
 
     def _score(self, completion: Any, row: _Row) -> float | None:
         """Return the score of a completion, None if it is malformed."""
@@ -384,15 +374,10 @@ class PathReward:
             query = self._path(completion, row)
         except PathError:
             return None
-        table = score(
-            references=[row.reference],
-            queries=[query],
-            distance=row.distance,
-            threshold=self.threshold,
-            metrics=list(self.weights),
-        )
-        scores = [float(values[0]) for values in table.columns.values()]
-        total = math.fsum(weight * value for weight, value in zip(self.weights.values(), scores, strict=True))
+        options: dict[str, Any] = {"threshold": self.threshold, "metrics": list(self.weights)}
+        table = score(references=[row.reference], queries=[query], distance=row.distance, **options)
+        columns = zip(self.weights.values(), table.columns.values(), strict=True)
+        total = math.fsum(weight * float(values[0]) for weight, values in columns)
         return total if math.isfinite(total) else None
 
     def _path(self, completion: Any, row: _Row) -> Any:
@@ -414,11 +399,12 @@ class PathReward:
             raise PathError(f"the points must have {len(row.reference[0])} coordinates, got {places.shape[1]}")
         return path
 
-    def _row(self, facts: Mapping[str, Any], where: str) -> _Row:
+    def _row(self, columns: Mapping[str, Any], where: str) -> _Row:
         """Check what the dataset says of an episode; its mistakes are errors, since no completion can mend them."""
+        facts = {name: columns.get(column) for name, column in self.columns.items()}
         try:
-            distance = self._distance(facts.get("scene"))
-            reference: Any = _listed(facts.get("reference"))
+            distance = self._distance(facts["scene"])
+            reference: Any = _listed(facts["reference"])
             if self.answers == "nodes" or distance.index is not None:
                 reference = read_nodes(reference, distance.index)
             elif not callable(self.answers):
@@ -426,8 +412,8 @@ class PathReward:
             distance.encode([reference], role=lambda _: "the reference")
             start, heading = None, 0.0
             if self.answers == "actions":
-                heading = heading_of(0.0 if facts.get("heading") is None else facts["heading"], self.up_axis)
-                start = walk([], facts.get("start"), up_axis=self.up_axis)[0]
+                heading = heading_of(0.0 if facts["heading"] is None else facts["heading"], self.up_axis)
+                start = walk([], facts["start"], up_axis=self.up_axis)[0]
                 if len(start) != len(reference[0]):
                     raise OptionError(f"the start has {len(start)} coordinates, the reference {len(reference[0])}")
         except WayscoreError as error:
@@ -468,8 +454,7 @@ def _weights(metric: str | Metric | Mapping[Any, float]) -> dict[str | Metric, f
     weights: dict[str | Metric, float] = {}
     for name, weight in given.items():
         (found,) = find_metrics([name])
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
-            raise OptionError(f"the weight of {found} must be a finite number, got {shortened(weight)}")
+        check_finite(f"the weight of {found}", weight)
         if found.direction is not None and weight * (1 if found.direction == "up" else -1) < 0:
             better = "higher" if found.direction == "up" else "lower"
             raise OptionError(

@@ -11,6 +11,7 @@ of `Progress`; `REWARDS` has the paper's two and those of published agents.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.distances.base import Distance, Euclidean, Floats
-from wayscore.errors import OptionError, PathError, did_you_mean
+from wayscore.errors import OptionError, PathError, did_you_mean, shortened
 from wayscore.warping.alignment import check_threshold
 from wayscore.warping.running_batch import RunningBatch
 
@@ -30,25 +31,15 @@ ENTRY_POINTS = "wayscore.rewards"
 
 @dataclass(slots=True, eq=False)
 class Progress:
-    """The progress of agents, one number each.
+    """The progress of agents, one number each, in the units of the distance."""
 
-    Attributes:
-        to_goal: d(q_t, goal), in the units of the distance.
-        dtw: DTW(R, q_1..t).
-        reference_count: |R|.
-        walked: PL(q_1..t).
-        optimal: d(q_1, goal).
-        threshold: d_th.
-        known_ndtw: nDTW(R, q_1..t), where it has been computed.
-    """
-
-    to_goal: Floats
-    dtw: Floats
-    reference_count: NDArray[np.int64]
-    walked: Floats
-    optimal: Floats
+    to_goal: Floats  # d(q_t, goal)
+    dtw: Floats  # DTW(R, q_1..t)
+    reference_count: NDArray[np.int64]  # |R|
+    walked: Floats  # PL(q_1..t)
+    optimal: Floats  # d(q_1, goal)
     threshold: float
-    known_ndtw: Floats | None = None
+    known_ndtw: Floats | None = None  # where it has been computed already
 
     @property
     def ndtw(self) -> Floats:
@@ -60,17 +51,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RewardFunction:
-    """The reward of a transition and of the end of an episode.
-
-    Attributes:
-        name: its name.
-        about: who uses it, and its formula.
-        move: takes the progress before and after a move, returns the reward of the move.
-        stop: takes the progress at the end, returns the reward of stopping.
-    """
+    """The reward of a transition, from the progress before and after it, and of the end of an episode."""
 
     name: str
-    about: str
+    about: str  # who uses it, and its formula
     move: Callable[[Progress, Progress], Floats]
     stop: Callable[[Progress], Floats]
 
@@ -183,6 +167,12 @@ def find_reward(name: str | RewardFunction) -> RewardFunction:
     return found
 
 
+def check_finite(name: str, value: Any) -> None:
+    """Refuse a setting that is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise OptionError(f"{name} must be a finite number, got {shortened(value)}")
+
+
 class Reward:
     """A reward function for a batch of environments.
 
@@ -225,7 +215,7 @@ class Reward:
         """Take the first node or point of every environment."""
         for environment in range(len(self)):
             self._running.reset(environment)
-        dtw = self._running.step(nodes).copy()
+        dtw = self._running.step(nodes)
         self._here = list(nodes)
         to_goal = self._between(self._here, self._goals, np.arange(len(self)))
         self._progress = Progress(to_goal, dtw, self._counts, np.zeros(len(self)), to_goal, self.threshold)
@@ -239,7 +229,7 @@ class Reward:
         if reference is not None:
             self._goals[environment], self._counts[environment] = reference[-1], len(reference)
         self._here[environment] = node
-        dtw = self._running.step(self._here, np.arange(len(self)) == environment).copy()
+        dtw = self._running.step(self._here, np.arange(len(self)) == environment)
         to_goal, walked, optimal = before.to_goal.copy(), before.walked.copy(), before.optimal.copy()
         to_goal[environment] = optimal[environment] = self._between(self._here, self._goals, np.array([environment]))[0]
         walked[environment] = 0.0
@@ -254,15 +244,14 @@ class Reward:
         """
         before = self._now()
         moving = np.arange(len(self)) if active is None else np.flatnonzero(active)
-        dtw = self._running.step(nodes, active).copy()
+        dtw = self._running.step(nodes, active)
         to_goal, walked = before.to_goal.copy(), before.walked.copy()
         to_goal[moving] = self._between(nodes, self._goals, moving)
         walked[moving] += self._between(self._here, nodes, moving)
         for environment in moving.tolist():
             self._here[environment] = nodes[environment]
-        after = Progress(to_goal, dtw, self._counts, walked, before.optimal, self.threshold)
-        self._progress = after
-        gained = self.function.move(before, after)
+        self._progress = Progress(to_goal, dtw, self._counts, walked, before.optimal, self.threshold)
+        gained = self.function.move(before, self._progress)
         return gained if active is None else np.where(active, gained, 0.0)
 
     def stop(self, active: Any = None) -> Floats:

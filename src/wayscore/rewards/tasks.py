@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,25 +67,14 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Tasks:
-    """Episodes for agents, as arrays.
-
-    Attributes:
-        nodes: the scenes.
-        names: of the episodes.
-        paths: (n, longest) node numbers, filled up with -1.
-        lengths: how many nodes each path has.
-        headings: where the agent looks at the start, radians.
-        tokens: (n, words) of the instructions.
-        vocabulary: what the tokens mean.
-        scene_of: scene of each episode, by name.
-    """
+    """Episodes for agents, as arrays."""
 
     nodes: Nodes
     names: tuple[str, ...]
-    paths: Codes
-    lengths: Codes
-    headings: NDArray[np.float64]
-    tokens: NDArray[np.int32]
+    paths: Codes  # (episodes, longest), node numbers, filled up with -1
+    lengths: Codes  # of the paths, in nodes
+    headings: NDArray[np.float64]  # where the agent looks at the start, radians
+    tokens: NDArray[np.int32]  # (episodes, words) of the instructions
     vocabulary: Vocabulary
     scene_of: tuple[str, ...]
 
@@ -124,13 +112,9 @@ def from_references(
     vocabulary: Vocabulary | None = None,
     words: int = 80,
 ) -> Tasks:
-    """Return the tasks of the episodes of a file.
+    """Return the tasks of references whose paths are node labels.
 
-    Args:
-        references: the ground-truth paths, as node labels.
-        graphs: scene -> graph with positions.
-        vocabulary: numbers the words; by default it has the words that occur twice or more.
-        words: how many words of an instruction are kept.
+    The default vocabulary has the words that occur twice or more. Of an instruction, the first `words` words are kept.
     """
     episodes = list(references.episodes.values() if isinstance(references, References) else references)
     if not episodes:
@@ -139,12 +123,8 @@ def from_references(
     nodes = Nodes({scene: graphs[scene] for scene in dict.fromkeys(scene_of)})
     lengths = np.array([len(reference.path) for reference in episodes])
     paths = np.full((len(episodes), int(lengths.max())), -1, dtype=np.int64)
-    known: dict[tuple[str, str], Any] = {}
     for row, reference in zip(paths, episodes, strict=True):
-        key = (reference.scene, reference.path_id)
-        if key not in known:
-            known[key] = nodes.numbers(reference.scene, reference.path)
-        row[: len(reference.path)] = known[key]
+        row[: len(reference.path)] = nodes.numbers(reference.scene, reference.path)
     texts = [reference.instruction for reference in episodes]
     vocabulary = vocabulary or Vocabulary.of(texts, least=2)
     names = tuple(reference.episode for reference in episodes)
@@ -153,13 +133,9 @@ def from_references(
 
 
 def from_worlds(episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4) -> Tasks:
-    """Generate winding paths with instructions, in worlds as the paper generates them.
+    """Generate winding paths with instructions, spread evenly over worlds as the paper generates them.
 
-    Args:
-        episodes: how many, spread evenly over the worlds.
-        worlds: how many different worlds.
-        seed: random seed of the worlds, the paths and the words.
-        stages: how many shortest paths are joined; four give about ten edges, as in R4R.
+    A path joins `stages` shortest paths; four give about ten edges, as in R4R.
 
     >>> tasks = from_worlds(3, worlds=2, seed=7)
     >>> len(tasks), tasks.nodes.scenes

@@ -10,7 +10,6 @@ Each step costs O(|R|), however long the query (the agent's trajectory) already 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ import numpy as np
 
 from wayscore.distances.base import METHODS, Distance, as_distance
 from wayscore.errors import MissingPackageError, OptionError, PathError, WayscoreError, first_line, shortened
-from wayscore.rewards.rewards import Reward, RewardFunction, find_reward
+from wayscore.rewards.rewards import Reward, RewardFunction, check_finite, find_reward
 from wayscore.warping.alignment import check_threshold
 
 if TYPE_CHECKING:
@@ -118,8 +117,7 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
             )
         check_threshold(threshold)
         for name, factor in (("weight", weight), ("keep", keep)):
-            if isinstance(factor, bool) or not isinstance(factor, int | float) or not math.isfinite(factor):
-                raise OptionError(f"FidelityWrapper: {name} must be a finite number, got {shortened(factor)}")
+            check_finite(f"FidelityWrapper: {name}", factor)
         if repeats not in ("keep", "drop"):
             raise OptionError(f'FidelityWrapper: repeats must be "keep" or "drop", got {shortened(repeats)}')
         self.function = find_reward(reward)
@@ -134,7 +132,23 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
         """Reset the environment, and take the episode's reference and the agent's first position."""
         self._reward, self._steps = None, 0
         observation, info = self.env.reset(seed=seed, options=options)
-        reward = self._new_reward()
+        given: Any = self._distance
+        if callable(given) and not all(hasattr(given, method) for method in METHODS):
+            given = given(self.env)
+        distance = None if given is None else as_distance(given)
+        found = self._reference(self.env) if callable(self._reference) else self._reference
+        if not hasattr(found, "__len__") or not len(found):
+            raise PathError(
+                "FidelityWrapper: reference must return the ground-truth path of the episode, one node or point or "
+                f"more, got {shortened(found)}"
+            )
+        references = [deepcopy(found)]  # environments reuse their arrays
+        try:
+            reward = Reward(self.function, references=references, distance=distance, threshold=self.threshold)
+        except WayscoreError as error:
+            raise type(error)(
+                f"FidelityWrapper: reference returned {shortened(found)}, which does not fit: {first_line(error)}"
+            ) from None
         self._here = self._take(reward.start)[0]
         self._reward = reward
         return observation, {**info, "ndtw": float(reward.ndtw[0]), "wayscore_reward": 0.0}
@@ -152,26 +166,6 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
         total = self.keep * float(own) + self.weight * added
         scores = {"ndtw": float(self._reward.ndtw[0]), "wayscore_reward": added}
         return observation, total, terminated, truncated, {**info, **scores}
-
-    def _new_reward(self) -> Reward:
-        """Return the reward of an episode that has just begun."""
-        given = self._distance
-        is_distance = given is None or all(hasattr(given, method) for method in METHODS)
-        found: Any = given if is_distance or not callable(given) else given(self.env)
-        distance = None if found is None else as_distance(found)
-        found = self._reference(self.env) if callable(self._reference) else self._reference
-        reference = deepcopy(found)  # environments reuse their arrays
-        if not hasattr(reference, "__len__") or not len(reference):
-            raise PathError(
-                "FidelityWrapper: reference must return the ground-truth path of the episode, one node or point or "
-                f"more, got {shortened(found)}"
-            )
-        try:
-            return Reward(self.function, references=[reference], distance=distance, threshold=self.threshold)
-        except WayscoreError as error:
-            raise type(error)(
-                f"FidelityWrapper: reference returned {shortened(found)}, which does not fit: {first_line(error)}"
-            ) from None
 
     def _take(self, use: Callable[[list[Any]], Any]) -> tuple[Any, Any]:
         """Return the agent's position now, and what `use` makes of it: None if it is a repeat that is dropped."""

@@ -8,50 +8,35 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from wayscore import kernels
 from wayscore.errors import OptionError, check_count
-from wayscore.statistics.values import (
-    ROUNDING,
-    Columns,
-    Floats,
-    Integers,
-    Values,
-    as_columns,
-    differences,
-    number_labels,
-)
 
-Rng: TypeAlias = "np.random.Generator"  # in quotes: `numpy.random` is loaded only by who uses it
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Values: TypeAlias = ArrayLike
+Columns: TypeAlias = Mapping[str, Values]
+Rng: TypeAlias = "np.random.Generator"  # in quotes: `numpy.random` is loaded only when it is used
 Labels: TypeAlias = Iterable[Hashable] | NDArray[Any] | None
 
-MOST_CLUSTERS = 10_000
-"""More are joined into this many (`join_clusters`), which moves an interval less than 10,000 resamples leave to chance.
-"""
-MOST_RESAMPLES = 1_000_000
-"""More would take gigabytes, and change an interval by less than it means."""
-SINGLE_THREAD = 10**6
-"""Draws that are finished before a second thread has started."""
+MOST_CLUSTERS = 10_000  # more are joined, which moves an interval by less than the chance of 10,000 resamples
+MOST_RESAMPLES = 1_000_000  # more would take gigabytes, and change an interval by less than it means
+ROUNDING = 1e-12  # sums that should be equal differ by less than this, relatively
+EQUAL = 1e-9  # values that differ by no more than this, absolutely or relatively, are equal but for rounding
+SINGLE_THREAD = 10**6  # draws that are finished before a second thread has started
 
 
 class Sums(NamedTuple):
-    """What resamples need to know of some metrics.
+    """What resamples need to know of some metrics."""
 
-    Attributes:
-        sums: (clusters, metrics), of the values that are defined, less their origin each.
-        counts: (clusters, metrics), how many these are.
-        origin: of each metric its least value, so that no sum is negative, and that of constants and whole numbers
-            exact.
-    """
-
-    sums: Floats
-    counts: Floats
-    origin: Floats
+    sums: Floats  # (clusters, metrics), of the defined values, each less its origin
+    counts: Floats  # (clusters, metrics), how many values these are
+    origin: Floats  # the least value of each metric: no sum is negative, and those of whole numbers are exact
 
 
 class Interval(NamedTuple):
@@ -310,3 +295,52 @@ def tail(values: Floats, means: Floats) -> float | None:
     zero = ROUNDING * np.abs(values).max()
     beyond = min(np.count_nonzero(means <= zero), np.count_nonzero(means >= -zero))
     return min(1.0, 2 * (1 + int(beyond)) / (1 + len(means)))
+
+
+def as_column(values: Values, name: str) -> Floats:
+    """Return values as an array of one number per episode; NaN is refused."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name}: expected numbers, one per episode") from None
+    if numbers.ndim != 1:
+        raise OptionError(f"{name}: expected one number per episode, not an array of shape {numbers.shape}")
+    if np.isnan(numbers).any():
+        raise OptionError(f"{name}: value {np.isnan(numbers).argmax()} is NaN; give infinity for undefined values")
+    return numbers
+
+
+def as_columns(given: Columns) -> dict[str, Floats]:
+    """Return columns of equal length."""
+    arrays = {name: as_column(values, name) for name, values in given.items()}
+    if not arrays:
+        raise OptionError("there is no metric to resample; give at least one column")
+    lengths = {name: len(values) for name, values in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise OptionError(f"expected one value of each for every episode, but their numbers differ: {lengths}")
+    return arrays
+
+
+def as_pair(a: Values, b: Values) -> tuple[Floats, Floats]:
+    """Return two columns of equal length."""
+    first, second = as_columns({"the first values": a, "the second values": b}).values()
+    return first, second
+
+
+def number_labels(labels: Iterable[Hashable]) -> Integers:
+    """Number labels in the order in which they first appear."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+
+
+def differences(a: Values, b: Values) -> Floats:
+    """Return a - b: infinite where either is undefined, 0 where they are equal but for rounding."""
+    a, b = as_pair(a, b)
+    d: Floats = np.subtract(a, b, out=np.full(len(a), np.inf), where=np.isfinite(a) & np.isfinite(b))
+    d[equal(a, b) & np.isfinite(d)] = 0.0
+    return d
+
+
+def equal(a: Floats, b: Floats) -> NDArray[np.bool_]:
+    """Return where values are equal but for rounding; infinite ones where both are."""
+    return np.isclose(a, b, rtol=EQUAL, atol=EQUAL)

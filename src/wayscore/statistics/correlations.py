@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
-from wayscore.statistics.bootstrap import Rng
-from wayscore.statistics.values import Floats, Integers, Values, as_pair
+from wayscore.statistics.bootstrap import Floats, Integers, Rng, Values, as_pair
 
 Method: TypeAlias = Literal["spearman", "kendall", "pearson"]
 RankMethod: TypeAlias = Literal["spearman", "kendall"]
-BLOCK = 250
-"""Resamples, or rows of pairs, that are in memory at once."""
+BLOCK = 250  # resamples, or rows of pairs, that are in memory at once
 
 
 def pearson(x: Values, y: Values) -> float:
@@ -85,38 +83,33 @@ def _deviations(values: Floats) -> Floats:
 
 def _scaled(values: Floats) -> Floats:
     """Multiply each row by the power of two that makes its largest value about 1, which rounds nothing."""
-    exponents = np.frexp(np.abs(values).max(axis=1, keepdims=True))[1]
-    scaled: Floats = np.ldexp(values, -exponents)
+    scaled: Floats = np.ldexp(values, -np.frexp(np.abs(values).max(axis=1, keepdims=True))[1])
     return scaled
 
 
-def _sorted_groups(values: Floats) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return the order of each row, and where in that order a larger value begins."""
+def _dense_ranks(values: NDArray[Any]) -> Integers:
+    """Return how many different values of its row are smaller than each value."""
     order = np.argsort(values, axis=1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=1)
-    begins = np.ones(values.shape, dtype=bool)
-    begins[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    return order, begins
+    larger = np.zeros(values.shape, dtype=np.int64)
+    larger[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    ranks = np.empty(values.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.cumsum(larger, axis=1), axis=1)
+    return ranks
+
+
+def _frequencies(ranks: Integers) -> Integers:
+    """Return how often each dense rank occurs in its row."""
+    rows, size = ranks.shape
+    return np.bincount((ranks + size * np.arange(rows)[:, None]).ravel(), minlength=ranks.size).reshape(rows, size)
 
 
 def _mean_ranks(values: Floats) -> Floats:
     """Return the rank of each value in its row, from 1; equal values share the mean of their ranks."""
-    order, begins = _sorted_groups(values)
-    numbers = np.arange(values.shape[1])
-    first = np.maximum.accumulate(np.where(begins, numbers, 0), axis=1)
-    ends = np.roll(begins, -1, axis=1)  # the first value always begins, so the last one always ends
-    last = np.minimum.accumulate(np.where(ends, numbers, len(numbers))[:, ::-1], axis=1)[:, ::-1]
-    ranks = np.empty(values.shape)
-    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=1)
-    return ranks
-
-
-def _dense_ranks(values: Floats) -> Integers:
-    """Return how many different values of its row are smaller than each value."""
-    order, begins = _sorted_groups(values)
-    ranks = np.empty(values.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, np.cumsum(begins, axis=1) - 1, axis=1)
-    return ranks
+    ranks = _dense_ranks(values)
+    equal = _frequencies(ranks)
+    found: Floats = np.take_along_axis(np.cumsum(equal, axis=1) - (equal - 1) / 2, ranks, axis=1)
+    return found
 
 
 def _row_kendall(x: Integers, y: Integers) -> Floats:
@@ -126,18 +119,11 @@ def _row_kendall(x: Integers, y: Integers) -> Floats:
     """
     count = x.shape[1]
     pairs = count * (count - 1) / 2
-    in_x, in_y, in_both = _tied(x), _tied(y), _tied(x * count + y)
+    tied = [_frequencies(ranks) for ranks in (x, y, _dense_ranks(x * count + y))]
+    in_x, in_y, in_both = ((equal * (equal - 1) / 2).sum(axis=1) for equal in tied)
     order = np.lexsort((y, x), axis=1)
     surplus = pairs - in_x - in_y + in_both - 2 * _inversions(np.take_along_axis(y, order, axis=1))
     return _ratios(surplus, (pairs - in_x) * (pairs - in_y))
-
-
-def _tied(codes: Integers) -> Floats:
-    """Return how many pairs of each row are equal: each value with those that equal it before it, in order."""
-    _, begins = _sorted_groups(codes.astype(np.float64))
-    numbers = np.arange(codes.shape[1])
-    tied: Floats = (numbers - np.maximum.accumulate(np.where(begins, numbers, 0), axis=1)).sum(axis=1, dtype=np.float64)
-    return tied
 
 
 def _inversions(codes: Integers) -> Floats:
@@ -173,68 +159,50 @@ def weighted_correlations(
 ) -> Floats:
     """Return the correlation of each column with the outcome in each resample, (columns, resamples).
 
-    A resample gives each cluster a count c, and each observation the count w of its cluster; correlations are exactly
-    what `spearman` and `kendall` give for the observations repeated w times. Nothing is sorted again:
+    `clusters` numbers the cluster of each observation; `counts`, (resamples, clusters), says how often each is drawn.
+    Correlations are exactly what `spearman` and `kendall` give where each observation is repeated as often as its
+    cluster is drawn. Nothing is sorted again:
 
     - The mean rank of a value in a resample is the sum of the counts of smaller values plus half the count of equal
       ones (the constant 1/2 does not matter).
-    - Kendall's tau-b is c'Ac / sqrt(c'Bc c'Cc), where A, B and C hold the sums over pairs of clusters of
+    - With counts c, Kendall's tau-b is c'Ac / sqrt(c'Bc c'Cc), where A, B and C hold the sums over pairs of clusters of
       sign(x_i - x_j) sign(y_i - y_j), of sign(x_i - x_j)^2 and of sign(y_i - y_j)^2.
 
     It is infinite, that is undefined, where a column or the outcome is constant in a resample.
-
-    Args:
-        columns: one value per observation each.
-        outcome: one value per observation.
-        clusters: the number of the cluster of each observation, from 0.
-        counts: how often each cluster is drawn, (resamples, clusters); a row of ones gives the correlations themselves.
-        method: "spearman", or "kendall" (tau-b).
 
     >>> x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 2.0, 4.0, 3.0])
     >>> weighted_correlations([x], y, np.arange(4), np.ones((1, 4)), "spearman")
     array([[0.8]])
     """
     *codes, of_outcome = _dense_ranks(np.array([*columns, outcome]))
-    correlate = _spearman if method == "spearman" else _kendall
-    return correlate(codes, of_outcome, clusters, counts)
-
-
-def _spearman(columns: Sequence[Integers], outcome: Integers, clusters: Integers, counts: Floats) -> Floats:
     found = np.full((len(columns), len(counts)), np.inf)
-    for first in range(0, len(counts), BLOCK):
-        weights = counts[first : first + BLOCK, clusters]
-        y, of_y = _rank_deviations(outcome, weights)
+    if method == "kendall":
+        of_y = _pair_sums(of_outcome, of_outcome, clusters, counts)
+        for row, column in zip(found, codes, strict=True):
+            square = _pair_sums(column, column, clusters, counts) * of_y
+            np.divide(_pair_sums(column, of_outcome, clusters, counts), np.sqrt(square), out=row, where=square > 0)
+        return found
+    for block in (slice(first, first + BLOCK) for first in range(0, len(counts), BLOCK)):
+        weights = counts[block, clusters]
+        y, of_y = _rank_deviations(of_outcome, weights)
         weighted = weights * y
-        for row, column in zip(found, columns, strict=True):
+        for row, column in zip(found, codes, strict=True):
             x, of_x = _rank_deviations(column, weights)
             square = of_x * of_y
-            np.divide(
-                np.einsum("bi,bi->b", weighted, x), np.sqrt(square), out=row[first : first + BLOCK], where=square > 0
-            )
+            np.divide(np.einsum("bi,bi->b", weighted, x), np.sqrt(square), out=row[block], where=square > 0)
     return found
 
 
 def _rank_deviations(codes: Integers, weights: Floats) -> tuple[Floats, Floats]:
     """Return the mean rank of each observation less the mean of all, and the sum of squares, in each resample."""
-    equal = np.zeros((len(weights), int(codes.max()) + 1))
     order = np.argsort(codes, kind="stable")
-    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    equal[:] = np.add.reduceat(weights[:, order], begins, axis=1)
+    equal = np.add.reduceat(weights[:, order], np.flatnonzero(np.diff(codes[order], prepend=-1)), axis=1)
     deviations = np.cumsum(equal, axis=1) - equal / 2 - equal.sum(axis=1, keepdims=True) / 2
     return deviations[:, codes], np.einsum("bg,bg->b", equal, deviations**2)
 
 
-def _kendall(columns: Sequence[Integers], outcome: Integers, clusters: Integers, counts: Floats) -> Floats:
-    found = np.full((len(columns), len(counts)), np.inf)
-    of_y = _drawn(_pair_sums(outcome, outcome, clusters), counts)
-    for row, column in zip(found, columns, strict=True):
-        square = _drawn(_pair_sums(column, column, clusters), counts) * of_y
-        np.divide(_drawn(_pair_sums(column, outcome, clusters), counts), np.sqrt(square), out=row, where=square > 0)
-    return found
-
-
-def _pair_sums(x: Integers, y: Integers, clusters: Integers) -> Floats:
-    """Return the sums of sign(x_i - x_j) sign(y_i - y_j) over the pairs of each two clusters."""
+def _pair_sums(x: Integers, y: Integers, clusters: Integers, counts: Floats) -> Floats:
+    """Return the sum of sign(x_i - x_j) sign(y_i - y_j) over all pairs in each resample."""
     count = int(clusters.max()) + 1
     sums = np.zeros((count, count))
     member = np.zeros((len(x), count))
@@ -243,9 +211,5 @@ def _pair_sums(x: Integers, y: Integers, clusters: Integers) -> Floats:
         rows = slice(first, first + BLOCK)
         signs = np.sign(x[rows, None] - x[None]) * np.sign(y[rows, None] - y[None])
         sums += member[rows].T @ (signs @ member)
-    return sums
-
-
-def _drawn(sums: Floats, counts: Floats) -> Floats:
     products: Floats = np.einsum("bk,bk->b", counts @ sums, counts)
     return products

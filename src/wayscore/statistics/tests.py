@@ -9,8 +9,20 @@ from typing import Literal, TypeAlias, TypeVar, overload
 import numpy as np
 
 from wayscore.errors import OptionError, check_count
-from wayscore.statistics.bootstrap import Labels, Rng, check_resampling, number_clusters
-from wayscore.statistics.values import ROUNDING, Floats, Integers, Values, as_column, as_pair, differences, equal
+from wayscore.statistics.bootstrap import (
+    ROUNDING,
+    Floats,
+    Integers,
+    Labels,
+    Rng,
+    Values,
+    as_column,
+    as_pair,
+    check_resampling,
+    differences,
+    equal,
+    number_clusters,
+)
 
 Direction: TypeAlias = Literal["up", "down"]
 Key = TypeVar("Key", bound=Hashable)

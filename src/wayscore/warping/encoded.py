@@ -20,25 +20,33 @@ TRACE_CELLS = 1 << 24
 
 def dtw_value(R: Places, Q: Places, distance: Distance) -> float:
     """Return DTW of two encoded paths."""
-    if distance.is_straight:
-        value = kernels.warp_points(R, Q, None, None)
-        check_overflow(value, Q, distance)
-        return value
-    if distance.table is not None:
-        return kernels.warp_table(distance.table, R, Q, None, None)
-    if len(R) * len(Q) <= BLOCK_CELLS:
-        return warp_costs(distance.between(R, Q))
-    parts = math.isqrt(len(R) * len(Q) // BLOCK_CELLS) + 1
-    rows, *_ = _warp_tiles(R, Q, distance, *fresh_borders(len(R), len(Q)), parts)
-    return float(rows[-1][-1])
+    if len(R) * len(Q) > BLOCK_CELLS and not _knows_distances(distance):
+        parts = math.isqrt(len(R) * len(Q) // BLOCK_CELLS) + 1
+        rows, *_ = _warp_tiles(R, Q, distance, *fresh_borders(len(R), len(Q)), parts)
+        return float(rows[-1][-1])
+    value = kernels.warp(*_for_kernels(R, Q, distance), None, None)
+    check_overflow(value, Q, distance)
+    return value
 
 
-def warp_costs(costs: Floats, top: Floats | None = None, left: Floats | None = None) -> float:
-    """Return C at the last cell of a tile of known costs; borders given become those of its last row and column."""
-    return kernels.warp_table(*_as_table(costs), top, left)
+def warp_costs(costs: Floats) -> float:
+    """Return DTW of two paths whose distances are given."""
+    return kernels.warp(*_as_table(costs), None, None)
 
 
-def _as_table(costs: Floats) -> tuple[Floats, NDArray[np.int32], NDArray[np.int32]]:
+def _knows_distances(distance: Distance) -> bool:
+    """Return whether kernels find the distances by themselves, which then need no memory."""
+    return distance.is_straight or distance.table is not None
+
+
+def _for_kernels(R: Places, Q: Places, distance: Distance) -> tuple[Floats | None, Places, Places]:
+    """Return what kernels take: points after None, or codes after the table of their distances."""
+    if _knows_distances(distance):
+        return None if distance.is_straight else distance.table, R, Q
+    return _as_table(distance.between(R, Q))
+
+
+def _as_table(costs: Floats) -> tuple[Floats, Places, Places]:
     """Known costs are a table of distances between row i and column j."""
     return costs, np.arange(costs.shape[0], dtype=np.int32), np.arange(costs.shape[1], dtype=np.int32)
 
@@ -51,19 +59,13 @@ def fast_cost(R: Places, Q: Places, distance: Distance, compiled: bool = False) 
 def fast_warping(
     R: Places, Q: Places, distance: Distance, radius: int, compiled: bool = False
 ) -> tuple[float, NDArray[np.int64]]:
-    """Return the cost and the (k, 2) pairs of FastDTW between two encoded paths.
-
-    They are equal to those of the `fastdtw` package, called with the query first: of its pure Python build or of its
-    compiled one.
-    """
+    """Return the cost and the (k, 2) pairs of FastDTW, as a build of the `fastdtw` package finds them, query first."""
     cells = np.empty((len(R) + len(Q), 2), dtype=np.int64)
-    radius = min(radius, len(R) + len(Q))
-    if distance.is_straight:
-        cost, count = kernels.fast_points(R, Q, radius, int(compiled), cells)
-    elif distance.table is not None:
-        cost, count = kernels.fast_table(distance.table, R, Q, radius, int(compiled), cells)
+    how = min(radius, len(R) + len(Q)), int(compiled), cells
+    if _knows_distances(distance):
+        cost, count = kernels.fast(*_for_kernels(R, Q, distance), *how)
     else:
-        cost, count = kernels.fast_warp(R, Q, distance.pairs, radius, int(compiled), cells)
+        cost, count = kernels.fast_warp(R, Q, distance.pairs, *how)
     check_overflow(cost, Q, distance)
     return cost, cells[:count].copy()
 
@@ -82,28 +84,6 @@ def fresh_borders(n: int, m: int) -> tuple[Floats, Floats]:
     return top, left
 
 
-def _warp_tile(R: Places, Q: Places, distance: Distance, top: Floats, left: Floats) -> None:
-    if distance.is_straight:
-        kernels.warp_points(R, Q, top, left)
-    elif distance.table is not None:
-        kernels.warp_table(distance.table, R, Q, top, left)
-    else:
-        warp_costs(distance.between(R, Q), top, left)
-
-
-def _trace_tile(R: Places, Q: Places, distance: Distance, top: Floats, left: Floats) -> tuple[float, NDArray[np.int64]]:
-    """Return C at the last cell, and the optimal warping's cells from there back to the first outside the tile."""
-    cells = np.empty((len(R) + len(Q), 2), dtype=np.int64)
-    i, j = len(R) - 1, len(Q) - 1
-    if distance.is_straight:
-        cost, count = kernels.trace_points(R, Q, top, left, i, j, cells)
-    else:
-        known = distance.table
-        table, r, q = (known, R, Q) if known is not None else _as_table(distance.between(R, Q))
-        cost, count = kernels.trace_table(table, r, q, top, left, i, j, cells)
-    return cost, cells[: count + 1]
-
-
 def _warp_tiles(
     R: Places, Q: Places, distance: Distance, top: Floats, left: Floats, parts: int
 ) -> tuple[list[Floats], list[Floats], NDArray[np.int64], NDArray[np.int64]]:
@@ -119,7 +99,7 @@ def _warp_tiles(
         row = rows[-1].copy()
         for number, (j, j_end) in enumerate(pairwise(column_cuts)):
             above, beside = rows[-1][j : j_end + 1].copy(), columns[number][i : i_end + 1].copy()
-            _warp_tile(R[i:i_end], Q[j:j_end], distance, above, beside)
+            kernels.warp(*_for_kernels(R[i:i_end], Q[j:j_end], distance), above, beside)
             row[j if j == 0 else j + 1 : j_end + 1] = above if j == 0 else above[1:]
             columns[number + 1][i : i_end + 1] = beside
         rows.append(row)
@@ -139,11 +119,12 @@ def _walk_back(R: Places, Q: Places, distance: Distance, top: Floats, left: Floa
     A long pair is divided into tiles: only their borders are stored, and only those are computed again that the
     warping crosses.
     """
-    known = distance.is_straight or distance.table is not None
-    if len(R) * len(Q) <= (TRACE_CELLS if known else BLOCK_CELLS):
-        return _trace_tile(R, Q, distance, top, left)
-    rows, columns, row_cuts, column_cuts = _warp_tiles(R, Q, distance, top, left, 48)
     i, j = len(R) - 1, len(Q) - 1
+    if len(R) * len(Q) <= (TRACE_CELLS if _knows_distances(distance) else BLOCK_CELLS):
+        cells = np.empty((len(R) + len(Q), 2), dtype=np.int64)
+        cost, count = kernels.trace(*_for_kernels(R, Q, distance), top, left, i, j, cells)
+        return cost, cells[: count + 1]
+    rows, columns, row_cuts, column_cuts = _warp_tiles(R, Q, distance, top, left, 48)
     found = []
     while i >= 0 and j >= 0:
         a = int(np.searchsorted(row_cuts, i, side="right")) - 1

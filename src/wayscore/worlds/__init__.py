@@ -1,36 +1,23 @@
 """Generated worlds as in the paper, scripted walkers with known faults, and instructions in words."""
 
-from wayscore.worlds.instructions import instruct
+from wayscore.worlds.instructions import instruct as instruct
 from wayscore.worlds.walkers import (
-    WALKERS,
-    Walker,
-    detour,
-    early_stop,
-    noisy,
-    overshoot,
-    perfect,
-    random_walk,
-    reversed_walk,
-    shortest,
+    WALKERS as WALKERS,
+    Walker as Walker,
+    detour as detour,
+    early_stop as early_stop,
+    noisy as noisy,
+    overshoot as overshoot,
+    perfect as perfect,
+    random_walk as random_walk,
+    reversed_walk as reversed_walk,
+    shortest as shortest,
 )
-from wayscore.worlds.world import STAGES, THRESHOLD_IN_EDGES, Node, Path, Rng, World
-
-__all__ = [
-    "STAGES",
-    "THRESHOLD_IN_EDGES",
-    "WALKERS",
-    "Node",
-    "Path",
-    "Rng",
-    "Walker",
-    "World",
-    "detour",
-    "early_stop",
-    "instruct",
-    "noisy",
-    "overshoot",
-    "perfect",
-    "random_walk",
-    "reversed_walk",
-    "shortest",
-]
+from wayscore.worlds.world import (
+    STAGES as STAGES,
+    THRESHOLD_IN_EDGES as THRESHOLD_IN_EDGES,
+    Node as Node,
+    Path as Path,
+    Rng as Rng,
+    World as World,
+)

@@ -17,35 +17,24 @@ from typing import Any
 import numpy as np
 
 from wayscore.errors import OptionError
-from wayscore.worlds.instructions import instruct
-from wayscore.worlds.legs import bearing
+from wayscore.worlds.instructions import bearing, instruct
 from wayscore.worlds.walkers import WALKERS
 from wayscore.worlds.world import THRESHOLD_IN_EDGES, Node, World, check_whole
 from wayscore.writing import unwritable, write_whole
 
-MARK = ".made-by-wayscore-demo"
-"""A file in a folder of a demo that lists which files of the folder may be overwritten."""
-CAMERA_HEIGHT = 1.5
-"""Metres above the floor, for the connectivity files."""
+MARK = ".made-by-wayscore-demo"  # a file in a folder of a demo that lists which files of the folder may be overwritten
+CAMERA_HEIGHT = 1.5  # metres above the floor, for the connectivity files
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A path and its instructions.
-
-    Attributes:
-        path_id: its number.
-        scan: the name of its world.
-        path: its nodes.
-        heading: where the agent looks at the start, radians clockwise from north.
-        instructions: several descriptions of the path; each is one episode.
-    """
+    """A path and its instructions."""
 
     path_id: int
-    scan: str
+    scan: str  # the name of its world
     path: tuple[Node, ...]
-    heading: float
-    instructions: tuple[str, ...]
+    heading: float  # where the agent looks at the start, radians clockwise from north
+    instructions: tuple[str, ...]  # several descriptions of the path; each is one episode
 
 
 @dataclass(frozen=True)
@@ -122,9 +111,27 @@ def course_files(course: Course, walkers: Iterable[str] = tuple(WALKERS)) -> dic
     `references.json` and `runs/<walker>.json` have the formats of R2R's annotations and result files, and
     `connectivity/<scan>_connectivity.json` has the format of Matterport3D.
     """
-    files = {"references.json": _records(_reference(task, course.worlds[task.scan]) for task in course.tasks)}
+    references = [
+        {
+            "path_id": task.path_id,
+            "scan": task.scan,
+            "heading": task.heading,
+            "distance": round(course.worlds[task.scan].graph.distance(task.path[0], task.path[-1]), 2),
+            "path": [node_name(node) for node in task.path],
+            "instructions": list(task.instructions),
+        }
+        for task in course.tasks
+    ]
+    files = {"references.json": _records(references)}
     files |= {f"connectivity/{scan}_connectivity.json": _connectivity(world) for scan, world in course.worlds.items()}
-    return files | {f"runs/{walker}.json": _run(course, walker) for walker in walkers}
+    tasks = [task for task in course.tasks for _ in task.instructions]
+    for walker in walkers:
+        queries = zip(tasks, course.walk(walker).items(), strict=True)
+        files[f"runs/{walker}.json"] = _records(
+            {"instr_id": episode, "trajectory": _trajectory(course.worlds[task.scan], task.heading, path)}
+            for task, (episode, path) in queries
+        )
+    return files
 
 
 def write_files(folder: FilePath, files: Mapping[str, bytes], *, others: Sequence[str] = ()) -> None:
@@ -162,26 +169,6 @@ def node_name(node: Node) -> str:
     'x04y12'
     """
     return f"x{node[0]:02}y{node[1]:02}"
-
-
-def _reference(task: Task, world: World) -> dict[str, Any]:
-    return {
-        "path_id": task.path_id,
-        "scan": task.scan,
-        "heading": task.heading,
-        "distance": round(world.graph.distance(task.path[0], task.path[-1]), 2),
-        "path": [node_name(node) for node in task.path],
-        "instructions": list(task.instructions),
-    }
-
-
-def _run(course: Course, walker: str) -> bytes:
-    queries = course.walk(walker)
-    repeated = [task for task in course.tasks for _ in task.instructions]
-    return _records(
-        {"instr_id": episode, "trajectory": _trajectory(course.worlds[task.scan], task.heading, path)}
-        for task, (episode, path) in zip(repeated, queries.items(), strict=True)
-    )
 
 
 def _trajectory(world: World, heading: float, path: Sequence[Node]) -> list[tuple[str, float, float]]:

@@ -15,22 +15,29 @@ A reader with the map can follow them, because each phrase has one meaning:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wayscore.distances.graph import Graph
-from wayscore.worlds.legs import COMPASS, Leg, Way, find_legs
+from wayscore.errors import OptionError, PathError
 from wayscore.worlds.world import World, check_whole
 
-Choose: TypeAlias = Callable[[Sequence[str]], str]
-"""Chooses one of several phrases that mean the same."""
+STAIRS = 0.3  # metres that a step on stairs rises or falls at least; cameras on one floor differ by less
+EQUALLY_STRAIGHT = 5.0  # degrees: edges whose angles differ by less look equally straight
+APART = 10.0  # degrees: edges this far apart are distinguished by left and right, closer ones by near and far
+CLAUSES_AT_MOST = 3  # in one sentence
+COMPASS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
+TURNS = ("straight", "slight right", "right", "sharp right", "behind", "sharp left", "left", "slight left")
+"""Sectors of 45 degrees, clockwise; "behind" becomes sharp left or sharp right."""
+
+Choose: TypeAlias = Callable[[Sequence[str]], str]  # chooses one of several phrases that mean the same
 
 NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".split()
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
-CLAUSES_AT_MOST = 3
-"""The most clauses in one sentence."""
-
 STARTS = ("head {}", "walk {}", "go {}", "set off {}")
 PLAIN = ("turn {}", "go {}", "take a {}")
 SLIGHT = ("bear {}", "turn slightly {}", "take a slight {}")
@@ -39,6 +46,29 @@ STRAIGHT = ("go straight on", "keep straight on", "carry straight on")
 BACK = ("turn back the way you came", "go back the way you came", "turn around and retrace your steps")
 CLIMBS = {0: "", 1: " up the stairs", -1: " down the stairs"}
 ON = ("walk", "keep on for", "continue for")
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A turn and the steps after it."""
+
+    turn: str  # a compass point on the first leg; then "back", "straight", "left", "slight left", "sharp left", ...
+    steps: int  # the first by the turn, the others straight on ("back": retracing)
+    metres: float
+    climb: int = 0  # 1 up, -1 down, 0 level
+    way: str = ""  # which way, if the turn alone is ambiguous: "the left-hand of two ways"
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """An edge out of a node."""
+
+    node: Hashable  # where it leads
+    turn: str  # the words for it
+    angle: float  # degrees clockwise, from straight on or from the compass point; grows from left to right
+    climb: int  # 1 up, -1 down, 0 level
+    metres: float
+    bearing: float  # degrees clockwise from north
 
 
 def instruct(world: World | Graph, path: Sequence[Hashable], *, seed: int | np.random.Generator = 0) -> str:
@@ -61,11 +91,11 @@ def instruct(world: World | Graph, path: Sequence[Hashable], *, seed: int | np.r
     if not isinstance(seed, np.random.Generator):
         check_whole("seed", seed, least=0)
     rng = np.random.default_rng(seed)
-    return describe(find_legs(world, path), lambda words: words[int(rng.integers(len(words)))])
 
+    def choose(phrases: Sequence[str]) -> str:
+        return phrases[int(rng.integers(len(phrases)))]
 
-def describe(legs: Sequence[Leg], choose: Choose) -> str:
-    """Put legs into sentences."""
+    legs = find_legs(world, path)
     if not legs:
         return choose(("Stay where you are.", "Stop where you are.", "You are there already."))
     sentences: list[str] = []
@@ -76,10 +106,13 @@ def describe(legs: Sequence[Leg], choose: Choose) -> str:
         extent = _extent(leg, measured, choose)
         measured = bool(extent)
         clauses.append(clause + extent)
-        if number == len(legs) - 1:
+        last = number == len(legs) - 1
+        if last:
             clauses[-1] += choose((" and stop", " and stop there")) if measured else " and stop at the next node"
-        if len(clauses) == CLAUSES_AT_MOST or number == len(legs) - 1:
-            sentences.append(_sentence(clauses, choose))
+        if last or len(clauses) == CLAUSES_AT_MOST:
+            then = choose((", then ", ", and then ")) if len(clauses) > 1 else ""
+            text = ", ".join(clauses[:-1]) + then + clauses[-1]
+            sentences.append(f"{text[0].upper()}{text[1:]}.")
             clauses = []
     return " ".join(sentences)
 
@@ -92,7 +125,7 @@ def _turn(leg: Leg, choose: Choose) -> str:
     else:
         *how, side = leg.turn.split()
         words = choose({"slight": SLIGHT, "sharp": SHARP}[how[0]] if how else PLAIN).format(side)
-    return words + (f" by {_way(leg.way)}" if leg.way else "") + CLIMBS[leg.climb]
+    return words + (f" by {leg.way}" if leg.way else "") + CLIMBS[leg.climb]
 
 
 def _extent(leg: Leg, fresh: bool, choose: Choose) -> str:
@@ -107,34 +140,115 @@ def _extent(leg: Leg, fresh: bool, choose: Choose) -> str:
     return choose((f" for {many}", f" for {many}", f" for {many}" if leg.turn == "back" else f" {past}"))
 
 
-def _way(way: Way) -> str:
-    """Say which of several ways is meant.
-
-    >>> _way(Way(0, 2, "left")), _way(Way(1, 3, "near"))
-    ('the left-hand of two ways', 'the second nearest of three ways')
-    """
-    first, last, between = {
-        "left": ("leftmost", "rightmost", "{} from the left"),
-        "near": ("nearest", "farthest", "{} nearest"),
-    }[way.order]
-    if way.count == 2:
-        first, last = {"left": ("left-hand", "right-hand"), "near": ("nearer", "farther")}[way.order]
-    if way.position in (0, way.count - 1):
-        which = last if way.position else first
-    else:
-        which = between.format(_ordinal(way.position + 1))
-    return f"the {which} of {_count(way.count)} ways"
-
-
-def _sentence(clauses: Sequence[str], choose: Choose) -> str:
-    *others, last = clauses
-    text = ", ".join(others) + (choose((", then ", ", and then ")) if others else "") + last
-    return f"{text[0].upper()}{text[1:]}."
-
-
 def _count(number: int) -> str:
     return NUMBERS[number] if number < len(NUMBERS) else str(number)
 
 
 def _ordinal(number: int) -> str:
     return ORDINALS[number - 1] if number <= len(ORDINALS) else f"{number}th"
+
+
+def find_legs(world: World | Graph, path: Sequence[Hashable]) -> list[Leg]:
+    """Divide a path into legs.
+
+    >>> world = World(size=4, jitter=0.0, reach=1.0)
+    >>> [(leg.turn, leg.steps) for leg in find_legs(world, [(0, 0), (0, 1), (0, 2), (1, 2), (1, 1)])]
+    [('north', 2), ('right', 1), ('right', 1)]
+    """
+    graph = world.graph if isinstance(world, World) else world
+    if graph.positions is None or graph.positions.shape[1] < 2:
+        raise OptionError(
+            f"the {graph.name} has no positions, so turns cannot be computed; build it with positions=, (x, y) or "
+            "(x, y, z) of each node"
+        )
+    if not len(path):
+        raise PathError("the path is empty; a path has at least one node")
+    graph.encode([list(path)])  # raises an error for an unknown node
+    nodes = [node for position, node in enumerate(path) if not position or node != path[position - 1]]
+    for position, (a, b) in enumerate(pairwise(nodes)):
+        if not graph.has_edge(a, b):
+            raise PathError(f"step {position} of the path, from {a!r} to {b!r}, is not an edge of the {graph.name}")
+    legs: list[Leg] = []
+    heading: float | None = None
+    pivot = 0
+    for position, (here, there) in enumerate(pairwise(nodes)):
+        came = nodes[position - 1] if position else None
+        options = _options(graph, here, heading)
+        taken = next(option for option in options if option.node == there)
+        heading = taken.bearing
+        last = legs[-1] if legs else None
+        retraced = 2 * pivot - position - 1
+        if last and last.turn == "back" and retraced >= 0 and nodes[retraced] == there:
+            legs[-1] = replace(last, steps=last.steps + 1, metres=last.metres + taken.metres)
+        elif position and there == came:
+            pivot = position
+            legs.append(Leg("back", 1, taken.metres))
+        else:
+            like = [o for o in options if o.node != came and (o.turn, o.climb) == (taken.turn, taken.climb)]
+            way = _which(taken, like)
+            straight = taken.turn == "straight" and not way
+            if last and straight and last.turn != "back" and last.climb == taken.climb:
+                legs[-1] = replace(last, steps=last.steps + 1, metres=last.metres + taken.metres)
+            else:
+                legs.append(Leg(taken.turn, 1, taken.metres, taken.climb, way))
+    return legs
+
+
+def bearing(vector: NDArray[np.float64], heading: float | None = None) -> float:
+    """Return the direction of a vector, degrees clockwise from north (+y); a vertical vector keeps the heading.
+
+    >>> bearing(np.array([1.0, 0.0]))
+    90.0
+    """
+    x, y = float(vector[0]), float(vector[1])
+    if x == y == 0:
+        return heading or 0.0
+    return float(np.degrees(np.arctan2(x, y)))
+
+
+def _options(graph: Graph, here: Hashable, heading: float | None) -> list[_Option]:
+    assert graph.positions is not None  # find_legs() has looked
+    origin = graph.positions[graph.index[here]]
+    found = []
+    for node in dict.fromkeys(graph.neighbors(here)):  # parallel edges are one way, loops are none
+        if node == here:
+            continue
+        vector = graph.positions[graph.index[node]] - origin
+        towards = bearing(vector, heading)
+        if heading is None:
+            sector = round(towards / 45) % 8
+            turn, angle = COMPASS[sector], _wrapped(towards - 45 * sector)
+        else:
+            angle = _wrapped(towards - heading)
+            turn = TURNS[round(angle / 45) % 8]
+            if turn == "behind":
+                turn = "sharp left" if angle < 0 else "sharp right"
+        rise = float(vector[2]) if len(vector) > 2 else 0.0
+        climb = (rise > STAIRS) - (rise < -STAIRS)
+        found.append(_Option(node, turn, angle, climb, float(np.linalg.norm(vector)), towards))
+    return found
+
+
+def _wrapped(degrees: float) -> float:
+    """Return an angle from -180 to 180; angles that differ only by rounding become equal."""
+    return (round(degrees, 6) + 180) % 360 - 180
+
+
+def _which(taken: _Option, like: Sequence[_Option]) -> str:
+    """Say which of several similar ways is taken; nothing if the turn alone is clear."""
+    if taken.turn == "straight":
+        limit = min(abs(option.angle) for option in like) + EQUALLY_STRAIGHT
+        if taken is min((o for o in like if abs(o.angle) < limit), key=lambda option: option.metres):
+            return ""
+    if len(like) == 1:
+        return ""
+    if min(abs(option.angle - taken.angle) for option in like if option is not taken) >= APART:
+        position = sorted(like, key=lambda option: option.angle).index(taken)
+        first, last = ("left-hand", "right-hand") if len(like) == 2 else ("leftmost", "rightmost")
+        between = "{} from the left"
+    else:
+        position = sorted(like, key=lambda option: option.metres).index(taken)
+        first, last = ("nearer", "farther") if len(like) == 2 else ("nearest", "farthest")
+        between = "{} nearest"
+    which = {0: first, len(like) - 1: last}.get(position) or between.format(_ordinal(position + 1))
+    return f"the {which} of {_count(len(like))} ways"

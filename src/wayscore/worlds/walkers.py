@@ -72,8 +72,7 @@ def random_walk(world: World, reference: Sequence[Node], rng: Rng) -> Path:
 
 
 _FROM_MOST_TO_LEAST_FAITHFUL = (perfect, noisy, detour, overshoot, early_stop, shortest, reversed_walk, random_walk)
-WALKERS: dict[str, Walker] = {walker.__name__: walker for walker in _FROM_MOST_TO_LEAST_FAITHFUL}
-"""Name -> walker."""
+WALKERS: dict[str, Walker] = {walker.__name__: walker for walker in _FROM_MOST_TO_LEAST_FAITHFUL}  # name -> walker
 
 
 def _wander(world: World | Graph, start: Any, steps: int, rng: Rng) -> list[Any]:

@@ -23,10 +23,8 @@ Node: TypeAlias = tuple[int, int]
 Path: TypeAlias = list[Node]
 Rng: TypeAlias = np.random.Generator
 
-THRESHOLD_IN_EDGES = 1.33
-"""d_th in mean edge lengths."""
-STAGES = 4
-"""How many nodes the sampler draws after the first; the paper does not say. Four give about ten edges, as in R4R."""
+THRESHOLD_IN_EDGES = 1.33  # d_th in mean edge lengths
+STAGES = 4  # nodes that the sampler draws after the first; the paper does not say: four give about ten edges, as in R4R
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ class World:
         return drawn
 
     def sample_path(self, rng: Rng, stages: int = STAGES) -> Path:
-        """Draw a path by the paper's procedure: `sample_stages`, joined by shortest paths.
+        """Draw a path as the paper does: `sample_stages`, joined by shortest paths.
 
         >>> World.paper(seed=7).sample_path(np.random.default_rng(0), stages=2)
         [(12, 11), (11, 11), (10, 12), (9, 12), (8, 13), (8, 12), (7, 11)]

@@ -1,22 +1,31 @@
-/* The loops that run several doubles at a time. Included once for each instruction set (lanes_base.c,
- * lanes_avx2.c, lanes_avx512.c), which names its table of entry points LANE_KERNELS. */
+/* The loops that run several doubles at a time. Each of lanes_base.c, lanes_avx2.c and lanes_avx512.c includes them for its
+ * instruction set, and names its table of entry points LANE_KERNELS. */
 #include "lane_table.h"
 #include "lanes.h"
 
 #define REGISTERS (STRIP_ROWS / LANE_COUNT)
 #define PARTS (GROUP / LANE_COUNT)
 
+/* Squared distances between lanes of points, whose coordinates are `a_stride` and `b_stride` apart. */
+INLINE lanes squares_between(const int dimension, const double *a, int64_t a_stride, const double *b, int64_t b_stride) {
+    lanes difference = lanes_load(a) - lanes_load(b), squares = difference * difference;
+    for (int axis = 1; axis < dimension; axis++) {
+        difference = lanes_load(a + axis * a_stride) - lanes_load(b + axis * b_stride);
+        squares = squares + difference * difference;
+    }
+    return squares;
+}
+
 #include "lane_strip.h"
 
-/* Distances from one point to many, those laid out coordinate by coordinate. */
-TARGET static void distances_to(int dimension, const double *point, const double *others, int64_t stride, int64_t count,
-                         double *out) {
+INLINE void distances_from(const int dimension, const double *point, const double *others, int64_t stride, int64_t count,
+                           double *out) {
     int64_t j = 0;
     for (; j + LANE_COUNT <= count; j += LANE_COUNT) {
         lanes squares = lanes_all(0.0);
         for (int axis = 0; axis < dimension; axis++) {
-            lanes difference = lanes_sub(lanes_all(point[axis]), lanes_load(others + axis * stride + j));
-            squares = lanes_add(squares, lanes_mul(difference, difference));
+            lanes difference = lanes_all(point[axis]) - lanes_load(others + axis * stride + j);
+            squares = squares + difference * difference;
         }
         lanes_store(out + j, lanes_sqrt(squares));
     }
@@ -30,6 +39,12 @@ TARGET static void distances_to(int dimension, const double *point, const double
     }
 }
 
+/* Distances from one point to many, those laid out coordinate by coordinate. */
+TARGET static void distances_to(int dimension, const double *point, const double *others, int64_t stride, int64_t count,
+                                double *out) {
+    distances_from(dimension, point, others, stride, count, out);
+}
+
 /* Distances several at a time, then C one by one. The query's end is repeated until it fills the lanes. */
 INLINE void rows_of_points(const int dimension, const Pair *pair, double *top, double *left) {
     double costs[SHORT_CELLS + LANE_COUNT], by_axis[3 * (SHORT_CELLS + LANE_COUNT)];
@@ -38,16 +53,10 @@ INLINE void rows_of_points(const int dimension, const Pair *pair, double *top, d
         for (int axis = 0; axis < dimension; axis++)
             by_axis[axis * stride + j] = pair->q_points[(j < m ? j : m - 1) * dimension + axis];
     for (int64_t i = 0; i < pair->n; i++) {
-        const double *point = pair->r_points + i * dimension;
-        for (int64_t j = 0; j < stride; j += LANE_COUNT) {
-            lanes squares = lanes_all(0.0);
-            for (int axis = 0; axis < dimension; axis++) {
-                lanes difference = lanes_sub(lanes_all(point[axis]), lanes_load(by_axis + axis * stride + j));
-                squares = lanes_add(squares, lanes_mul(difference, difference));
-            }
-            lanes_store(costs + j, lanes_sqrt(squares));
-        }
-        left[i + 1] = warp_row(costs, m, top, left[i + 1]);
+        double west = left[i + 1];
+        distances_from(dimension, pair->r_points + i * dimension, by_axis, stride, stride, costs);
+        WARP_ROW(top, m, west, costs[j]);
+        left[i + 1] = west;
     }
 }
 
@@ -61,8 +70,9 @@ TARGET static void relax(double *row, double through, const double *via, int64_t
     lanes add = lanes_all(through);
     int64_t j = 0;
     for (; j + 2 * LANE_COUNT <= count; j += 2 * LANE_COUNT) {
-        lanes_store(row + j, lanes_min(lanes_add(add, lanes_load(via + j)), lanes_load(row + j)));
-        lanes_store(row + j + LANE_COUNT, lanes_min(lanes_add(add, lanes_load(via + j + LANE_COUNT)), lanes_load(row + j + LANE_COUNT)));
+        double *here = row + j, *next = here + LANE_COUNT;
+        lanes_store(here, lanes_min(add + lanes_load(via + j), lanes_load(here)));
+        lanes_store(next, lanes_min(add + lanes_load(via + j + LANE_COUNT), lanes_load(next)));
     }
     for (; j < count; j++) {
         double candidate = through + via[j];
@@ -90,13 +100,7 @@ INLINE void measure_lanes(Group *group, const int dimension, const int compare) 
                 const int l = part * LANE_COUNT;
                 lanes cost;
                 if (dimension) {
-                    lanes squares = lanes_all(0.0);
-                    for (int axis = 0; axis < dimension; axis++) {
-                        lanes difference = lanes_sub(lanes_load(point + axis * GROUP + l),
-                                                     lanes_load(query + axis * GROUP + l));
-                        squares = lanes_add(squares, lanes_mul(difference, difference));
-                    }
-                    cost = lanes_sqrt(squares);
+                    cost = lanes_sqrt(squares_between(dimension, point + l, GROUP, query + l, GROUP));
                 } else {
                     cost = lanes_look_up(row + l, at + l);
                 }
@@ -108,7 +112,7 @@ INLINE void measure_lanes(Group *group, const int dimension, const int compare) 
                 if (compare & COMPARE_WARPING) {
                     double *cell = previous + j * GROUP + l;
                     lanes north = lanes_load(cell);
-                    west[part] = lanes_add(cost, lanes_min(lanes_min(north, corner[part]), west[part]));
+                    west[part] = cost + lanes_min(lanes_min(north, corner[part]), west[part]);
                     corner[part] = north;
                     lanes_store(cell, west[part]);
                 }
@@ -119,9 +123,6 @@ INLINE void measure_lanes(Group *group, const int dimension, const int compare) 
             if (i == group->n[l] - 1) group->warping[l] = previous[(group->m[l] - 1) * GROUP + l];
     }
 }
-
-/* How much of a place is covered from this near. */
-INLINE lanes share_of(lanes near, lanes scale) { return lanes_exp(lanes_div(lanes_sub(lanes_all(0.0), near), scale)); }
 
 /* Sums over the places that each episode really has, in their order. */
 INLINE void sum_lanes(Group *group) {
@@ -136,7 +137,7 @@ INLINE void sum_lanes(Group *group) {
         for (int64_t j = 0; j < group->columns; j++) {
             lanes near = lanes_load(group->nearest + j * GROUP + l);
             most = lanes_max(most, near); /* padding repeats a place, so it changes no maximum */
-            sum = lanes_add(sum, lanes_choose(lanes_all((double)j + 1.0), columns, near, zero));
+            sum = sum + lanes_choose(lanes_all((double)j + 1.0), columns, near, zero);
         }
         lanes_store(group->deviation + l, sum);
         lanes_store(group->largest + l, most);
@@ -144,8 +145,8 @@ INLINE void sum_lanes(Group *group) {
         sum = zero;
         for (int64_t i = 0; i < group->rows; i++) {
             lanes near = lanes_load(group->covered + i * GROUP + l);
-            lanes share = share_of(near, lanes_all(group->scale));
-            sum = lanes_add(sum, lanes_choose(lanes_all((double)i + 1.0), rows, share, zero));
+            lanes share = lanes_exp((zero - near) / lanes_all(group->scale)); /* how much of the place is covered */
+            sum = sum + lanes_choose(lanes_all((double)i + 1.0), rows, share, zero);
         }
         lanes_store(group->coverage + l, sum);
     }
@@ -177,10 +178,57 @@ TARGET static void weigh(const double *weights, int64_t units, const double *val
         for (int64_t u = 0; u < units; u++) {
             const lanes value = lanes_load(values + u * columns + c);
             for (int g = 0; g < GROUP; g++)
-                sum[g] = lanes_add(sum[g], lanes_mul(lanes_all(weights[g * units + u]), value));
+                sum[g] = sum[g] + lanes_all(weights[g * units + u]) * value;
         }
         for (int g = 0; g < GROUP; g++) lanes_store(totals + g * columns + c, sum[g]);
     }
 }
 
-const LaneKernels LANE_KERNELS = {strip_values, strip_nearest, strip_choices, short_rows, distances_to, relax, measure_group, weigh};
+#define GOLDEN_STEP 0x9E3779B97F4A7C15u
+
+/* SplitMix64's mixing: neighbouring numbers become words that nothing tells from chance. */
+INLINE uint64_t mixed(uint64_t word) {
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
+    return word ^ (word >> 31);
+}
+
+/* A unit by the upper half of a word, all of them equally likely: where the 2^32 halves cannot be shared out evenly,
+ * the few left over draw again. */
+INLINE uint64_t pick(uint64_t word, uint64_t units, uint32_t left_over) {
+    uint64_t scaled = (word >> 32) * units;
+    while ((uint32_t)scaled < left_over) {
+        word = mixed(word + GOLDEN_STEP);
+        scaled = (word >> 32) * units;
+    }
+    return scaled >> 32;
+}
+
+/* How often each unit is drawn in resample `number`; two draws share a word. Nearly always none has to draw again, so
+ * that compilers make vectors of the first loop. */
+TARGET static void draw(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times) {
+    const uint32_t count = (uint32_t)units, left_over = (uint32_t)((UINT64_C(1) << 32) % count);
+    const int64_t words = (units + 1) / 2;
+    const uint64_t start = seed + GOLDEN_STEP * (number * (uint64_t)words), lower = UINT32_MAX;
+    uint64_t state = start, uneven = 0;
+    for (int64_t w = 0; w < words; w++) {
+        const uint64_t word = mixed(state += GOLDEN_STEP);
+        const uint64_t first = (uint64_t)(uint32_t)(word >> 32) * count, second = (uint64_t)(uint32_t)word * count;
+        pairs[w] = first >> 32 | (second & ~lower);
+        uneven |= ((first & lower) - left_over) | ((second & lower) - left_over); /* negative once one is left over */
+    }
+    state = start;
+    for (int64_t w = 0; uneven >> 63 && w < words; w++) {
+        const uint64_t word = mixed(state += GOLDEN_STEP);
+        pairs[w] = pick(word, count, left_over) | pick(word << 32 | word >> 32, count, left_over) << 32;
+    }
+    memset(times, 0, (size_t)units * sizeof *times);
+    for (int64_t w = 0; w < units / 2; w++) {
+        times[pairs[w] & lower] += 1.0;
+        times[pairs[w] >> 32] += 1.0;
+    }
+    if (units % 2) times[pairs[words - 1] & lower] += 1.0;
+}
+
+const LaneKernels LANE_KERNELS = {strip_values, strip_nearest, strip_choices, short_rows, distances_to,
+                                  relax,        measure_group, weigh,         draw};

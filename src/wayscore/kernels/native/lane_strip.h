@@ -9,16 +9,6 @@
  * On entry top[0] is the corner, top[1..m] the row above, left[0..rows-1] the column before; on return top holds the
  * last row (top[0]: the last of the old left) and left the last column. */
 
-INLINE lanes strip_squares(const int dimension, const double *row, const double *query, int64_t stride) {
-    lanes difference = lanes_sub(lanes_load(row), lanes_load(query));
-    lanes squares = lanes_mul(difference, difference);
-    for (int axis = 1; axis < dimension; axis++) {
-        difference = lanes_sub(lanes_load(row + axis * STRIP_ROWS), lanes_load(query + axis * stride));
-        squares = lanes_add(squares, lanes_mul(difference, difference));
-    }
-    return squares;
-}
-
 /* Fewer rows than 16 take fewer registers; a full strip needs no look at which row is the last. */
 INLINE void strip(const int dimension, const int registers, const int full, const int extra, const Strip *given) {
     double edge[STRIP_ROWS], current_row[STRIP_ROWS], passing_row[STRIP_ROWS] = {0}, numbers[STRIP_ROWS];
@@ -54,8 +44,8 @@ INLINE void strip(const int dimension, const int registers, const int full, cons
         lanes cost, upper = lanes_shift(s ? current[s - 1] : lanes_all(above), current[s]);                    \
         lanes best = lanes_min(lanes_min(upper, diagonal[s]), current[s]);                                     \
         if (dimension) {                                                                                       \
-            lanes squares = strip_squares(dimension, rows_by_axis + LANE_COUNT * s,                            \
-                                          last_point - t + LANE_COUNT * s, stride);                            \
+            lanes squares = squares_between(dimension, rows_by_axis + LANE_COUNT * s, STRIP_ROWS,              \
+                                            last_point - t + LANE_COUNT * s, stride);                          \
             if (extra == STRIP_NEAREST) {                                                                      \
                 covered[s] = lanes_min(covered[s], squares);                                                   \
                 passing[s] = lanes_min(                                                                        \
@@ -69,7 +59,7 @@ INLINE void strip(const int dimension, const int registers, const int full, cons
             diagonals |= (uint32_t)lanes_at_most(diagonal[s], best) << (LANE_COUNT * s);                       \
             uppers |= (uint32_t)lanes_at_most(upper, current[s]) << (LANE_COUNT * s);                          \
         }                                                                                                      \
-        lanes value = lanes_add(cost, best);                                                                   \
+        lanes value = cost + best;                                                                             \
         diagonal[s] = upper;                                                                                   \
         current[s] = careful ? lanes_choose(number[s], lanes_all((double)t), value, border[s]) : value;        \
     }                                                                                                          \
@@ -116,8 +106,8 @@ INLINE void strip(const int dimension, const int registers, const int full, cons
     if (given->rows == STRIP_ROWS) strip(dimension, REGISTERS, 1, extra, given);                               \
     else strip(dimension, REGISTERS, 0, extra, given);
 #define STRIP_SHORT(dimension, extra)                                                                          \
-    if (given->rows <= LANE_COUNT) strip(dimension, 1, 0, extra, given);                                       \
-    else if (given->rows <= 2 * LANE_COUNT && REGISTERS > 2) strip(dimension, 2, 0, extra, given);             \
+    if (given->rows <= 4 && LANE_COUNT <= 4) strip(dimension, 4 / LANE_COUNT, 0, extra, given);                \
+    else if (given->rows <= 8) strip(dimension, 8 / LANE_COUNT, 0, extra, given);                              \
     else STRIP_ANY(dimension, extra)
 TARGET static void strip_values(const Strip *given) {
     switch (given->dimension) {

@@ -2,9 +2,11 @@
 #ifndef WAYSCORE_LANE_TABLE_H
 #define WAYSCORE_LANE_TABLE_H
 
-#include <stdint.h>
-
 #include "warp.h"
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define HAS_AVX
+#endif
 
 #define STRIP_ROWS 16
 enum { STRIP_VALUES, STRIP_NEAREST, STRIP_CHOICES };
@@ -57,6 +59,7 @@ typedef struct {
     void (*relax)(double *row, double through, const double *via, int64_t count);
     void (*measure_group)(Group *group);
     void (*weigh)(const double *weights, int64_t units, const double *values, int64_t columns, double *totals);
+    void (*draw)(uint64_t seed, uint64_t number, int64_t units, uint64_t *pairs, double *times); /* see resample.c */
 } LaneKernels;
 
 extern const LaneKernels lanes_base, lanes_avx2, lanes_avx512;

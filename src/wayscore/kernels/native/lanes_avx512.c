@@ -1,10 +1,8 @@
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define LANES_AVX512
-#endif
+#define LANE_BITS 512
 #define LANE_KERNELS lanes_avx512
 #include "lane_kernels.h"
 
-#if defined(LANES_AVX512)
+#ifdef HAS_AVX
 /* Does lanes_sqrt_beside() round correctly where it could fail? Let x = N 4^e with N an integer in [2^52, 2^54), even
  * from 2^53 on. The middles between doubles near its root are m 2^(e - 27) for odd m in [2^53, 2^54), and the root is
  * |c| 2^-56 to |c| 2^-55 ulp from one of them, c = m^2 - N 2^54. Within 2^-49 ulp means |c| <= 128; |c| < 1024 is tried
@@ -28,6 +26,4 @@ TARGET int roots_are_exact(void) {
     }
     return 1;
 }
-#else
-int roots_are_exact(void) { return 0; }
 #endif

@@ -1,17 +1,9 @@
-/* Fast marching: the eikonal equation |grad T| = 1 from one cell of a grid, T in cells.
- *
- * The grid is framed by one blocked cell on every side, so that no neighbour is ever out of bounds. The
- * front grows from the smallest open value. These rules bound its error:
- *   - cells near the source and in straight sight of it hold their exact distance;
- *   - differences are of second order where two settled cells stand in line, of first order elsewhere;
- *   - no value exceeds a settled neighbour's by more than the step between them (1, or sqrt 2 between two
- *     free cells), so that no way is longer than on the 8-neighbour grid;
- *   - no value is below the straight line to the source. */
+/* Fast marching: the eikonal equation |grad T| = 1 from one cell of a grid, T in cells; plain/march.py says by which rules.
+ * The grid is framed by one blocked cell on every side, so that no neighbour is ever out of bounds. */
 #include "heap.h"
 #include "native.h"
 
-/* In cells. Beyond 20 cells of an empty grid the error stays below 0.2 % with 5, below 0.11 % with 8. */
-#define EXACT_RADIUS 8
+#define EXACT_RADIUS 8 /* in cells */
 static const double DIAGONAL = 1.4142135623730951;
 
 enum { BLOCKED, OPEN, EXACT, SETTLED };
@@ -144,26 +136,16 @@ static int fill(const uint8_t *free_cells, int64_t height, int64_t width, int64_
 }
 
 /* march(free, source, target, out): distances in cells from a flat index; -1 for no target. */
-KERNEL(kernel_march) {
-    Array arrays[2];
-    int64_t source, target;
-    PyObject *result = NULL;
-    if (!take_arguments("march", args, nargs, "B2 n n d2w", arrays, &source, &target)) return NULL;
+KERNEL(march, "B2 n n d2w") {
+    const int64_t source = numbers[0].n, target = numbers[1].n;
     const int64_t height = LENGTH(arrays[0], 0), width = LENGTH(arrays[0], 1);
-    if (LENGTH(arrays[1], 0) != height || LENGTH(arrays[1], 1) != width) {
-        refuse("out must have the shape of free");
-    } else if (source < 0 || source >= height * width || !BYTES(arrays[0])[source]) {
-        refuse("source must be the flat index of a free cell");
-    } else if (target < -1 || target >= height * width) {
-        refuse("target must be the flat index of a cell, or -1");
-    } else if ((height + 2) * (width + 2) > INT32_MAX) {
-        refuse("free must have fewer than 2^31 cells");
-    } else {
-        PyThreadState *thread = PyEval_SaveThread();
-        const int enough = fill(BYTES(arrays[0]), height, width, source, target, DOUBLES(arrays[1]));
-        PyEval_RestoreThread(thread);
-        result = enough ? none() : PyErr_NoMemory();
-    }
-    drop_arrays(arrays, 2);
-    return result;
+    if (LENGTH(arrays[1], 0) != height || LENGTH(arrays[1], 1) != width) return refuse("out must have the shape of free");
+    if (source < 0 || source >= height * width || !BYTES(arrays[0])[source])
+        return refuse("source must be the flat index of a free cell");
+    if (target < -1 || target >= height * width) return refuse("target must be the flat index of a cell, or -1");
+    if ((height + 2) * (width + 2) > INT32_MAX) return refuse("free must have fewer than 2^31 cells");
+    PyThreadState *state = PyEval_SaveThread();
+    const int enough = fill(BYTES(arrays[0]), height, width, source, target, DOUBLES(arrays[1]));
+    PyEval_RestoreThread(state);
+    return enough ? none() : PyErr_NoMemory();
 }

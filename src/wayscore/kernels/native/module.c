@@ -2,8 +2,6 @@
 #include "lane_table.h"
 #include "native.h"
 
-#include <stdarg.h>
-
 const LaneKernels *lane_kernels = &lanes_base;
 
 static int same_kind(const Py_buffer *view, char kind) {
@@ -18,34 +16,23 @@ static int same_kind(const Py_buffer *view, char kind) {
     }
 }
 
-int take_array(PyObject *object, Array *array, char kind, int dimensions, int writable, int optional) {
+int take_array(PyObject *object, Array *array, const char *form) {
+    const int dimensions = form[1] - '0', writable = form[2] == 'w';
     array->held = 0;
     array->view.buf = NULL;
-    if (optional && object == Py_None) return 1;
+    if (object == Py_None && form[2 + writable] == '?') return 1;
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(object, &array->view, flags) < 0) return 0;
     array->held = 1;
-    if (!same_kind(&array->view, kind) || array->view.ndim != dimensions) {
-        PyErr_Format(PyExc_TypeError, "expected a %d-dimensional array of kind '%c', got %d dimensions of '%s'",
-                     dimensions, kind, array->view.ndim, array->view.format ? array->view.format : "B");
-        return 0;
-    }
-    return 1;
+    if (same_kind(&array->view, *form) && array->view.ndim == dimensions) return 1;
+    PyErr_Format(PyExc_TypeError, "expected a %d-dimensional array of kind '%c', got %d dimensions of '%s'",
+                 dimensions, *form, array->view.ndim, array->view.format ? array->view.format : "B");
+    return 0;
 }
 
 void drop_arrays(Array *arrays, int count) {
     for (int i = 0; i < count; i++)
         if (arrays[i].held) PyBuffer_Release(&arrays[i].view);
-}
-
-int take_count(PyObject *object, int64_t *value) {
-    *value = (int64_t)PyLong_AsLongLong(object);
-    return !(*value == -1 && PyErr_Occurred());
-}
-
-int take_double(PyObject *object, double *value) {
-    *value = PyFloat_AsDouble(object);
-    return !(*value == -1.0 && PyErr_Occurred());
 }
 
 int check_codes(const Array *codes, const Array *table, int axis) {
@@ -66,25 +53,24 @@ int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed) {
     return 0;
 }
 
-int take_arguments(const char *name, PyObject *const *args, Py_ssize_t nargs, const char *form, Array *arrays, ...) {
+PyObject *call_kernel(const char *name, const char *form, Body *body, PyObject *const *args, Py_ssize_t nargs) {
+    Array arrays[MOST_ARRAYS];
+    Number numbers[MOST_NUMBERS];
     Py_ssize_t needed = 1, at = 0;
-    int taken = 1, held = 0;
+    int taken = 1, held = 0, counted = 0;
     for (const char *c = form; *c; c++) needed += *c == ' ';
-    if (!need_arguments(name, nargs, needed)) return 0;
-    va_list numbers;
-    va_start(numbers, arrays);
+    if (!need_arguments(name, nargs, needed)) return NULL;
     for (const char *word = form; taken && word; word = strchr(word, ' '), at++) {
         word += *word == ' ';
-        if (*word == 'n') taken = take_count(args[at], va_arg(numbers, int64_t *));
-        else if (*word == 'x') taken = take_double(args[at], va_arg(numbers, double *));
-        else if (*word != 'o') {
-            const int writable = word[2] == 'w', optional = word[2 + writable] == '?';
-            taken = take_array(args[at], &arrays[held++], *word, word[1] - '0', writable, optional);
-        }
+        if (*word == 'n') numbers[counted++].n = (int64_t)PyLong_AsLongLong(args[at]);
+        else if (*word == 'x') numbers[counted++].x = PyFloat_AsDouble(args[at]);
+        else if (*word == 'p') taken = take_array(args[at], &arrays[held++], arrays[0].held ? "i1" : "d2");
+        else if (*word != 'o') taken = take_array(args[at], &arrays[held++], word);
+        if (*word == 'n' || *word == 'x') taken = !PyErr_Occurred();
     }
-    va_end(numbers);
-    if (!taken) drop_arrays(arrays, held);
-    return taken;
+    PyObject *result = taken ? body(args, arrays, numbers) : NULL;
+    drop_arrays(arrays, held);
+    return result;
 }
 
 Array *take_tables(PyObject *list, Py_ssize_t *count) {
@@ -93,26 +79,30 @@ Array *take_tables(PyObject *list, Py_ssize_t *count) {
     int taken = tables != NULL;
     if (!taken) PyErr_NoMemory();
     for (Py_ssize_t t = 0; taken && t < *count; t++) {
-        taken = take_array(PyList_GetItem(list, t), &tables[t], 'd', 2, 0, 0);
+        taken = take_array(PyList_GetItem(list, t), &tables[t], "d2");
         if (taken && LENGTH(tables[t], 0) != LENGTH(tables[t], 1)) {
             refuse("a table needs as many rows as columns");
             taken = 0;
         }
     }
     if (taken) return tables;
-    if (tables) drop_arrays(tables, (int)*count);
-    free(tables);
+    drop_tables(tables, *count);
     return NULL;
 }
 
-#define METHOD(name) {#name, (PyCFunction)(void (*)(void))kernel_##name, METH_FASTCALL, NULL},
-static PyMethodDef methods[] = {KERNELS(METHOD){NULL, NULL, 0, NULL}};
+void drop_tables(Array *tables, Py_ssize_t count) {
+    if (tables) drop_arrays(tables, (int)count);
+    free(tables);
+}
+
+#define ENTRY(name) {#name, (PyCFunction)(void (*)(void))kernel_##name, METH_FASTCALL, NULL},
+static PyMethodDef methods[] = {KERNELS(ENTRY){NULL, NULL, 0, NULL}};
 
 /* WAYSCORE_LANES=base or avx2 keeps to less than the processor offers (tests compare them). AVX-512 is used from the
  * generation on that runs it at full clock (the one that brought IFMA). */
 static int choose_lanes(PyObject *module) {
     const char *wish = getenv("WAYSCORE_LANES"), *name = "base";
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#ifdef HAS_AVX
     int level = !wish ? 2 : strcmp(wish, "base") == 0 ? 0 : strcmp(wish, "avx2") == 0 ? 1 : 2;
     __builtin_cpu_init();
     if (level >= 1 && __builtin_cpu_supports("avx2")) {

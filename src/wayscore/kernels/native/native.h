@@ -25,20 +25,15 @@ typedef struct {
 #define BYTES(array) ((uint8_t *)(array).view.buf)
 #define LENGTH(array, axis) ((int64_t)(array).view.shape[axis])
 
-/* Fill `array` from `object`, or set a Python error and return 0. `kind` is 'd' (float64), 'f' (float32),
- * 'i' (int32), 'l' (int64) or 'B' (uint8 or bool). None is allowed where `optional`: the array then has no memory. */
-int take_array(PyObject *object, Array *array, char kind, int dimensions, int writable, int optional);
+/* Fill `array` from `object`, or set a Python error and return 0. `form` is its kind and number of dimensions: "d2" is a
+ * matrix of float64; the others are 'f' (float32), 'i' (int32), 'l' (int64) and 'B' (uint8 or bool). It may be written to
+ * where 'w' follows ("d2w"), and be None where '?' does ("d2w?"): the array then has no memory. */
+int take_array(PyObject *object, Array *array, const char *form);
 void drop_arrays(Array *arrays, int count);
-int take_count(PyObject *object, int64_t *value);
-int take_double(PyObject *object, double *value);
 int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed);
-/* Take the arguments of a kernel. `form` has a word for each: "d2" is an array, by kind and number of dimensions, which
- * is changed ("d2w") or may be None ("d2?"); "n" a whole number, "x" a float, "o" what the kernel looks at by itself.
- * Arrays are put into `arrays`, numbers where the pointers behind it say. Where something does not fit, a Python error
- * is set, all arrays are dropped and 0 is returned. */
-int take_arguments(const char *name, PyObject *const *args, Py_ssize_t nargs, const char *form, Array *arrays, ...);
-/* A list of square tables: an array for each, or NULL and a Python error. The caller drops and frees them. */
+/* A list of square tables: an array for each, or NULL and a Python error. The caller drops them. */
 Array *take_tables(PyObject *list, Py_ssize_t *count);
+void drop_tables(Array *tables, Py_ssize_t count);
 
 static inline PyObject *none(void) { return Py_NewRef(Py_None); }
 static inline PyObject *refuse(const char *why) {
@@ -53,17 +48,31 @@ static inline int all_within(const double *values, int64_t count, double largest
     return within == count;
 }
 
-
 /* Are all of these codes rows (axis 0) or columns (1) of this table? Sets a Python error where not. */
 int check_codes(const Array *codes, const Array *table, int axis);
 
-#define KERNEL(name) PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
-#define KERNELS(DO)                                                                                                   \
-    DO(march) DO(warp_points) DO(warp_table) DO(trace_points) DO(trace_table) DO(euclidean_block) DO(all_within)      \
-    DO(running) DO(advance_block) DO(advance_points) DO(advance_table) DO(look_up) DO(walk) DO(all_pairs)             \
-    DO(dijkstra) DO(encode) DO(fast_points) DO(fast_table) DO(measure_table) DO(measure_points) DO(measure_block)     \
-    DO(resample) DO(pair_value) DO(pair_ndtw) DO(pair_warping) DO(pair_measures) DO(navmesh_search)
-#define DECLARE(name) KERNEL(kernel_##name);
+/* A kernel of the method table. `form` has a word for each argument: an array as take_array knows it; "p", a path, which is
+ * codes ("i1") where the first array is a table and points ("d2") where that is None; "n" a whole number; "x" a float; "o"
+ * what the kernel looks at by itself. Arrays and numbers are there when its body runs, and dropped afterwards. */
+enum { MOST_ARRAYS = 14, MOST_NUMBERS = 4 };
+typedef union {
+    int64_t n;
+    double x;
+} Number;
+typedef PyObject *Body(PyObject *const *args, Array *arrays, const Number *numbers);
+PyObject *call_kernel(const char *name, const char *form, Body *body, PyObject *const *args, Py_ssize_t nargs);
+
+#define METHOD(name) PyObject *kernel_##name(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+#define KERNEL(name, form)                                                                                  \
+    static Body body_of_##name;                                                                             \
+    METHOD(name) { return call_kernel(#name, form, body_of_##name, args, nargs); }                          \
+    static PyObject *body_of_##name(PyObject *const *args, Array *arrays, const Number *numbers)
+#define KERNELS(DO)                                                                                             \
+    DO(march) DO(warp) DO(trace) DO(euclidean_block) DO(all_within) DO(running) DO(advance_block)               \
+    DO(advance_points) DO(advance_table) DO(look_up) DO(walk) DO(all_pairs) DO(dijkstra) DO(encode) DO(fast)    \
+    DO(measure) DO(measure_block) DO(resample) DO(pair_value) DO(pair_ndtw) DO(pair_warping) DO(pair_measures)  \
+    DO(navmesh_search)
+#define DECLARE(name) METHOD(name);
 KERNELS(DECLARE)
 
 /* What the module does when it is loaded: finds out how arrays are laid out; adds the type of what `running` returns. */

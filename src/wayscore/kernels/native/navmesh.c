@@ -40,18 +40,23 @@ static int fits_itself(const Mesh *mesh, const Array *arrays) {
 }
 
 int take_mesh(PyObject *tuple, Array *arrays, Mesh *mesh) {
-    static const int columns[MESH_ARRAYS] = {5, 8, 4, 7, 3, 12, 2, 6, 4};
-    static const char kinds[] = "ffiifiifi";
+    static const struct {
+        const char *form;
+        int columns;
+    } expected[MESH_ARRAYS] = {{"f1", 5}, {"f2", 8}, {"i2", 4}, {"i2", 7}, {"f2", 3}, {"i2", 12}, {"i2", 2}, {"f2", 6}, {"i2", 4}};
+    int fits = 1;
     if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != MESH_ARRAYS) {
         PyErr_SetString(PyExc_TypeError, "a mesh is a tuple of 9 arrays");
         return 0;
     }
     for (int i = 0; i < MESH_ARRAYS; i++) {
-        int dimensions = i ? 2 : 1;
-        if (!take_array(PyTuple_GetItem(tuple, i), &arrays[i], kinds[i], dimensions, 0, 0)) return 0;
-        if (LENGTH(arrays[i], dimensions - 1) != columns[i]) goto unfit;
+        if (!take_array(PyTuple_GetItem(tuple, i), &arrays[i], expected[i].form)) return 0;
+        fits &= LENGTH(arrays[i], i > 0) == expected[i].columns;
     }
-    if (LENGTH(arrays[1], 0) != LENGTH(arrays[2], 0) || LENGTH(arrays[6], 0) != LENGTH(arrays[7], 0)) goto unfit;
+    if (!fits || LENGTH(arrays[1], 0) != LENGTH(arrays[2], 0) || LENGTH(arrays[6], 0) != LENGTH(arrays[7], 0)) {
+        refuse("the arrays of the mesh do not fit each other");
+        return 0;
+    }
     *mesh = (Mesh){
         .frame = FLOATS(arrays[0]),
         .boxes = arrays[1].view.buf,
@@ -65,12 +70,8 @@ int take_mesh(PyObject *tuple, Array *arrays, Mesh *mesh) {
         .tile_count = LENGTH(arrays[1], 0),
         .polygon_count = LENGTH(arrays[5], 0),
     };
-    if (fits_itself(mesh, arrays)) return 1;
-    PyErr_SetString(PyExc_ValueError, "a number of the mesh is out of range");
-    return 0;
-unfit:
-    PyErr_SetString(PyExc_ValueError, "the arrays of the mesh do not fit each other");
-    return 0;
+    if (!fits_itself(mesh, arrays)) refuse("a number of the mesh is out of range");
+    return !PyErr_Occurred();
 }
 
 /* The height of a triangle at a point; 0 is returned beside it. */

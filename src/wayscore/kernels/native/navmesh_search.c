@@ -264,40 +264,36 @@ static int shapes_fit(const Array *own) {
 
 /* navmesh_search(mesh, points, pairs, by_component, snapped, polygons, lengths, outcomes, paths): points snapped to the
  * mesh, and the way from one to another for many pairs of them. */
-KERNEL(kernel_navmesh_search) {
-    Array arrays[MESH_ARRAYS] = {{.held = 0}}, own[7];
+KERNEL(navmesh_search, "o f2 i2 n f2w i1w d1w i2w f3w?") {
+    Array mesh_arrays[MESH_ARRAYS] = {{.held = 0}};
     Mesh mesh;
     Search *search = NULL;
-    int64_t by_component;
     PyObject *result = NULL;
-    if (!take_arguments("navmesh_search", args, nargs, "o f2 i2 n f2w i1w d1w i2w f3w?", own, &by_component)) return NULL;
-    if (!take_mesh(args[0], arrays, &mesh)) goto end;
-    if (!shapes_fit(own)) {
+    if (!take_mesh(args[0], mesh_arrays, &mesh)) goto end;
+    if (!shapes_fit(arrays)) {
         refuse("points, pairs and results do not fit each other");
         goto end;
     }
-    size_t numbers = sizeof(int32_t) * 4 * (size_t)mesh.polygon_count;
-    search = malloc(sizeof(Search) + numbers);
-    if (!search) {
+    size_t size = sizeof(int32_t) * 4 * (size_t)mesh.polygon_count;
+    if (!(search = malloc(sizeof(Search) + size))) {
         PyErr_NoMemory();
         goto end;
     }
     search->mesh = &mesh;
     search->numbers = (int32_t *)(search + 1);
-    const Point *points = own[0].view.buf;
-    Point *snapped = own[2].view.buf, *paths = own[6].view.buf;
-    int32_t *polygons = INTS32(own[3]);
+    const Point *points = arrays[0].view.buf;
+    Point *snapped = arrays[2].view.buf, *paths = arrays[6].view.buf;
+    int32_t *polygons = INTS32(arrays[3]);
     PyThreadState *state = PyEval_SaveThread();
-    memset(search->numbers, 0xff, numbers);
-    for (int64_t i = 0; i < LENGTH(own[0], 0); i++) polygons[i] = nearest_polygon(&mesh, points[i], &snapped[i]);
-    for (int64_t i = 0; i < LENGTH(own[1], 0); i++)
-        DOUBLES(own[4])[i] = find_path(search, points, snapped, polygons, INTS32(own[1]) + 2 * i, by_component != 0,
-                                       paths ? paths + i * MOST_POINTS : NULL, INTS32(own[5]) + 3 * i);
+    memset(search->numbers, 0xff, size);
+    for (int64_t i = 0; i < LENGTH(arrays[0], 0); i++) polygons[i] = nearest_polygon(&mesh, points[i], &snapped[i]);
+    for (int64_t i = 0; i < LENGTH(arrays[1], 0); i++)
+        DOUBLES(arrays[4])[i] = find_path(search, points, snapped, polygons, INTS32(arrays[1]) + 2 * i, numbers[0].n != 0,
+                                          paths ? paths + i * MOST_POINTS : NULL, INTS32(arrays[5]) + 3 * i);
     PyEval_RestoreThread(state);
     result = none();
 end:
     free(search);
-    drop_arrays(own, 7);
-    drop_arrays(arrays, MESH_ARRAYS);
+    drop_arrays(mesh_arrays, MESH_ARRAYS);
     return result;
 }

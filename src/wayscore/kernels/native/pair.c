@@ -40,7 +40,7 @@ static double dtw_of(PyObject *const *args, int64_t *count) {
 
 /* pair_value(reference, query, index, table) -> DTW, or None. Without an index the paths are points; with one it maps
  * labels to rows of the table. */
-KERNEL(kernel_pair_value) {
+METHOD(pair_value) {
     int64_t count = 0;
     if (!need_arguments("pair_value", nargs, 4)) return NULL;
     const double cost = dtw_of(args, &count);
@@ -48,7 +48,7 @@ KERNEL(kernel_pair_value) {
 }
 
 /* pair_ndtw(reference, query, index, table, threshold) -> nDTW, or None: also where the threshold is no float above 0 */
-KERNEL(kernel_pair_ndtw) {
+METHOD(pair_ndtw) {
     int64_t count = 0;
     if (!need_arguments("pair_ndtw", nargs, 5)) return NULL;
     const double threshold = PyFloat_Check(args[4]) ? PyFloat_AsDouble(args[4]) : NAN;
@@ -58,16 +58,13 @@ KERNEL(kernel_pair_ndtw) {
 
 /* pair_warping(reference, query, index, table, cells) -> (DTW, count), or None: cells[0..count-1] are the optimal
  * warping, first pair first. `cells` has room for one cell more than both paths have places. */
-KERNEL(kernel_pair_warping) {
+KERNEL(pair_warping, "o o o o l2w") {
     Given given;
-    Array array;
     double few[2 * FEW], *left, cost = NAN;
-    int64_t count = -1;
-    if (!take_arguments("pair_warping", args, nargs, "o o o o l2w", &array)) return NULL;
+    int64_t count = -1, *cells = INTS64(arrays[0]);
     if (take_given(args, &given) && given.pair.n * given.pair.m < MOST_CELLS &&
-        LENGTH(array, 0) >= given.pair.n + given.pair.m && LENGTH(array, 1) == 2) {
+        LENGTH(arrays[0], 0) >= given.pair.n + given.pair.m && LENGTH(arrays[0], 1) == 2) {
         const Pair *pair = &given.pair;
-        int64_t *cells = INTS64(array);
         PyThreadState *state = let_others_run(pair);
         double *top = borders_of(pair, few, &left);
         if (top) count = trace_tile(pair, top, left, pair->n - 1, pair->m - 1, cells);
@@ -78,26 +75,21 @@ KERNEL(kernel_pair_warping) {
         if (pair->dimension && cost == INFINITY) cost = NAN;
     }
     drop_given(&given);
-    drop_arrays(&array, 1);
     return isnan(cost) ? none() : Py_BuildValue("dL", cost, (long long)count);
 }
 
 /* pair_measures(reference, query, index, table, scale, reach) -> a tuple of what the measure kernels write for one
  * episode, in their order, or None */
-KERNEL(kernel_pair_measures) {
+KERNEL(pair_measures, "o o o o x x") {
     Given given;
-    double scale, reach, out[MEASURES];
+    double out[MEASURES];
     int measured = 0;
-    if (!need_arguments("pair_measures", nargs, 6) || !take_double(args[4], &scale) || !take_double(args[5], &reach))
-        return NULL;
     if (take_given(args, &given)) {
         const Pair *pair = &given.pair;
         const int64_t r_offsets[2] = {0, pair->n}, q_offsets[2] = {0, pair->m};
-        const Batch batch = {.dimension = pair->dimension, .r_points = pair->r_points, .q_points = pair->q_points,
-                             .r_codes = pair->r_codes, .q_codes = pair->q_codes, .table = pair->table,
-                             .table_size = pair->columns, .r_offsets = r_offsets, .q_offsets = q_offsets,
-                             .compare = COMPARE_WARPING | COMPARE_NEAREST, .scale = scale, .reach = reach, .out = out,
-                             .stride = 1, .episodes = 1};
+        const Batch batch = {.pair = *pair, .r_offsets = r_offsets, .q_offsets = q_offsets, .episodes = 1, .out = out,
+                             .stride = 1, .compare = COMPARE_WARPING | COMPARE_NEAREST, .scale = numbers[0].x,
+                             .reach = numbers[1].x};
         PyThreadState *state = let_others_run(pair);
         measured = measure(&batch);
         if (state) PyEval_RestoreThread(state);

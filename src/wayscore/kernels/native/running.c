@@ -21,54 +21,39 @@ static PyObject *taken(Running *running, double dtw) {
     return PyFloat_FromDouble(dtw);
 }
 
-/* One more step; `distance` sees j. */
-#define STEP(distance)                                                       \
-    double *row = running->row, corner = row[0], west = INFINITY;            \
-    row[0] = INFINITY;                                                       \
-    for (int64_t j = 0; j < running->count; j++) {                           \
-        double north = row[j + 1];                                           \
-        west = (distance) + least(least(north, corner), west);               \
-        corner = north;                                                      \
-        row[j + 1] = west;                                                   \
-    }                                                                        \
-    return west;
-
-static double step_in_space(Running *running) {
-    STEP(point_distance(3, running->points + 3 * j, running->here))
-}
-
-static double step_points(Running *running) {
-    const int dimension = running->dimension;
-    STEP(point_distance(dimension, running->points + dimension * j, running->here))
-}
-
-static double step_codes(Running *running, int64_t code) {
-    const double *table = DOUBLES(running->table);
-    const int64_t size = LENGTH(running->table, 1);
-    STEP(table[running->codes[j] * size + code])
-}
-
 /* step(node) -> DTW so far; None, and no step, where the node is unusual: the general way must look. */
 static PyObject *running_step(PyObject *self, PyObject *node) {
     Running *running = (Running *)self;
+    double *row = running->row, *here = running->here, west = INFINITY;
+    const int dimension = running->dimension;
     if (running->codes) {
-        const int64_t code = take_code(node, running->index, LENGTH(running->table, 1));
-        return code < 0 ? none() : taken(running, step_codes(running, code));
+        const int64_t size = LENGTH(running->table, 1), code = take_code(node, running->index, size);
+        if (code < 0) return none();
+        const double *table = DOUBLES(running->table);
+        WARP_ROW(row, running->count, west, table[running->codes[j] * size + code]);
+    } else if (!dimension || !take_point(node, dimension, here)) {
+        return none();
+    } else if (dimension == 3) { /* unrolled */
+        WARP_ROW(row, running->count, west, point_distance(3, running->points + 3 * j, here));
+    } else {
+        WARP_ROW(row, running->count, west, point_distance(dimension, running->points + dimension * j, here));
     }
-    if (!running->dimension || !take_point(node, running->dimension, running->here)) return none();
-    return taken(running, running->dimension == 3 ? step_in_space(running) : step_points(running));
+    return taken(running, west);
 }
 
 /* advance(costs) -> DTW so far, from the distances of the next node to every node of the reference */
 static PyObject *running_advance(PyObject *self, PyObject *costs) {
     Running *running = (Running *)self;
-    Array array = {.held = 0};
+    Array array;
     PyObject *result = NULL;
-    if (take_array(costs, &array, 'd', 1, 0, 0)) {
-        if (LENGTH(array, 0) != running->count)
-            PyErr_SetString(PyExc_ValueError, "advance needs one distance for each node of the reference");
-        else
-            result = taken(running, warp_row(DOUBLES(array), running->count, running->row, INFINITY));
+    double west = INFINITY;
+    if (take_array(costs, &array, "d1")) {
+        if (LENGTH(array, 0) != running->count) {
+            refuse("advance needs one distance for each node of the reference");
+        } else {
+            WARP_ROW(running->row, running->count, west, DOUBLES(array)[j]);
+            result = taken(running, west);
+        }
     }
     drop_arrays(&array, 1);
     return result;
@@ -127,7 +112,7 @@ static PyObject *running_fork(PyObject *self, PyObject *unused) {
     copy->index = running->index;
     if (running->codes) {
         memcpy(copy->codes, running->codes, sizeof(int32_t) * (size_t)count);
-        if (!take_array(running->table.view.obj, &copy->table, 'd', 2, 0, 0)) Py_CLEAR(copy);
+        if (!take_array(running->table.view.obj, &copy->table, "d2")) Py_CLEAR(copy);
     }
     return (PyObject *)copy;
 }
@@ -149,10 +134,10 @@ static Running *along_codes(PyTypeObject *type, PyObject *reference, PyObject *i
     Path path;
     Running *running = NULL;
     open_path(&path);
-    int usable = take_array(table, &array, 'd', 2, 0, 0) && LENGTH(array, 0) == LENGTH(array, 1) &&
+    int usable = take_array(table, &array, "d2") && LENGTH(array, 0) == LENGTH(array, 1) &&
                  (!index || PyDict_Check(index));
     if (usable && !(usable = take_labels(reference, index, LENGTH(array, 0), &path)) && !PyList_Check(reference) &&
-        !PyTuple_Check(reference) && take_array(reference, &codes, 'i', 1, 0, 0)) {
+        !PyTuple_Check(reference) && take_array(reference, &codes, "i1")) {
         path.count = LENGTH(codes, 0);
         usable = path.count > 0 && check_codes(&codes, &array, 0);
     }
@@ -160,7 +145,7 @@ static Running *along_codes(PyTypeObject *type, PyObject *reference, PyObject *i
     if (usable && (running = new_running(type, path.count, 0, 1))) {
         memcpy(running->codes, codes.held ? INTS32(codes) : path.codes, sizeof(int32_t) * (size_t)path.count);
         running->index = index ? Py_NewRef(index) : NULL;
-        if (!take_array(table, &running->table, 'd', 2, 0, 0)) Py_CLEAR(running);
+        if (!take_array(table, &running->table, "d2")) Py_CLEAR(running);
     }
     drop_path(&path);
     drop_arrays(&codes, 1);
@@ -171,16 +156,15 @@ static Running *along_codes(PyTypeObject *type, PyObject *reference, PyObject *i
 /* running(reference, index, table) -> the state before the first step; None where the reference is unusual.
  * Without a table the reference is points, or the number of its nodes (then only `advance` takes steps). With a table
  * it is labels that the index finds, or codes; without an index so are the nodes of the query. */
-KERNEL(kernel_running) {
+METHOD(running) {
     if (!need_arguments("running", nargs, 3)) return NULL;
     PyTypeObject *type = (PyTypeObject *)PyObject_GetAttrString(self, "_Running");
     if (!type) return NULL;
     Running *running = NULL;
-    int64_t count;
     if (args[2] != Py_None)
         running = along_codes(type, args[0], args[1] == Py_None ? NULL : args[1], args[2]);
     else if (!PyLong_Check(args[0])) running = along_points(type, args[0]);
-    else if (take_count(args[0], &count) && count > 0) running = new_running(type, count, 0, 0);
+    else if (PyLong_AsLong(args[0]) > 0) running = new_running(type, PyLong_AsLong(args[0]), 0, 0);
     Py_DECREF(type);
     return running ? (PyObject *)running : PyErr_Occurred() ? NULL : none();
 }

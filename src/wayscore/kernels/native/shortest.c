@@ -6,23 +6,11 @@
 /* all_pairs(matrix, symmetric): `matrix` holds edge lengths, infinity where there is no edge, 0 on the
  * diagonal, and becomes the distances. A symmetric one costs half: in round k only the lower triangle is
  * relaxed, against a copy of row k put together from both of its halves. */
-KERNEL(kernel_all_pairs) {
-    Array array;
-    int64_t symmetric;
-    double *via = NULL;
-    PyObject *result = NULL;
-    if (!take_arguments("all_pairs", args, nargs, "d2w n", &array, &symmetric)) return NULL;
-    int64_t n = LENGTH(array, 0);
-    if (LENGTH(array, 1) != n) {
-        refuse("all_pairs needs a square matrix");
-        goto end;
-    }
-    via = malloc(sizeof(double) * (size_t)(n + 1));
-    if (!via) {
-        PyErr_NoMemory();
-        goto end;
-    }
-    double *matrix = DOUBLES(array);
+KERNEL(all_pairs, "d2w n") {
+    const int64_t n = LENGTH(arrays[0], 0), symmetric = numbers[0].n;
+    if (LENGTH(arrays[0], 1) != n) return refuse("all_pairs needs a square matrix");
+    double *matrix = DOUBLES(arrays[0]), *via = malloc(sizeof(double) * (size_t)(n + 1));
+    if (!via) return PyErr_NoMemory();
     PyThreadState *state = PyEval_SaveThread();
     for (int64_t k = 0; k < n; k++) {
         memcpy(via, matrix + k * n, sizeof(double) * (size_t)n);
@@ -37,57 +25,40 @@ KERNEL(kernel_all_pairs) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < i; j++) matrix[j * n + i] = matrix[i * n + j];
     PyEval_RestoreThread(state);
-    result = none();
-end:
     free(via);
-    drop_arrays(&array, 1);
-    return result;
+    return none();
 }
 
 /* dijkstra(indptr, indices, weights, source, target, out): distances from one node of a sparse graph; with a
  * target >= 0 the search stops there and what was not settled by then stays infinite. Offsets, nodes and weights are
  * checked where they are used: wrong offsets or nodes would read past the arrays, negative weights never end. */
-KERNEL(kernel_dijkstra) {
-    Array arrays[4];
-    int64_t source, target;
-    PyObject *result = NULL;
-    Heap heap = {.count = 0};
-    if (!take_arguments("dijkstra", args, nargs, "l1 i1 d1 n n d1w", arrays, &source, &target)) return NULL;
-    int64_t n = LENGTH(arrays[3], 0), edges = LENGTH(arrays[1], 0);
+KERNEL(dijkstra, "l1 i1 d1 n n d1w") {
+    const int64_t source = numbers[0].n, target = numbers[1].n, n = LENGTH(arrays[3], 0), edges = LENGTH(arrays[1], 0);
     const int64_t *indptr = INTS64(arrays[0]);
-    if (LENGTH(arrays[0], 0) != n + 1 || source < 0 || source >= n || target >= n || n > INT32_MAX ||
-        LENGTH(arrays[2], 0) != edges) {
-        refuse("dijkstra: shapes do not fit");
-        goto end;
-    }
-    double *distance = DOUBLES(arrays[3]);
-    if (!open_heap(&heap, distance, n)) {
-        PyErr_NoMemory();
-        goto end;
-    }
     const int32_t *indices = INTS32(arrays[1]);
     const double *weights = DOUBLES(arrays[2]);
+    double *distance = DOUBLES(arrays[3]);
+    if (LENGTH(arrays[0], 0) != n + 1 || source < 0 || source >= n || target >= n || n > INT32_MAX ||
+        LENGTH(arrays[2], 0) != edges)
+        return refuse("dijkstra: shapes do not fit");
+    Heap heap;
+    const int enough = open_heap(&heap, distance, n);
     int sound = 1;
     PyThreadState *state = PyEval_SaveThread();
-    lower(&heap, source, 0.0);
+    if (enough) lower(&heap, source, 0.0);
     while (heap.count && sound) {
         int32_t u = take_first(&heap);
         if (u == target) break;
-        if (indptr[u] < 0 || indptr[u + 1] > edges) sound = 0;
+        sound = indptr[u] >= 0 && indptr[u + 1] <= edges;
         for (int64_t e = indptr[u]; sound && e < indptr[u + 1]; e++) {
             int32_t v = indices[e];
-            if (v < 0 || v >= n || !(weights[e] >= 0.0)) {
-                sound = 0;
-                break;
-            }
-            lower(&heap, v, distance[u] + weights[e]);
+            sound = v >= 0 && v < n && weights[e] >= 0.0;
+            if (sound) lower(&heap, v, distance[u] + weights[e]);
         }
     }
     for (int64_t at = 0; at < heap.count; at++) distance[heap.items[at]] = INFINITY;
     PyEval_RestoreThread(state);
-    result = sound ? none() : refuse("dijkstra: an offset or node is outside the graph, or a weight is negative");
-end:
     close_heap(&heap);
-    drop_arrays(arrays, 4);
-    return result;
+    if (!enough) return PyErr_NoMemory();
+    return sound ? none() : refuse("dijkstra: an offset or node is outside the graph, or a weight is negative");
 }

@@ -4,14 +4,14 @@
 
 /* The arguments: first what a step changes in each environment, then what it looks up. */
 enum { STATE, OVER, ROWS, TRAIL, VISITED, PROGRESS, OUTCOME, ACTIONS, SCENE, PATHS, LENGTHS, AFTER, NODE, METRES, ARRAYS };
-static const char FORM[] = "l2w B1w d2w l2w B2w d2w B2w l1 l1 i2 l1 i2 l1 d1 o x";
 /* Rows of matrices that have a column per environment. */
 enum { EPISODE, POSE, STEPS, STATES };
 enum { WALKED, TO_GOAL, DTW, NDTW, GAINS };
 enum { MOVED, STOPPED, CUT_OFF, FLAGS };
 
 typedef struct {
-    Array array[ARRAYS], *tables;
+    const Array *array;
+    Array *tables;
     Py_ssize_t scenes;
     double threshold;
 } Walk;
@@ -45,15 +45,10 @@ static int arrive(const Walk *walk, int64_t e, int64_t pose) {
     if (node >= size) return 0;
     const double *table = DOUBLES(walk->tables[scene]);
     const int32_t *path = INTS32(array[PATHS]) + episode * width;
-    double *row = DOUBLES(array[ROWS]) + e * (width + 1), corner = row[0], west = INFINITY;
-    row[0] = INFINITY;
-    for (int64_t j = 0; j < length; j++) {
+    double *row = DOUBLES(array[ROWS]) + e * (width + 1), west = INFINITY;
+    for (int64_t j = 0; j < length; j++)
         if (!within(path[j], size)) return 0;
-        double north = row[j + 1];
-        west = table[path[j] * size + node] + least(least(north, corner), west);
-        corner = north;
-        row[j + 1] = west;
-    }
+    WARP_ROW(row, length, west, table[path[j] * size + node]);
     double *progress = DOUBLES(array[PROGRESS]) + e;
     progress[WALKED * count] += DOUBLES(array[METRES])[pose];
     progress[TO_GOAL * count] = table[node * size + path[length - 1]];
@@ -94,25 +89,11 @@ static int64_t step(const Walk *walk) {
 }
 
 /* walk(state, over, rows, trail, visited, progress, outcome, actions, scene, paths, lengths, after, node, metres, tables,
- * threshold) -> how many episodes ended
- *
- * Action 0 stops, action k goes along the k-th edge, and one that is not possible leaves the agent where it is and costs a
- * step. There are as many steps as `trail` has columns behind the first; the last one ends the episode.
- * Of each environment: `state` is its episode, the agent's pose and its steps; `over` whether the episode is; `progress`
- * the metres walked, the distance to the goal, DTW and nDTW; `rows` the column of C over the reference; `trail` the poses
- * so far; `visited` the nodes; `outcome` receives whether the agent moved, stopped, was cut off.
- * Of each episode: its scene, whose distances stand in tables[scene]; the reference, and how many nodes it has.
- * Of each pose: the pose after each action, or -1; its node; the length of the edge that led to it. */
-KERNEL(kernel_walk) {
-    Walk walk;
-    PyObject *result = NULL;
-    if (!take_arguments("walk", args, nargs, FORM, walk.array, &walk.threshold)) return NULL;
-    if ((walk.tables = take_tables(args[ARRAYS], &walk.scenes))) {
-        const int64_t ended = shapes_fit(&walk) ? step(&walk) : -1;
-        result = ended >= 0 ? PyLong_FromLongLong(ended) : refuse("walk: shapes or numbers do not fit");
-        drop_arrays(walk.tables, (int)walk.scenes);
-        free(walk.tables);
-    }
-    drop_arrays(walk.array, ARRAYS);
-    return result;
+ * threshold) -> how many episodes ended; plain/walk.py says what they are */
+KERNEL(walk, "l2w B1w d2w l2w B2w d2w B2w l1 l1 i2 l1 i2 l1 d1 o x") {
+    Walk walk = {.array = arrays, .threshold = numbers[0].x};
+    if (!(walk.tables = take_tables(args[ARRAYS], &walk.scenes))) return NULL;
+    const int64_t ended = shapes_fit(&walk) ? step(&walk) : -1;
+    drop_tables(walk.tables, walk.scenes);
+    return ended >= 0 ? PyLong_FromLongLong(ended) : refuse("walk: shapes or numbers do not fit");
 }

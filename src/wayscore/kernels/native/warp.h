@@ -2,8 +2,7 @@
 #ifndef WAYSCORE_WARP_H
 #define WAYSCORE_WARP_H
 
-#include <math.h>
-#include <stdint.h>
+#include "native.h"
 
 /* Two paths: of points, or of nodes whose distances stand in a table. */
 typedef struct {
@@ -15,7 +14,11 @@ typedef struct {
     int64_t columns; /* of the table */
 } Pair;
 
-/* Pairs of so many cells are computed row by row: the strips' lead-in would cost more than it saves. */
+/* The pair that three arrays hold: a table and codes, or None and points. Sets a Python error and returns 0 where they do
+ * not fit. */
+int take_pair(const Array *arrays, Pair *pair);
+
+/* Pairs of up to this number of cells are computed row by row: the strips' lead-in would cost more than it saves. */
 enum { SHORT_CELLS = 256 };
 
 /* Euclidean distance, coordinates summed in their order. */
@@ -30,18 +33,25 @@ static inline double point_distance(int dimension, const double *a, const double
 
 static inline double least(double a, double b) { return a < b ? a : b; }
 
-/* One more row of C, in place: `row` is row i - 1 (row[0] its border) and becomes row i, whose border is `west`. */
-static inline double warp_row(const double *costs, int64_t m, double *row, double west) {
-    double corner = row[0];
-    row[0] = west;
-    for (int64_t j = 0; j < m; j++) {
-        double north = row[j + 1];
-        west = costs[j] + least(least(north, corner), west);
-        corner = north;
-        row[j + 1] = west;
-    }
-    return west;
+/* The distance of r_i and q_j. */
+static inline double cell_cost(const int dimension, const Pair *pair, int64_t i, int64_t j) {
+    if (dimension) return point_distance(dimension, pair->r_points + i * dimension, pair->q_points + j * dimension);
+    return pair->table[pair->r_codes[i] * pair->columns + pair->q_codes[j]];
 }
+
+/* One more row of C, in place: `row` is row i - 1 (row[0] its border) and becomes row i, from its border `west`, which
+ * becomes its last cell. `cost`, the distance of a cell, is an expression of j. */
+#define WARP_ROW(row, count, west, cost)                           \
+    do {                                                           \
+        double corner = (row)[0];                                  \
+        (row)[0] = west;                                           \
+        for (int64_t j = 0; j < (count); j++) {                    \
+            const double north = (row)[j + 1];                     \
+            west = (cost) + least(least(north, corner), west);     \
+            corner = north;                                        \
+            (row)[j + 1] = west;                                   \
+        }                                                          \
+    } while (0)
 
 static inline void reverse_cells(int64_t *cells, int64_t count) {
     for (int64_t a = 0, b = count - 1; a < b; a++, b--)
@@ -59,7 +69,7 @@ static inline void fresh_borders(double *top, int64_t m, double *left, int64_t n
     for (int64_t i = 1; i <= n; i++) left[i] = INFINITY;
 }
 
-/* Fills a tile of C; returns 0 when memory runs out. Where `nearest` (m values) and `covered` (n, and room for 15
+/* Fills a tile of C (warp.c says what its borders are); returns 0 when memory runs out. Where `nearest` (m values) and `covered` (n, and room for 15
  * more) are given, they receive the least squared distance of each column and row of a pair of points. */
 int warp_tile(const Pair *pair, double *top, double *left, double *nearest, double *covered);
 /* Follows the optimal warping back from cell (i, j) until it leaves the tile; returns the number of cells, or -1 when

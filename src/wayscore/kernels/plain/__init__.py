@@ -1,29 +1,14 @@
 """The kernels in NumPy: the readable specification, the fallback without a compiler, the tests' yardstick."""
 
-from wayscore.kernels.plain.fast import fast_points, fast_table, fast_warp
+from wayscore.kernels.plain.fast import fast, fast_warp
 from wayscore.kernels.plain.march import march
-from wayscore.kernels.plain.measure import (
-    COMPARE_NEAREST,
-    COMPARE_WARPING,
-    MEASURES,
-    measure_block,
-    measure_points,
-    measure_table,
-)
+from wayscore.kernels.plain.measure import COMPARE_NEAREST, COMPARE_WARPING, MEASURES, measure, measure_block
 from wayscore.kernels.plain.pair import LARGEST, encode, pair_measures, pair_ndtw, pair_value, pair_warping
 from wayscore.kernels.plain.resample import resample
 from wayscore.kernels.plain.running import Running, advance_block, advance_points, advance_table, look_up, running
 from wayscore.kernels.plain.shortest import all_pairs, dijkstra
 from wayscore.kernels.plain.walk import walk
-from wayscore.kernels.plain.warp import (
-    all_within,
-    euclidean_block,
-    fill,
-    trace_points,
-    trace_table,
-    warp_points,
-    warp_table,
-)
+from wayscore.kernels.plain.warp import all_within, euclidean_block, fill, trace, warp
 
 __all__ = [
     "COMPARE_NEAREST",
@@ -39,24 +24,20 @@ __all__ = [
     "dijkstra",
     "encode",
     "euclidean_block",
-    "fast_points",
-    "fast_table",
+    "fast",
     "fast_warp",
     "fill",
     "look_up",
     "march",
+    "measure",
     "measure_block",
-    "measure_points",
-    "measure_table",
     "pair_measures",
     "pair_ndtw",
     "pair_value",
     "pair_warping",
     "resample",
     "running",
-    "trace_points",
-    "trace_table",
+    "trace",
     "walk",
-    "warp_points",
-    "warp_table",
+    "warp",
 ]

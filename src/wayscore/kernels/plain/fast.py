@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore.kernels.plain.warp import euclidean
+
 Floats = NDArray[np.float64]
 Cells = NDArray[np.int64]
 Places = NDArray[Any]
@@ -29,25 +31,12 @@ Pairs = Callable[[Places, Places], Floats]
 PYTHON, COMPILED = 0, 1
 
 
-def fast_points(reference: Floats, query: Floats, radius: int, rule: int, cells: Cells) -> tuple[float, int]:
-    """FastDTW of two paths of points; `cells` receives the warping."""
-
-    def pairs(a: Floats, b: Floats) -> Floats:
-        squares = np.zeros(len(a))
-        with np.errstate(over="ignore"):  # as in C: squares that overflow are infinite
-            for axis in range(a.shape[1]):
-                difference = a[:, axis] - b[:, axis]
-                squares += difference * difference
-        return np.sqrt(squares)
-
-    return fast_warp(reference, query, pairs, radius, rule, cells)
-
-
-def fast_table(
-    table: Floats, reference: Places, query: Places, radius: int, rule: int, cells: Cells
+def fast(
+    table: Floats | None, reference: Places, query: Places, radius: int, rule: int, cells: Cells
 ) -> tuple[float, int]:
-    """FastDTW of two paths of codes, with their distances in a table."""
-    return fast_warp(reference, query, lambda a, b: table[a, b], radius, rule, cells)
+    """FastDTW of two paths, of codes of a table or, without one, of points; `cells` receives the warping."""
+    pairs = euclidean if table is None else lambda a, b: table[a, b]
+    return fast_warp(reference, query, pairs, radius, rule, cells)
 
 
 def fast_warp(

@@ -8,14 +8,12 @@ edges, the warping (DTW), and the numbers of places of the reference and the que
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.kernels.plain.warp import fill
+from wayscore.kernels.plain.warp import euclidean, fill
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -30,24 +28,11 @@ COMPARE_WARPING, COMPARE_NEAREST = 1, 2
 distance to the goal, the deviations and the coverage are 0; without the first, the warping is."""
 
 
-@dataclass(slots=True)
-class _Chunk:
-    """Episodes padded to one size by repeating their last places."""
-
-    n: Offsets
-    m: Offsets
-    r: Offsets
-    """(episodes, rows) positions of the reference's places in their flat array."""
-    q: Offsets
-    """(episodes, columns), of the query's."""
-    numbers: Offsets
-
-
-def measure_table(
-    table: Floats,
-    r: Codes,
+def measure(
+    table: Floats | None,
+    r: Places,
+    q: Places,
     r_offsets: Offsets,
-    q: Codes,
     q_offsets: Offsets,
     pairing: Offsets | None,
     compare: int,
@@ -56,146 +41,71 @@ def measure_table(
     out: Floats,
     first: int,
 ) -> None:
-    """Measure paths of codes whose distances are in a table."""
+    """Measure paths of codes whose distances are in a table, or without one paths of points.
 
-    def block(chunk: _Chunk) -> Floats:
-        return table[r[chunk.r][:, :, None], q[chunk.q][:, None, :]]
+    Edit distances are those of episodes that end within `reach`; of the others they are the most there can be.
+    """
 
-    def steps(places: Codes) -> Callable[[Offsets], Floats]:
-        return lambda at: table[places[at[:, :-1]], places[at[:, 1:]]]
+    def distances(a: Places, b: Places) -> Floats:
+        return euclidean(a, b) if table is None else table[a, b]
 
-    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out[:, first:])
-
-
-def measure_points(
-    r: Floats,
-    r_offsets: Offsets,
-    q: Floats,
-    q_offsets: Offsets,
-    pairing: Offsets | None,
-    compare: int,
-    scale: float,
-    reach: float,
-    out: Floats,
-    first: int,
-) -> None:
-    """Measure paths of points, with Euclidean distances."""
-
-    def norm(a: Floats, b: Floats) -> Floats:
-        squares = np.zeros(np.broadcast_shapes(a.shape, b.shape)[:-1])
-        for axis in range(a.shape[-1]):
-            difference = a[..., axis] - b[..., axis]
-            squares += difference * difference
-        return np.sqrt(squares)
-
-    def block(chunk: _Chunk) -> Floats:
-        return norm(r[chunk.r][:, :, None, :], q[chunk.q][:, None, :, :])
-
-    def steps(places: Floats) -> Callable[[Offsets], Floats]:
-        return lambda at: norm(places[at[:, :-1]], places[at[:, 1:]])
-
-    _measure(block, steps(r), steps(q), r, r_offsets, q, q_offsets, pairing, compare, scale, reach, out[:, first:])
+    references = np.arange(len(q_offsets) - 1) if pairing is None else pairing
+    n, m = np.diff(r_offsets)[references], np.diff(q_offsets)
+    longest = np.maximum(n, m)
+    order = np.argsort(longest, kind="stable")  # alike with alike, so that little is padding
+    while len(order):
+        padded = np.arange(1, len(order) + 1) * longest[order] ** 2
+        fitting = max(1, int(np.searchsorted(padded, CELLS_AT_ONCE, side="right")))
+        numbers, order = order[:fitting], order[fitting:]
+        R = r[_positions(r_offsets[references[numbers]], n[numbers])]
+        Q = q[_positions(q_offsets[numbers], m[numbers])]
+        r_steps, q_steps = distances(R[:, :-1], R[:, 1:]), distances(Q[:, :-1], Q[:, 1:])
+        D = distances(R[:, :, None], Q[:, None])
+        out[:, first + numbers] = _measure(D, r_steps, q_steps, n[numbers], m[numbers], compare, scale)
+    for number, reference in enumerate(references.tolist()):
+        R, Q = r[slice(*r_offsets[reference : reference + 2])], q[slice(*q_offsets[number : number + 2])]
+        _write_edits(R, Q, reach, out[:, first + number])
 
 
 def measure_block(
-    blocks: Floats,
-    block_offsets: Offsets,
+    block: Floats,
     r_steps: Floats,
     q_steps: Floats,
     r: Codes,
-    r_offsets: Offsets,
     q: Codes,
-    q_offsets: Offsets,
-    pairing: Offsets | None,
     compare: int,
     scale: float,
     reach: float,
     out: Floats,
     first: int,
 ) -> None:
-    """Measure episodes whose distances are given: `blocks[block_offsets[e] + i * m + j]` = d(r_i, q_j).
+    """Measure one episode whose distances are given, d(r_i, q_j).
 
-    `steps[k]` is the distance from place k to the next; codes only tell which places are the same.
+    `steps[k]` is the distance from place k to the next; codes only say which places are the same.
     """
-
-    def block(chunk: _Chunk) -> Floats:
-        i, j = (chunk.r - chunk.r[:, :1])[:, :, None], (chunk.q - chunk.q[:, :1])[:, None, :]
-        found: Floats = blocks[block_offsets[chunk.numbers][:, None, None] + i * chunk.m[:, None, None] + j]
-        return found
-
-    def steps(distances: Floats) -> Callable[[Offsets], Floats]:
-        return lambda at: distances[at[:, :-1]]  # the last place of a path has no next; its step is padding
-
-    _measure(
-        block,
-        steps(r_steps),
-        steps(q_steps),
-        r,
-        r_offsets,
-        q,
-        q_offsets,
-        pairing,
-        compare,
-        scale,
-        reach,
-        out[:, first:],
-    )
+    steps, counts = (r_steps[None, :-1], q_steps[None, :-1]), (np.array([len(r)]), np.array([len(q)]))
+    out[:, [first]] = _measure(block[None], *steps, *counts, compare, scale)
+    _write_edits(r, q, reach, out[:, first])
 
 
-def _measure(
-    block: Callable[[_Chunk], Floats],
-    r_steps: Callable[[Offsets], Floats],
-    q_steps: Callable[[Offsets], Floats],
-    r: Places,
-    r_offsets: Offsets,
-    q: Places,
-    q_offsets: Offsets,
-    pairing: Offsets | None,
-    compare: int,
-    scale: float,
-    reach: float,
-    out: Floats,
-) -> None:
-    references = np.arange(len(q_offsets) - 1) if pairing is None else pairing
-    n = (r_offsets[1:] - r_offsets[:-1])[references]
-    m = q_offsets[1:] - q_offsets[:-1]
-    longest = np.maximum(n, m)
-    order = np.argsort(longest, kind="stable")  # alike with alike, so that little is padding
-    begin = 0
-    while begin < len(order):
-        padded = np.arange(1, len(order) - begin + 1) * longest[order[begin:]] ** 2
-        fitting = int(np.searchsorted(padded, CELLS_AT_ONCE, side="right"))
-        numbers = order[begin : begin + max(1, fitting)]
-        begin += len(numbers)
-        chunk = _Chunk(
-            n[numbers],
-            m[numbers],
-            _positions(r_offsets[references[numbers]], n[numbers]),
-            _positions(q_offsets[numbers], m[numbers]),
-            numbers,
-        )
-        out[:, numbers] = _measure_chunk(block(chunk), r_steps(chunk.r), q_steps(chunk.q), chunk, compare, scale)
-    for number in range(len(m)):
-        edits = max(int(n[number]), int(m[number])) - 1
-        if out[2, number] <= reach:
-            start, stop = r_offsets[references[number]], r_offsets[references[number] + 1]
-            edits = edit_distance(r[start:stop], q[q_offsets[number] : q_offsets[number + 1]])
-        out[8, number] = edits
+def _write_edits(r: Places, q: Places, reach: float, measured: Floats) -> None:
+    measured[8] = edit_distance(r, q) if measured[2] <= reach else max(len(r), len(q)) - 1
 
 
 def _positions(starts: Offsets, counts: Offsets) -> Offsets:
     return starts[:, None] + np.minimum(np.arange(counts.max())[None, :], counts[:, None] - 1)
 
 
-def _measure_chunk(D: Floats, r_steps: Floats, q_steps: Floats, chunk: _Chunk, compare: int, scale: float) -> Floats:
+def _measure(D: Floats, r_steps: Floats, q_steps: Floats, n: Offsets, m: Offsets, compare: int, scale: float) -> Floats:
+    """Measure episodes padded to one size by repeats of their last places: all but the edits."""
     episodes = np.arange(len(D))
-    last_r, last_q = chunk.n - 1, chunk.m - 1
+    last_r, last_q = n - 1, m - 1
     nearest, covered = D.min(axis=1), D.min(axis=2)
-    real_q = np.arange(D.shape[2])[None, :] < chunk.m[:, None]
-    real_r = np.arange(D.shape[1])[None, :] < chunk.n[:, None]
+    real_q = np.arange(D.shape[2])[None, :] < m[:, None]
+    real_r = np.arange(D.shape[1])[None, :] < n[:, None]
     coverage = np.zeros(len(D))
     if scale > 0:
-        coverage = _sum(np.where(real_r, np.exp(-covered / scale), 0.0)) / chunk.n
+        coverage = _sum(np.where(real_r, np.exp(-covered / scale), 0.0)) / n
     found = np.stack(
         [
             _sum(np.where(real_q[:, 1:], q_steps, 0.0)),
@@ -203,13 +113,13 @@ def _measure_chunk(D: Floats, r_steps: Floats, q_steps: Floats, chunk: _Chunk, c
             D[episodes, last_r, last_q],
             covered[episodes, last_r],
             D[episodes, last_r, 0],
-            _sum(np.where(real_q, nearest, 0.0)) / chunk.m,
+            _sum(np.where(real_q, nearest, 0.0)) / m,
             nearest.max(axis=1),
             coverage,
             np.zeros(len(D)),
             _warp(D)[episodes, last_r, last_q] if compare & COMPARE_WARPING else np.zeros(len(D)),
-            chunk.n,
-            chunk.m,
+            n,
+            m,
         ]
     )
     if not compare & COMPARE_NEAREST:

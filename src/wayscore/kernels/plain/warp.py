@@ -6,24 +6,32 @@ the corner they share; on return they hold the tile's last row and last column.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int32]
+Places = NDArray[Any]
 Cells = NDArray[np.int64]
+
+TILE = 512
+"""Rows and columns of C that are computed at once, so that memory stays linear."""
+
+
+def euclidean(a: Floats, b: Floats) -> Floats:
+    """Return sqrt(sum_c (a_c - b_c)^2) along the last axis, summing coordinates in their order."""
+    squares = np.zeros(np.broadcast_shapes(a.shape, b.shape)[:-1])
+    with np.errstate(over="ignore", invalid="ignore"):  # as in C: squares that overflow are infinite
+        for axis in range(a.shape[-1]):
+            difference = a[..., axis] - b[..., axis]
+            squares += difference * difference
+    return np.sqrt(squares)
 
 
 def euclidean_block(a: Floats, b: Floats, out: Floats) -> None:
-    """Write sqrt(sum_c (a_ic - b_jc)^2) to `out`, summing coordinates in their order."""
-    out[...] = 0.0
-    with np.errstate(over="ignore"):  # as in C: squares that overflow are infinite
-        for axis in range(a.shape[1]):
-            difference = a[:, axis, None] - b[None, :, axis]
-            out += difference * difference
-    np.sqrt(out, out=out)
+    """Write the distances of all pairs of points to `out`."""
+    out[...] = euclidean(a[:, None], b)
 
 
 def all_within(numbers: Floats, largest: float) -> bool:
@@ -55,86 +63,44 @@ def fill(costs: Floats, top: Floats, left: Floats) -> Floats:
     return C
 
 
-def _fresh(n: int, m: int) -> tuple[Floats, Floats]:
-    top, left = np.full(m + 1, np.inf), np.full(n + 1, np.inf)
-    top[0] = left[0] = 0.0
-    return top, left
-
-
-def _warp_block(costs: Floats, top: Floats, left: Floats) -> float:
-    """Warp one tile of known costs; return C at its last cell."""
-    C = fill(costs, top, left)
-    top[:], left[:] = C[-1], C[:, -1]
-    return float(C[-1, -1])
-
-
-def warp_table(table: Floats, reference: Codes, query: Codes, top: Floats | None, left: Floats | None) -> float:
-    """Warp one tile of two paths of nodes, d(r, q) = table[r, q]; return C at its last cell."""
-
-    def costs(rows: slice, columns: slice) -> Floats:
-        return table[reference[rows][:, None], query[columns][None, :]]
-
-    return _warp_squares(costs, len(reference), len(query), top, left)
-
-
-def warp_points(reference: Floats, query: Floats, top: Floats | None, left: Floats | None) -> float:
-    """Warp one tile of two paths of points; return C at its last cell."""
-
-    def costs(rows: slice, columns: slice) -> Floats:
-        a, b = reference[rows], query[columns]
-        block = np.empty((len(a), len(b)))
-        euclidean_block(a, b, block)
-        return block
-
-    return _warp_squares(costs, len(reference), len(query), top, left)
-
-
-def _warp_squares(
-    costs: Callable[[slice, slice], Floats], n: int, m: int, top: Floats | None, left: Floats | None
-) -> float:
-    """Warp one tile, 512 rows and columns of C at a time, so that memory stays linear."""
-    size = 512
+def warp(table: Floats | None, reference: Places, query: Places, top: Floats | None, left: Floats | None) -> float:
+    """Warp one tile of two paths, of codes of a table or, without one, of points; return C at its last cell."""
+    n, m = len(reference), len(query)
     fresh_top, fresh_left = _fresh(n, m)
     top = fresh_top if top is None else top
     left = fresh_left if left is None else left
-    for i in range(0, n, size):
-        i_end = min(i + size, n)
+    for i in range(0, n, TILE):
+        i_end = min(i + TILE, n)
         side = left[i : i_end + 1].copy()
         side[0] = top[0]
         below = side[-1]
-        for j in range(0, m, size):
-            j_end = min(j + size, m)
+        for j in range(0, m, TILE):
+            j_end = min(j + TILE, m)
             upper = top[j : j_end + 1].copy()
             upper[0] = side[0]
-            _warp_block(costs(slice(i, i_end), slice(j, j_end)), upper, side)
-            top[j + 1 : j_end + 1] = upper[1:]
+            C = fill(_costs(table, reference[i:i_end], query[j:j_end]), upper, side)
+            top[j + 1 : j_end + 1], side = C[-1, 1:], C[:, -1]
         top[0] = below
         left[i if i == 0 else i + 1 : i_end + 1] = side if i == 0 else side[1:]
     return float(top[-1])
 
 
-def trace_points(
-    reference: Floats, query: Floats, top: Floats | None, left: Floats | None, i: int, j: int, cells: Cells
+def trace(
+    table: Floats | None,
+    reference: Places,
+    query: Places,
+    top: Floats | None,
+    left: Floats | None,
+    i: int,
+    j: int,
+    cells: Cells,
 ) -> tuple[float, int]:
-    """Follow the optimal warping of two paths of points back from cell (i, j); see `_trace`."""
-    costs = np.empty((i + 1, j + 1))
-    euclidean_block(reference[: i + 1], query[: j + 1], costs)
-    return _trace(costs, top, left, i, j, cells)
-
-
-def trace_table(
-    table: Floats, reference: Codes, query: Codes, top: Floats | None, left: Floats | None, i: int, j: int, cells: Cells
-) -> tuple[float, int]:
-    """Follow the optimal warping of two paths of nodes back from cell (i, j); see `_trace`."""
-    return _trace(table[reference[: i + 1][:, None], query[: j + 1][None, :]], top, left, i, j, cells)
-
-
-def _trace(costs: Floats, top: Floats | None, left: Floats | None, i: int, j: int, cells: Cells) -> tuple[float, int]:
     """Follow the optimal warping back from cell (i, j) until it leaves the tile; return C there and how many cells.
 
     `cells` receives them, last first, and after them the first cell outside (a coordinate is -1). Ties go to
     the diagonal, then to the reference's step.
     """
+    costs = _costs(table, reference[: i + 1], query[: j + 1])
     fresh_top, fresh_left = _fresh(i + 1, j + 1)
     C = fill(costs, fresh_top if top is None else top[: j + 2], fresh_left if left is None else left[: i + 2])
     count = 0
@@ -150,3 +116,14 @@ def _trace(costs: Floats, top: Floats | None, left: Floats | None, i: int, j: in
             j -= 1
     cells[count] = i, j
     return float(C[-1, -1]), count
+
+
+def _costs(table: Floats | None, reference: Places, query: Places) -> Floats:
+    return euclidean(reference[:, None], query) if table is None else table[reference[:, None], query]
+
+
+def _fresh(n: int, m: int) -> tuple[Floats, Floats]:
+    """Return borders at the start of both paths: infinite except for the corner."""
+    top, left = np.full(m + 1, np.inf), np.full(n + 1, np.inf)
+    top[0] = left[0] = 0.0
+    return top, left

@@ -225,8 +225,3 @@ def load_agent(*folders: Path) -> Agent:
                 f"{folder}: reads other words than {folders[0]}; give agents that were trained on one file"
             )
     return replace(first, policies=tuple(policy for agent in agents for policy in agent.policies))
-
-
-def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Row:
-    """Let a policy take its likeliest steps in every task and return the means (see `means_of`)."""
-    return means_of(greedy(Voters([policy], tasks, recipe, sight)), recipe.threshold)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.convention import Convention
 from wayscore.convention.applied import distance_by
 from wayscore.distances.base import Floats
 from wayscore.distances.graph import Graph
+
+if TYPE_CHECKING:
+    from wayscore.evaluation.inputs import Inputs
 
 DIGITS = 4
 """Coordinates are kept in steps of a ten-thousandth of the scene's extent, or finer."""
@@ -31,24 +33,23 @@ class Scene:
     """One scene as the page draws it: nodes where paths are labels, nothing but heights where they are points."""
 
     def __init__(
-        self,
-        name: str,
-        distance: Any,
-        convention: Convention,
-        visited: Iterable[Any],
-        points: Floats | None,
-        *,
-        y_up: bool,
-        degrees: bool = False,
+        self, name: str, inputs: Inputs, visited: Iterable[Any], points: Floats | None, *, y_up: bool, degrees: bool
     ) -> None:
         """Take the nodes that paths visit; where these are points, their coordinates."""
-        both = (distance, distance_by(distance, convention))
-        given, measured = (found[name] if isinstance(found, Mapping) else found for found in both)
+        both: tuple[Any, Any] = (inputs.distances, distance_by(inputs.distances, inputs.convention))
+        given, self.space = (found[name] if isinstance(found, Mapping) else found for found in both)
         self.name = name
-        self.space = measured
+        self.convention = inputs.convention
         self.graph = given if isinstance(given, Graph) else None
         self.y_up = y_up
-        self.nodes = [] if points is not None else self._shown(given, visited)
+        self.nodes: list[Hashable] = []
+        if points is None:  # of a large graph the nodes that paths visit, and their neighbours
+            self.nodes = list(dict.fromkeys(visited))
+            if self.graph is not None and len(self.graph) > WHOLE_GRAPH:
+                neighbors = (self.graph.neighbors(node) for node in self.nodes)
+                self.nodes = list(dict.fromkeys(chain(self.nodes, *neighbors)))
+            else:
+                self.nodes = list(getattr(given, "nodes", self.nodes))
         self.index = {node: number for number, node in enumerate(self.nodes)}
         self.at: Floats | None = None
         if points is not None:
@@ -59,15 +60,6 @@ class Scene:
                 self.at[:, 0] *= math.cos(math.radians(float(self.at[:, 1].mean())))
         self.scale = scale_of(self.at)
 
-    def _shown(self, given: Any, visited: Iterable[Hashable]) -> list[Hashable]:
-        known = getattr(given, "nodes", None)
-        used = dict.fromkeys(visited)
-        if known is None:
-            return list(used)
-        if self.graph is None or len(known) <= WHOLE_GRAPH:
-            return list(known)
-        return list(dict.fromkeys(chain(used, *(self.graph.neighbors(node) for node in used))))
-
     def encode(self, path: Any) -> tuple[int, ...]:
         """Return a path as node numbers; points as steps of the frame, each from the one before."""
         if self.nodes:
@@ -75,21 +67,21 @@ class Scene:
         steps = np.rint(from_above(np.asarray(path, dtype=np.float64), self.y_up) * self.scale).astype(np.int64)
         return tuple(np.diff(steps, axis=0, prepend=np.zeros((1, 3), dtype=np.int64)).ravel().tolist())
 
-    def near(self, goals: Iterable[int], threshold: float, convention: Convention) -> dict[int, list[int]]:
+    def near(self, goals: Iterable[int], threshold: float) -> dict[int, list[int]]:
         """Return by goal the nodes that count as reaching it; none where a graph is large or goals are sets."""
-        if self.graph is None or convention.goal != "last" or len(self.graph) > WHOLE_GRAPH:
+        if self.graph is None or self.convention.goal != "last" or len(self.graph) > WHOLE_GRAPH:
             return {}
-        ends = np.array(sorted(set(goals)))
+        ends = np.array(sorted(goals))
         away = self.space.between(ends, np.arange(len(self.graph)))
-        met = away < threshold if convention.comparison == "<" else away <= threshold
+        met = away < threshold if self.convention.comparison == "<" else away <= threshold
         return {goal: np.flatnonzero(row).tolist() for goal, row in zip(ends.tolist(), met, strict=True)}
 
     def _is_metric(self) -> bool:
         """Whether positions and distances have one unit, so that a circle on the map means something."""
-        if self.nodes and (self.graph is None or self.graph.positions is None):
-            return False
-        edges = np.array(self.graph.edges if self.graph is not None else [], dtype=np.int64).reshape(-1, 2)
-        if self.graph is None or self.graph.positions is None or not len(edges):
+        if self.graph is None or self.graph.positions is None:
+            return not self.nodes
+        edges = np.array(self.graph.edges, dtype=np.int64).reshape(-1, 2)
+        if not len(edges):
             return True
         a, b = edges[:: max(1, len(edges) // 200)].T
         straight = np.linalg.norm(self.graph.positions[a] - self.graph.positions[b], axis=1)
@@ -101,7 +93,7 @@ class Scene:
         if self.at is not None:
             found["floors"] = np.rint(np.array(floors(self.at[:, 2])) * self.scale).astype(int).tolist()
         if self.nodes:
-            found["nodes"] = [_label(node) for node in self.nodes]
+            found["nodes"] = [", ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in self.nodes]
             if self.at is not None:
                 found["at"] = np.rint(self.at * self.scale).astype(int).ravel().tolist()
         if self.graph is not None:
@@ -164,8 +156,3 @@ def floors(heights: Floats) -> list[float]:
         found.append(floor)
         left = left[np.abs(left - floor) > FLOOR_APART]
     return sorted(found)
-
-
-def _label(node: Any) -> str:
-    """Return what a node is called; tuples as pairs of numbers."""
-    return ", ".join(map(str, node)) if isinstance(node, tuple) else str(node)

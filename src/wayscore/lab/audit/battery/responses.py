@@ -29,7 +29,7 @@ from wayscore.lab.audit.battery.cases import Case, Cases
 from wayscore.lab.audit.battery.experiments import Experiment
 from wayscore.metrics import Metric
 from wayscore.statistics import Interval, bootstrap_table
-from wayscore.statistics.values import differences
+from wayscore.statistics.bootstrap import differences
 
 Word: TypeAlias = Literal[
     "invariant", "indifferent", "falls", "rises", "jumps down", "jumps up", "mixed", "unclear", "undefined"

@@ -25,10 +25,9 @@ from wayscore.lab.study.table1 import p_text
 from wayscore.metrics import find_metrics
 from wayscore.report.document import Cell, Document, Line, Part, Row, Table
 from wayscore.report.layout import counted
-from wayscore.statistics.bootstrap import Interval, check_resampling, interval, tail
+from wayscore.statistics.bootstrap import Floats, Integers, Interval, check_resampling, interval, number_labels, tail
 from wayscore.statistics.correlations import RankMethod, draw_counts, weighted_correlations
 from wayscore.statistics.tests import holm
-from wayscore.statistics.values import Floats, Integers, number_labels
 
 METRICS = ("PL", "NE", "ONE", "SR", "OSR", "AD", "MD", "SPL", "SED", "CLS", "nDTW", "SDTW")
 METHODS: dict[RankMethod, str] = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}

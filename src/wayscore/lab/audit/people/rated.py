@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats.base import Fault, Source, read
-from wayscore.formats.decoding import FAULTS, decode_each, not_json, place, wrong_type
+from wayscore.formats.decoding import FAULTS, damage_of, decode_each, place
 from wayscore.formats.trajectories import Name
 
 T = TypeVar("T")
@@ -117,10 +117,8 @@ def read_hear(source: Source) -> RatedWalks:
 def _decode(source: Source, content: Any, kind: type[T], where: str) -> T:
     try:
         return msgspec.json.decode(content, type=kind)
-    except msgspec.ValidationError as error:
-        raise FormatError(wrong_type(str(error), where=where, episode=None, expected=EXPECTED).of(source)) from None
     except FAULTS as error:
-        raise FormatError(not_json(bytes(content), error, (), where=where, expected=EXPECTED).of(source)) from None
+        raise FormatError(damage_of(error, bytes(content), where, expected=EXPECTED).of(source)) from None
 
 
 def _rating(source: Source, where: str, rating: str, walk: Annotation, scores: Scores) -> float | None:

@@ -19,7 +19,7 @@ from wayscore.lab.study.correlations import goodness, higher_is_better
 from wayscore.lab.study.files import read_study
 from wayscore.lab.study.model import QUERIES
 from wayscore.lab.study.rankings import read_rankings
-from wayscore.statistics.values import Floats, number_labels
+from wayscore.statistics.bootstrap import Floats, number_labels
 
 File: TypeAlias = str | os.PathLike[str]
 GraphSource: TypeAlias = File | Mapping[str, Distance]

@@ -23,10 +23,9 @@ from wayscore.evaluation.shared import per_episode, share_episodes
 from wayscore.lab.audit.battery.responses import scale_of
 from wayscore.metrics import Metric
 from wayscore.statistics import kendall
-from wayscore.statistics.bootstrap import Rng, first_word, number_clusters, resampled_means, sums_of
+from wayscore.statistics.bootstrap import Floats, Integers, Rng, first_word, number_clusters, resampled_means, sums_of
 from wayscore.statistics.correlations import row_correlations
 from wayscore.statistics.tests import randomization_tests
-from wayscore.statistics.values import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,13 +15,11 @@ function refill(node, ...children) {
 
 // el("td.number", { title, click }, ...children): a tag with classes, attributes and listeners if any, and contents.
 const maker = (create) => (tag, ...children) => {
-  const { style = {}, ...attributes } = children[0]?.constructor === Object ? children.shift() : {};
+  const attributes = children[0]?.constructor === Object ? children.shift() : {};
   const [name, ...classes] = tag.split(".");
   const node = create(name);
-  if (attributes.class) classes.push(attributes.class);
-  if (classes.length) attributes.class = classes.join(" ");
-  for (const [key, value] of Object.entries(style)) node.style.setProperty(key, value);
-  for (const [key, value] of Object.entries(attributes)) {
+  const style = [...classes, attributes.class].filter(Boolean).join(" ") || null;
+  for (const [key, value] of Object.entries({ ...attributes, class: style })) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") node.addEventListener(key, value);
     else node.setAttribute(key, value === true ? "" : value);
@@ -33,19 +31,20 @@ const svg = maker((tag) => document.createElementNS("http://www.w3.org/2000/svg"
 
 // A drawing of some size; without a label it only repeats what words say, and screen readers skip it.
 const drawing = (width, height, label, ...children) => {
-  const said = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
-  return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, ...said }, ...children);
+  const role = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
+  return svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, ...role }, ...children);
 };
 
-// A table from heads ([text, class, title]) and rows of cells.
-function table(kind, caption, heads, rows) {
+// A table that scrolls if it must, from heads ([text, class, title]) and rows of cells.
+function table(label, caption, heads, rows, kind) {
   const cell = (what, n) => {
     if (what instanceof HTMLTableCellElement) return what;
     return n ? el("td", { class: heads[n][1] }, what) : el("th", { scope: "row" }, what);
   };
   const head = ([text, style, title]) => el("th", { scope: "col", class: style, title }, text);
   const body = el("tbody", rows.map((cells) => el("tr", cells.map(cell))));
-  return el("table", { class: kind }, caption && el("caption", caption), el("thead", el("tr", heads.map(head))), body);
+  const whole = el("table", caption && el("caption", caption), el("thead", el("tr", heads.map(head))), body);
+  return el("div.scrolling", { class: kind, tabindex: "0", role: "region", "aria-label": label }, whole);
 }
 
 // The name of a run, with the mark of its colour and shape.
@@ -60,32 +59,26 @@ const runMark = (run) => {
 
 // A metric's symbol with its unit and which way is better; its formula is the tooltip.
 const unitOf = (metric) => el("span.unit", [metric.unit, metric.arrow].filter(Boolean).join(" "));
-const metricName = (metric) => [
-  el("span.symbol", { title: `${metric.name}: ${metric.formula}` }, metric.symbol),
-  " ",
-  unitOf(metric),
-];
+const aboutMetric = (metric) => `${metric.name}: ${metric.formula}`;
+const metricName = (metric) => [el("span.symbol", { title: aboutMetric(metric) }, metric.symbol), " ", unitOf(metric)];
 
 // A marker for each run, so that colour is never the only difference.
 function shape(run, x, y, r) {
   const kind = run % 5;
   if (kind === 0) return `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
   if (kind === 1) return `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`;
-  if (kind === 2) return `M${x} ${y - 1.2 * r}L${x + 1.2 * r} ${y + r}H${x - 1.2 * r}Z`;
-  if (kind === 3)
-    return `M${x} ${y - 1.35 * r}l${1.35 * r} ${1.35 * r}l${-1.35 * r} ${1.35 * r}l${-1.35 * r} ${-1.35 * r}Z`;
-  return `M${x} ${y + 1.2 * r}L${x + 1.2 * r} ${y - r}H${x - 1.2 * r}Z`;
+  const half = 1.35 * r;
+  if (kind === 3) return `M${x} ${y - half}l${half} ${half}l${-half} ${half}l${-half} ${-half}Z`;
+  const tip = kind === 2 ? r : -r; // a triangle that stands on its side, or on its tip
+  return `M${x} ${y - 1.2 * tip}L${x + 1.2 * r} ${y + tip}H${x - 1.2 * r}Z`;
 }
-
-const DASHES = [null, "6 3", "2 2.5", "8 3 2 3", "1 3"];
 
 // Numbers as papers print them: shares in percent with one decimal, others with two; undefined ones as a dash.
 function printed(metric, value, signed = false) {
   if (!Number.isFinite(value)) return "–";
-  const sign = value < 0 ? "−" : signed ? "+" : "";
   const text = metric.share ? (100 * Math.abs(value)).toFixed(1) : Math.abs(value).toFixed(2);
-  const nothing = Number(text) === 0; // has no sign, except that differences all have one
-  return (nothing ? (signed ? "+" : "") : sign) + text;
+  const negative = value < 0 && Number(text) > 0; // what rounds to 0 has no minus
+  return (negative ? "−" : signed ? "+" : "") + text;
 }
 
 const withUnit = (metric, value) => [printed(metric, value), metric.unit].filter(Boolean).join(" ");
@@ -118,15 +111,10 @@ let fields = 0;
 
 function select(label, options, value, change) {
   const id = `field-${++fields}`;
-  const choices = options.map(([key, text]) =>
-    el("option", { value: key, selected: String(key) === String(value) }, text),
-  );
-  const box = el("select", { id, change: () => change(box.value) }, choices);
+  const choice = ([key, text]) => el("option", { value: key, selected: String(key) === String(value) }, text);
+  const box = el("select", { id, change: () => change(box.value) }, options.map(choice));
   return el("div.field", el("label", { for: id }, label), box);
 }
-
-const scrolling = (label, ...children) =>
-  el("div.scrolling", { tabindex: "0", role: "region", "aria-label": label }, ...children);
 
 async function copy(text, button) {
   try {

@@ -10,35 +10,28 @@ const browser = {
     if (results.runs.length > 1) Object.assign(state, { a: base, b: base ? 0 : 1 });
     if (results.comparison) {
       Object.assign(state, { of: "difference", sort: "value" });
-      const gains = Array.from({ length: data.count }, (_, row) => this.value(row)).some((value) => value > 0);
+      const gains = data.id.some((_, row) => this.value(row) > 0);
       state.descending = gains && metricOf[LEADING].direction !== "down";
     }
-    const show = (row) => this.show(row);
     const opened = (clicked) => (!clicked || !this.isWide()) && this.enter(); // a click leaves the keys with the list
-    this.list = new List("Episodes", (row) => this.drawRow(row), show, opened);
+    this.list = new List("Episodes", (row) => this.drawRow(row), (row) => this.show(row), opened);
     this.detail = el("article.detail", { "aria-labelledby": "episode-title" });
     this.controls = el("div");
     this.count = el("p.count", { role: "status" });
     this.head = el("div.row-head");
-    const limits = [
-      data.total > data.count &&
-        `The first ${grouped(data.count)} of ${counted(data.total)} are listed and in the figures; ` +
-          "the means are over all.",
-      data.undrawn,
-      data.runs.some((run) => run.averaged) &&
-        "Scores of episodes with several predictions are means; the first prediction is drawn.",
-    ];
     this.wrap = el("div.browser.card", el("div.master", this.count, this.head, this.list.box), this.detail);
     const about = "Each episode compares a query (your agent's trajectory) with its reference (the ground-truth path).";
-    add(
-      $("#episodes"),
+    const first = `The first ${grouped(data.count)} of ${counted(data.total)} are listed and in the figures`;
+    const several = "Scores of episodes with several predictions are means; the first prediction is drawn.";
+    add($("#episodes"),
       el("p.lead", about),
-      limits.map((text) => text && el("p.note", text)),
+      data.total > data.count && el("p.note", `${first}; the means are over all.`),
+      data.undrawn && el("p.note", data.undrawn),
+      data.runs.some((run) => run.averaged) && el("p.note", several),
       el("details.filters", { open: this.isWide() }, el("summary", "Filter and sort"), this.controls),
       this.wrap,
     );
-    this.drawControls();
-    this.update();
+    this.set({}, true);
     addEventListener("hashchange", () => this.follow());
     if (!this.follow() && this.isWide() && this.list.items.length) this.show(this.list.items[0], { quiet: true });
   },
@@ -63,44 +56,37 @@ const browser = {
   },
 
   drawControls() {
-    const set = (changes, redraw) => this.set(changes, redraw);
     const enter = () => {
       this.list.to(0);
       this.list.box.focus();
     };
     const fields = () => [...this.controls.querySelectorAll("select, input, button")];
     const place = fields().indexOf(document.activeElement); // it keeps the focus
-    refill(this.controls, listControls(this.state, set), filterControls(this.state, set, enter));
+    refill(this.controls, controlsOf(this.state, (...changes) => this.set(...changes), enter));
     fields()[place]?.focus();
   },
 
+  // List the episodes that the filters leave, in the chosen order.
   update() {
-    const { state } = this;
-    const { a, b, text, scene, outcome, low, high } = state;
-    const wanted = scene === "" ? -1 : data.scenes.findIndex(({ name }) => name === scene);
-    const rows = [];
-    for (let row = 0; row < data.count; row++) {
-      if (!data.runs[a].has[row] && (b === null || !data.runs[b].has[row])) continue;
-      if (wanted >= 0 && data.scene[row] !== wanted) continue;
-      if (outcome && this.runs().some((run, n) => outcomeOf(run, row) !== Number(outcome[n]))) continue;
-      if ((low !== null || high !== null) && !Number.isFinite(this.value(row))) continue;
-      if (low !== null && this.value(row) < low) continue;
-      if (high !== null && this.value(row) > high) continue;
-      if (text && !data.searchable(row).includes(text)) continue;
-      rows.push(row);
-    }
-    const key = { value: (row) => this.value(row), length: (row) => data.length[row], scan: (row) => data.scene[row] }[
-      state.sort
-    ];
-    const turn = state.descending ? -1 : 1;
-    if (key) {
-      const keys = new Map(rows.map((row) => [row, key(row)]));
-      rows.sort((x, y) => {
-        const [p, q] = [keys.get(x), keys.get(y)];
-        if (!isFinite(p) || !isFinite(q)) return isFinite(q) - isFinite(p) || x - y; // undefined values come last
-        return p === q ? x - y : p < q ? -turn : turn;
-      });
-    } else if (state.descending) rows.reverse();
+    const { a, b, text, scene, outcome, low, high, sort, descending } = this.state;
+    const isListed = (row) => {
+      if (!this.runs().some((run) => data.runs[run].has[row])) return false;
+      if (scene && data.groups.scan[row] !== scene) return false;
+      if (outcome && this.runs().some((run, n) => outcomeOf(run, row) !== Number(outcome[n]))) return false;
+      if (text && !data.searchable[row].includes(text)) return false;
+      if (low === null && high === null) return true;
+      const value = this.value(row);
+      return Number.isFinite(value) && value >= (low ?? -Infinity) && value <= (high ?? Infinity);
+    };
+    const rows = [...data.id.keys()].filter(isListed);
+    const column = { order: [...data.id.keys()], length: data.length, scan: data.scene }[sort];
+    const keys = new Map(rows.map((row) => [row, column ? column[row] : this.value(row)]));
+    const turn = descending ? -1 : 1;
+    rows.sort((x, y) => {
+      const [p, q] = [keys.get(x), keys.get(y)];
+      if (!isFinite(p) || !isFinite(q)) return isFinite(q) - isFinite(p) || x - y; // undefined values come last
+      return p === q ? x - y : p < q ? -turn : turn;
+    });
     this.wrap.classList.toggle("two", b !== null);
     this.list.show(rows, this.row);
     this.drawHead();
@@ -124,38 +110,37 @@ const browser = {
   // What the columns are, with more words where someone points at them.
   drawHead() {
     const metric = metricOf[this.state.metric];
-    const [a, b] = this.runs().map((run) => results.runs[run]);
-    const value = (run, text) =>
-      el("span", { title: `${metric.name} of ${run.name}; ✓ is a success, ✗ a failure` }, text);
-    refill(
-      this.head,
+    const [first, second] = this.runs().map((run) => results.runs[run]);
+    const value = (run) => {
+      const title = `${metric.name} of ${results.runs[run].name}; ✓ is a success, ✗ a failure`;
+      return el("span", { title }, second ? runName(run) : [metric.symbol, metric.unit, metric.arrow].filter(Boolean).join(" "));
+    };
+    refill(this.head,
       el("span", { title: "ID of the episode in the references; the instruction is below it" }, "Episode"),
       el("span", { title: "The building or scene in which the episode takes place" }, "Scan"),
-      el(
-        "span.values",
-        b ? this.runs().map((run, n) => value([a, b][n], runName(run))) : value(a, metric.head),
-        b && el("span", { title: `${metric.symbol} of ${b.name} minus ${a.name}` }, "difference"),
+      el("span.values",
+        this.runs().map(value),
+        second && el("span", { title: `${metric.symbol} of ${second.name} minus ${first.name}` }, "difference"),
       ),
     );
   },
 
   drawRow(row) {
-    const [x, y] = this.runs().map((run) => data.runs[run].scores[this.state.metric][row]);
     const metric = metricOf[this.state.metric];
-    const value = (run, score) => {
-      const outcome = outcomeOf(run, row);
-      const title = outcome ? "success" : "failure";
-      return el(
-        "span",
-        outcome !== null && el("span.sign", { class: outcome ? "better" : "worse", title }, outcome ? "✓" : "✗"),
+    const [x, y] = this.runs().map((run) => data.runs[run].scores[metric.symbol][row]);
+    const value = (run, n) => {
+      const [score, outcome] = [[x, y][n], outcomeOf(run, row)];
+      const sign = { class: outcome ? "better" : "worse", title: outcome ? "success" : "failure" };
+      return el("span",
+        outcome !== null && el("span.sign", sign, outcome ? "✓" : "✗"),
         el("span", { title: score === Infinity && whyUndefined(run, metric) }, printed(metric, score)),
       );
     };
     const gain = y !== undefined && el("span.gain", { class: gainOf(metric, y - x) }, printed(metric, y - x, true));
     return [
       el("span.id", data.id[row]),
-      el("span.scan", data.scenes[data.scene[row]].name),
-      el("span.values", this.runs().map((run, n) => value(run, [x, y][n])), gain),
+      el("span.scan", data.groups.scan[row]),
+      el("span.values", this.runs().map(value), gain),
       el("span.words", data.instruction[row]),
     ];
   },
@@ -168,20 +153,19 @@ const browser = {
     if (place !== this.list.place) this.list.mark(place, 1 / 3);
     if (quiet) return;
     clearTimeout(this.writing); // browsers refuse hundreds of new addresses a minute
-    const address = `#episode=${encodeURIComponent(data.id[row])}`;
-    this.writing = setTimeout(() => history.replaceState(null, "", address), 120);
+    this.writing = setTimeout(() => history.replaceState(null, "", addressOf(data.id[row])), 120);
   },
 
   // Open an episode from anywhere on the page.
-  open(row, { jump = false } = {}) {
+  open(row) {
     this.show(row);
-    this.enter(jump);
+    this.enter();
   },
 
-  enter(jump = true) {
+  enter() {
     if (this.row === null) return;
     this.wrap.classList.add("open");
-    if (jump) (this.isWide() ? this.wrap : this.detail).scrollIntoView({ block: "start", behavior: "instant" });
+    (this.isWide() ? this.wrap : this.detail).scrollIntoView({ block: "start", behavior: "instant" });
     $("#episode-title").focus({ preventScroll: true });
   },
 
@@ -197,7 +181,7 @@ const browser = {
   follow() {
     const row = data.rowOf.get(new URLSearchParams(location.hash.slice(1)).get("episode"));
     if (row === undefined) return false;
-    this.open(row, { jump: true });
+    this.open(row);
     return true;
   },
 

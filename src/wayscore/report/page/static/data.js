@@ -3,7 +3,7 @@
 const results = JSON.parse($("#results-data").textContent);
 const metrics = results.metrics;
 const metricOf = Object.fromEntries(metrics.map((metric) => [metric.symbol, metric]));
-const SUCCESS = "SR" in metricOf ? "SR" : null;
+const everyRun = results.runs.map((_, run) => run);
 const LEADING =
   results.comparison?.metric ?? ["nDTW", "SPL", "SR", metrics[0].symbol].find((symbol) => symbol in metricOf);
 
@@ -20,30 +20,20 @@ class Episodes {
     Object.assign(this, plain);
     this.count = plain.id.length;
     this.rowOf = new Map(plain.id.map((id, row) => [id, row]));
+    this.searchable = plain.id.map((id, row) => `${id}\n${plain.instruction[row]}`.toLowerCase());
     this.scenes = plain.scenes.map(sceneOf);
-    this.runs = plain.runs.map((run) => this.#columns(run));
-    this.lengths = plain.length && lengthGroups(plain.length);
-    this.words = null;
+    this.groups = { scan: plain.scene.map((number) => plain.scenes[number].name), ...plain.groups };
+    this.runs = plain.runs.map((run) => ({ ...run, scores: this.#scores(run) }));
   }
 
-  // Scores of every episode: NaN where a run does not have it, Infinity where they are undefined.
-  #columns({ rows, query, warping, scores, averaged }) {
-    const at = rows ?? Array.from(query, (_, row) => row);
-    const whole = (values) => {
-      const found = new Int32Array(this.count).fill(-1);
-      at.forEach((row, place) => (found[row] = values[place]));
-      return found;
-    };
-    const nothing = new Float64Array(this.count).fill(NaN);
-    const columns = Object.fromEntries(metrics.map(({ symbol }) => [symbol, nothing])); // some runs lack a metric
-    for (const [symbol, values] of Object.entries(scores)) {
-      const column = (columns[symbol] = new Float64Array(this.count).fill(NaN));
-      const steps = this.steps[symbol];
-      at.forEach((row, place) => (column[row] = values[place] === null ? Infinity : values[place] / steps));
-    }
-    const has = new Uint8Array(this.count);
-    for (const row of at) has[row] = 1;
-    return { has, averaged, query: whole(query), warping: whole(warping), scores: columns };
+  // By metric, the scores of every episode: NaN where a run does not have it, Infinity where they are undefined.
+  #scores({ has, scores }) {
+    const found = Object.fromEntries(metrics.map(({ symbol }) => [symbol, new Float64Array(this.count).fill(NaN)]));
+    for (const [symbol, values] of Object.entries(scores))
+      values.forEach((value, row) => {
+        if (has[row]) found[symbol][row] = value === null ? Infinity : value / this.steps[symbol];
+      });
+    return found;
   }
 
   // The nodes or points of a path: position where it is known, and the node's name; null where it is not drawn.
@@ -51,13 +41,10 @@ class Episodes {
     const scene = this.scenes[this.scene[row]];
     if (!codes || scene.nodes) return codes?.map((code) => scene.places[code]) ?? null;
     const places = [];
-    let [x, y, h] = [0, 0, 0];
+    const steps = [0, 0, 0]; // each point is written as its way from the one before
     for (let i = 0; i < codes.length; i += 3) {
-      x += codes[i];
-      y += codes[i + 1];
-      h += codes[i + 2];
-      const at = { x: x / scene.scale, y: y / scene.scale, h: h / scene.scale };
-      places.push({ ...at, code: null, name: `${at.x.toFixed(2)}, ${at.y.toFixed(2)}`, floor: floorOf(scene, at.h) });
+      const [x, y, h] = [0, 1, 2].map((axis) => (steps[axis] += codes[i + axis]) / scene.scale);
+      places.push({ x, y, h, code: null, name: `${x.toFixed(2)}, ${y.toFixed(2)}`, floor: floorOf(scene, h) });
     }
     return places;
   }
@@ -67,29 +54,22 @@ class Episodes {
     const number = this.runs[run].warping[row];
     if (number < 0) return null;
     const [moves, gaps] = this.warpings[number];
-    const pairs = [{ i: 0, j: 0, gap: gaps[0] / 100 }];
     let [i, j] = [0, 0];
-    for (let place = 0; place < moves.length; place++) {
-      if (moves[place] !== "2") i += 1;
-      if (moves[place] !== "1") j += 1;
-      pairs.push({ i, j, gap: gaps[place + 1] / 100 });
-    }
-    return pairs;
-  }
-
-  // Text to search in, made when it is first needed.
-  searchable(row) {
-    this.words ??= this.id.map((id, n) => `${id}\n${this.instruction[n]}`.toLowerCase());
-    return this.words[row];
+    return gaps.map((gap, place) => {
+      const move = place && moves[place - 1]; // "1" is a step of the reference, "2" of the query, "0" of both
+      if (place && move !== "2") i += 1;
+      if (place && move !== "1") j += 1;
+      return { i, j, gap: gap / 100 };
+    });
   }
 }
 
 function sceneOf(plain) {
-  const scene = { ...plain, floors: plain.floors.map((height) => height / plain.scale), places: [] };
+  const scene = { ...plain, floors: plain.floors.map((height) => height / plain.scale) };
   scene.drawn = !plain.nodes || Boolean(plain.at);
-  (plain.nodes ?? []).forEach((name, code) => {
-    const [x, y, h] = plain.at ? [0, 1, 2].map((axis) => plain.at[3 * code + axis] / plain.scale) : [0, 0, 0];
-    scene.places.push({ x, y, h, code, name, floor: floorOf(scene, h) });
+  scene.places = (plain.nodes ?? []).map((name, code) => {
+    const [x, y, h] = [0, 1, 2].map((axis) => (plain.at ? plain.at[3 * code + axis] / plain.scale : 0));
+    return { x, y, h, code, name, floor: floorOf(scene, h) };
   });
   return scene;
 }
@@ -99,28 +79,22 @@ function floorOf({ floors }, height) {
   return Math.max(0, away.indexOf(Math.min(...away)));
 }
 
-// Reference lengths in at most eight groups of one width.
-function lengthGroups(lengths) {
-  const least = lengths.reduce((a, b) => Math.min(a, b));
-  const most = lengths.reduce((a, b) => Math.max(a, b));
-  let width = 1;
-  for (let step = 0; Math.floor(most / width) - Math.floor(least / width) >= 8; step++) width *= [2, 2.5, 2][step % 3];
-  const name = (length) => {
-    const first = Math.floor(length / width) * width;
-    return width === 1 ? String(first) : `${first}–${first + width - 1}`;
-  };
-  return lengths.map(name);
+const addressOf = (id) => `#episode=${encodeURIComponent(id)}`;
+
+// 1 where an episode is a success, 0 where it is not, null where that is not known.
+function outcomeOf(run, row) {
+  const value = data.runs[run].scores.SR?.[row] ?? NaN;
+  return Number.isNaN(value) ? null : value;
 }
 
 // The mean of the finite values among some rows, how many these are, and how many are undefined.
 function meanOf(column, rows) {
   let [count, left, sum] = [0, 0, 0];
   for (const row of rows) {
-    const value = column[row];
-    if (value === Infinity) left += 1;
-    if (!Number.isFinite(value)) continue;
+    if (column[row] === Infinity) left += 1;
+    if (!Number.isFinite(column[row])) continue;
     count += 1;
-    sum += value;
+    sum += column[row];
   }
   return { mean: count ? sum / count : NaN, count, left };
 }

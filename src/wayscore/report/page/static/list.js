@@ -5,6 +5,7 @@ const ROW = 60; // pixels; the style sheet says the same
 const AHEAD = 50; // rows below those in sight that are drawn too
 
 class List {
+  // draw(item) returns the contents of a row, choose(item) is called with the selected one, and open(clicked) opens it.
   constructor(label, draw, choose, open) {
     const click = (event) => {
       const row = event.target.closest(".row");
@@ -51,7 +52,7 @@ class List {
   }
 
   move(by) {
-    this.to(Math.max(0, Math.min(this.items.length - 1, this.place < 0 ? 0 : this.place + by)));
+    this.to(this.place < 0 ? 0 : clamp(this.place + by, 0, this.items.length - 1));
   }
 
   to(place) {

@@ -2,11 +2,11 @@
 
 function startTheme() {
   const system = matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
   let chosen = null;
   const set = () => {
-    const dark = chosen ? chosen === "dark" : system.matches;
-    document.documentElement.dataset.theme = dark ? "dark" : "light";
-    $("#theme").setAttribute("aria-pressed", String(dark));
+    root.dataset.theme = chosen ?? (system.matches ? "dark" : "light");
+    $("#theme").setAttribute("aria-pressed", String(root.dataset.theme === "dark"));
     for (const canvas of document.querySelectorAll(".cloud canvas")) canvas.paint(); // canvases follow no style sheet
   };
   const kept = (action) => {
@@ -18,37 +18,34 @@ function startTheme() {
   set();
   system.addEventListener("change", set);
   $("#theme").addEventListener("click", () => {
-    chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    chosen = root.dataset.theme === "dark" ? "light" : "dark";
     kept((storage) => storage.setItem("wayscore-theme", chosen));
     set();
   });
 }
 
-function startHelp() {
+function startKeys() {
   const help = $("#help");
   $("#keys").addEventListener("click", () => help.showModal());
+  const actions = {
+    j: () => browser.list.move(1),
+    k: () => browser.list.move(-1),
+    "/": () => {
+      $(".filters").open = true;
+      $("#search").focus();
+      $("#search").select();
+    },
+    "?": () => help.showModal(),
+    d: () => $("#theme").click(),
+    ArrowRight: () => stepWarping(1),
+    ArrowLeft: () => stepWarping(-1),
+  };
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
-    const typing = event.target.matches("input, select, textarea");
-    if (event.key === "Escape" && data) {
-      if (typing || event.target.closest(".browser")) browser.close();
-      return;
-    }
-    if (typing || !$("#single-keys").checked || !data) return;
-    const actions = {
-      j: () => browser.list.move(1),
-      k: () => browser.list.move(-1),
-      "/": () => {
-        $(".filters").open = true;
-        $("#search").focus();
-        $("#search").select();
-      },
-      "?": () => help.showModal(),
-      d: () => $("#theme").click(),
-      ArrowRight: () => stepWarping(1),
-      ArrowLeft: () => stepWarping(-1),
-    };
-    if (!(event.key in actions) || (event.key.startsWith("Arrow") && !event.target.closest(".browser"))) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || help.open || !data) return;
+    const isTyping = event.target.matches("input, select, textarea");
+    if (event.key === "Escape" && (isTyping || event.target.closest(".browser"))) browser.close();
+    if (isTyping || !$("#single-keys").checked || !(event.key in actions)) return;
+    if (event.key.startsWith("Arrow") && !event.target.closest(".browser")) return;
     event.preventDefault();
     actions[event.key]();
   });
@@ -63,7 +60,7 @@ function stepWarping(by) {
 
 async function start() {
   startTheme();
-  startHelp();
+  startKeys();
   showMeans();
   showComparison();
   try {
@@ -72,17 +69,11 @@ async function start() {
     add($("#episodes"), el("p.warning", `The episodes cannot be unpacked by this browser: ${error.message}`));
     return;
   }
-  if (data.count) {
-    showCloud();
-    showAgainst();
-    showDistributions();
-    showBreakdown();
-    browser.start();
-  } else {
-    // means of a large run, whose table of episodes was not kept
-    for (const id of ["distributions", "breakdown"]) showSection(id, false);
-    add($("#episodes"), el("p.note", "The scores of single episodes were not kept: no figures, and no list."));
-  }
+  showCloud();
+  showAgainst();
+  showDistributions();
+  showBreakdown();
+  browser.start();
   document.documentElement.dataset.ready = "true";
   performance.mark("interactive");
 }

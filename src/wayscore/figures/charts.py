@@ -1,15 +1,16 @@
-"""One metric against another, one dot per episode."""
+"""Charts of metrics: one against another with one dot per episode, and learning curves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wayscore.errors import OptionError
 from wayscore.escaping import escape
-from wayscore.figures.style import CYCLE, FAINT, INK, PAGE, new_figure, style
+from wayscore.figures.style import CYCLE, FAINT, FRAME, INK, PAGE, new_figure, style
 from wayscore.metrics import find_metrics
 from wayscore.report.layout import counted, is_share
 
@@ -17,23 +18,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from wayscore.evaluation.result import Result
+    from wayscore.evaluation.table import ScoreTable
     from wayscore.metrics import Metric
 
-
-class Scores(Protocol):
-    """One value per episode and metric: a `ScoreTable` or a `Result`."""
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The settings of the scoring."""
-
-    def __getitem__(self, symbol: str, /) -> NDArray[np.float64]: ...
-
-    def __len__(self) -> int: ...
+    Scores: TypeAlias = ScoreTable | Result
 
 
-GOLDEN = (5**0.5 - 1) / 2
-"""Its multiples fill an interval evenly: dots of one value are spread without random numbers."""
+GOLDEN = (5**0.5 - 1) / 2  # its multiples fill an interval evenly: dots of one value are spread without random numbers
 
 
 def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: str = "NE", y: str = "nDTW") -> Axes:
@@ -47,9 +39,6 @@ def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: st
         table: scores of one run, or name -> scores.
         x: the symbol of the metric on the horizontal axis.
         y: the symbol of the metric on the vertical axis.
-
-    Returns:
-        The same axes.
     """
     tables = table if isinstance(table, Mapping) else {"": table}
     left_out = 0
@@ -76,7 +65,14 @@ def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: st
         )
     everything = np.concatenate(pooled)
     if yes_or_no:
-        _draw_boxes(ax, everything)
+        groups = [everything[everything[:, 0] == value, 1] for value in (0.0, 1.0)]
+        present = [number for number, group in enumerate(groups) if len(group)]
+        widths = {"box": 0.7, "whisker": 0.7, "cap": 0.7, "median": 1.5}
+        lines: Any = {f"{part}props": {"color": INK, "linewidth": width} for part, width in widths.items()}
+        lines |= {"widths": 0.76, "whis": (5, 95), "showfliers": False, "manage_ticks": False, "zorder": 3}
+        ax.boxplot([groups[number] for number in present], positions=present, **lines)
+        ax.set_xlim(-0.55, 1.55)
+        ax.set_xticks([0, 1], [f"{number} (n = {len(group):,})" for number, group in enumerate(groups)])
     elif x == "NE" and "threshold" in (settings := next(iter(tables.values())).settings):
         ax.axvline(settings["threshold"], color=FAINT, linewidth=0.7, linestyle=(0, (3, 2)), zorder=0.5)
     horizontal, vertical = find_metrics([x])[0], find_metrics([y])[0]
@@ -111,26 +107,50 @@ def figure_metrics(
     return figure
 
 
-def _draw_boxes(ax: Axes, points: NDArray[np.float64]) -> None:
-    groups = [points[points[:, 0] == value, 1] for value in (0.0, 1.0)]
-    line = {"color": INK, "linewidth": 0.7}
-    present = [number for number, group in enumerate(groups) if len(group)]
-    ax.boxplot(
-        [groups[number] for number in present],
-        positions=present,
-        widths=0.76,
-        showfliers=False,
-        whis=(5, 95),
-        boxprops=line,
-        whiskerprops=line,
-        capprops=line,
-        medianprops={**line, "linewidth": 1.5},
-        manage_ticks=False,
-        zorder=3,
-    )
-    ax.set_xlim(-0.55, 1.55)
-    ax.set_xticks([0, 1], [f"{number} (n = {len(group):,})" for number, group in enumerate(groups)])
-
-
 def _label(metric: Metric) -> str:
     return f"{metric.symbol} ({metric.unit})" if metric.unit else metric.symbol
+
+
+def draw_learning_curves(
+    ax: Axes,
+    curves: Mapping[str, tuple[Any, Any]],
+    *,
+    band: Literal["range", "deviation"] = "range",
+    x: str = "step",
+    y: str = "nDTW",
+) -> Axes:
+    """Draw learning curves.
+
+    Args:
+        ax: where to draw.
+        curves: name -> (steps, values), where steps are (n,) and values (seeds, n), or (n,) for one seed.
+        band: what the band shows: "range", from the lowest seed to the highest; "deviation", one standard deviation on
+            both sides of the mean.
+        x: the label of the horizontal axis.
+        y: the label of the vertical axis.
+    """
+    if band not in ("range", "deviation"):
+        raise OptionError(f"band must be 'range' or 'deviation', got {band!r}")
+    for number, (name, (steps, values)) in enumerate(curves.items()):
+        at, seeds = np.asarray(steps, dtype=np.float64), np.atleast_2d(np.asarray(values, dtype=np.float64))
+        if at.ndim != 1 or seeds.shape[1:] != at.shape or not seeds.size:
+            raise OptionError(
+                f"curve {name!r} has steps of shape {at.shape} and values of shape {np.shape(values)}; "
+                "expected (n,) and (seeds, n)"
+            )
+        mean = seeds.mean(axis=0)
+        low, high = seeds.min(axis=0), seeds.max(axis=0)
+        if band == "deviation":
+            apart = seeds.std(axis=0, ddof=1) if len(seeds) > 1 else np.zeros_like(mean)
+            low, high = mean - apart, mean + apart
+        color = CYCLE[number % len(CYCLE)]
+        if len(seeds) > 1:
+            ax.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0, zorder=2)
+        ax.plot(at, mean, color=color, linewidth=1.3, zorder=3, label=escape(name, "figure"))
+    ax.set(xlabel=x, ylabel=y)
+    ax.margins(x=0.02)
+    ax.grid(axis="y", color=FRAME, linewidth=0.5)
+    ax.set_axisbelow(True)
+    if len(curves) > 1:
+        ax.legend()
+    return ax
