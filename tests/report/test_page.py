@@ -21,9 +21,9 @@ from wayscore.convention import PAPER
 from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
 from wayscore.escaping import escape
-from wayscore.evaluation.agents import pool
 from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.repeated_runs import pool
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
 from wayscore.report.layout import p_value

@@ -16,9 +16,9 @@ import pytest
 import wayscore as ws
 from tests.report.browser.houses import HOSTILE, compared, scored
 from wayscore.episodes import Reference, References
-from wayscore.evaluation.agents import pool
 from wayscore.evaluation.comparison import Comparison, compare
 from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.repeated_runs import pool
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
 from wayscore.report.document import FORMS

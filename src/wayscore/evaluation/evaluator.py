@@ -138,9 +138,9 @@ def evaluate(
     on = Engine(engine, 1 if workers is None else workers, scheduler)
     check_count("chunk", chunk, most=10**9)
     if isinstance(run, Result) or is_saved_result(run) or (references is None and is_score_file(run)):
-        from wayscore.evaluation.agents import clustered
+        from wayscore.evaluation.repeated_runs import recluster
 
-        return clustered(run if isinstance(run, Result) else _loaded(run, name, metrics), cluster)
+        return recluster(run if isinstance(run, Result) else _loaded(run, name, metrics), cluster)
     try:
         given = find_run(run, run_format, lambda what: tell(what, 0, 0))
     except FormatError:

@@ -15,7 +15,7 @@ from wayscore.report.document import Document, Part, Table
 from wayscore.report.layout import counted, head, headline_first, number
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.effects import Effects
+    from wayscore.evaluation.comparison import Effects
 
 
 def describe(convention: Convention) -> dict[str, list[str]]:

@@ -29,12 +29,12 @@ from wayscore.report.layout import (
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
-    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.differences import PairedDifference
     from wayscore.evaluation.result import Group, Result
     from wayscore.metrics import Metric
 
 NAME_ROOM = 24
-"""In text, names of runs get so many characters, fewer in a narrow terminal; what short ones mean is printed below."""
+"""In text, names of runs have at most this many characters, fewer in a narrow terminal; a legend explains them."""
 SPLITS = {
     "scan": ("scene", "scan"),
     "length": ("reference_nodes", "number of reference nodes"),
@@ -197,7 +197,7 @@ def _means(
     results: Sequence[Result],
     names: Sequence[str],
     metrics: Sequence[Metric],
-    tests: Mapping[str, Mapping[str, Contrast]] | None = None,
+    tests: Mapping[str, Mapping[str, PairedDifference]] | None = None,
 ) -> Table:
     rows: list[Row] = []
     for result, name, means in zip(results, names, means_of(results, metrics), strict=True):
@@ -212,8 +212,8 @@ def _signed(results: Sequence[Result], names: Sequence[str], warnings: Sequence[
     signatures = [str(result.signature) for result in results]
     if len({*signatures}) > 1:
         signatures = [f"{result.name}: {signature}" for result, signature in zip(results, signatures, strict=True)]
-    said = [*legend(names, [escape(result.name) for result in results]), *dict.fromkeys(signatures)]
-    return [*(Line(text, "code") for text in said), *(Line(text, "warning") for text in dict.fromkeys(warnings))]
+    exact = [*legend(names, [escape(result.name) for result in results]), *dict.fromkeys(signatures)]
+    return [*(Line(text, "code") for text in exact), *(Line(text, "warning") for text in dict.fromkeys(warnings))]
 
 
 def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None) -> list[Sentence]:
@@ -291,13 +291,13 @@ def explained(comparison: Comparison) -> str:
     return f"{EXPLAINED} {LEFT_OUT}" if some else EXPLAINED
 
 
-def _mark(contrast: Contrast | None) -> str:
+def _mark(contrast: PairedDifference | None) -> str:
     """Return the stars of a test."""
     p = None if contrast is None else contrast.p_holm
     return "" if p is None else next((stars for level, stars in MARKS if p < level), "")
 
 
-def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, Contrast]]:
+def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, PairedDifference]]:
     """Go through the tests of one run, in the order of the metrics."""
     known = comparison.of(run)
     return ((metric, known[metric.symbol]) for metric in metrics_of(comparison.results) if metric.symbol in known)
