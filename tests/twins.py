@@ -241,7 +241,7 @@ def _shared_walks(rng: np.random.Generator, table: np.ndarray) -> Arrays:
     limits = float(rng.choice([0.0, 3.0])), float(rng.choice([-1.0, 3.0, np.inf]))
     first = int(rng.integers(0, 3))
     out = np.zeros((12, first + len(pairing)))
-    return table, r, r_offsets, q, q_offsets, pairing, int(rng.integers(4)), *limits, out, first
+    return table, r, q, r_offsets, q_offsets, pairing, int(rng.integers(4)), *limits, out, first
 
 
 def _measure_cases(
@@ -265,11 +265,11 @@ def _measure_cases(
     first = int(rng.integers(0, 3))
     out = np.zeros((12, first + episodes + int(rng.integers(0, 3))))
     rest = (pairing, int(rng.integers(4)), scale, reach)
-    yield "measure", (table, r, r_offsets, q, q_offsets, *rest, out.copy(), first), 1e-15
+    yield "measure", (table, r, q, r_offsets, q_offsets, *rest, out.copy(), first), 1e-15
     yield "measure", _shared_walks(rng, table), 1e-15
 
     places = _points(rng, size, k)
-    yield "measure", (None, places[r], r_offsets, places[q], q_offsets, *rest, out.copy(), first), 1e-15
+    yield "measure", (None, places[r], places[q], r_offsets, q_offsets, *rest, out.copy(), first), 1e-15
 
     path, query = r[: r_lengths[0]], q[: q_lengths[0]]
     steps = [np.append(table[places[:-1], places[1:]], 0.0) for places in (path, query)]

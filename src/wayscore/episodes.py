@@ -153,10 +153,7 @@ class Run:
     @property
     def duplicates(self) -> tuple[str, ...]:
         """The episodes that are answered more than once."""
-        if len(self.answers) == len(self.queries):
-            return ()
-        further = (query.episode for query in self.answers if self.queries[query.episode] is not query)
-        return tuple(dict.fromkeys(further))
+        return tuple(dict.fromkeys(query.episode for query in self.answers if self.queries[query.episode] is not query))
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -179,13 +176,7 @@ Where: TypeAlias = Callable[[int], str]
 
 
 class CodedPaths(Struct, frozen=True, eq=False):
-    """Paths of labels: codes end to end, and the labels that they stand for.
-
-    Attributes:
-        codes: int32; path i has those from offsets[i] to offsets[i + 1].
-        offsets: one more than there are paths.
-        labels: what each code stands for.
-    """
+    """Paths of labels: path i has the codes from offsets[i] to offsets[i + 1], which stand for `labels`."""
 
     codes: NDArray[np.int32]
     offsets: Offsets

@@ -1,8 +1,8 @@
-r"""How strings of others are escaped: names of runs, episodes, scans, metrics and studies, which anybody can choose.
+r"""How strings from outside are escaped: names of runs, episodes, scans, metrics and studies, which anybody can choose.
 
 Characters that nobody sees, but that terminals and browsers obey (escape sequences, marks that turn the direction of
-writing, ends of lines), are written as Python writes them: `\x1b`, `\u202e`. What means something to a form of output
-(tags, tables, commands, formulas) means nothing any more.
+writing, ends of lines), are written as Python writes them: `\x1b`, `\u202e`. What has a meaning in the format of the
+output (tags, tables, commands, formulas) is escaped.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _QUOTED = re.compile(r"'(?=[=+\-@\t\r])")
 
 
 def escape(text: str, form: Form = "line") -> str:
-    r"""Return a string of someone else as it can be shown.
+    r"""Return a string from outside as it can be shown.
 
     Args:
-        text: what someone else chose.
+        text: the string.
         form: where it goes: a "line" of a terminal, "text" of several lines, "html", "markdown", "latex", a "figure"
             of matplotlib, or the cell of a "csv" table, where a formula gets an apostrophe before it, as spreadsheets
             write text.

@@ -6,6 +6,7 @@ Users hand in lists of lists; a distance encodes them once, and from there on ev
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -47,8 +48,21 @@ class PathBatch:
         offsets = offsets_of(paths, role=role)
         if not len(paths):
             return cls(np.empty((0, 0)), offsets)
-        places = _joined(paths)
-        batch = cls(_joined_one_by_one(paths, role) if places is None else places, offsets)
+        places = None
+        if set(map(type, paths)) == {np.ndarray}:
+            with suppress(TypeError, ValueError):
+                places = np.ascontiguousarray(np.concatenate(paths))
+        if places is None or places.dtype != np.float64 or places.ndim != 2 or not places.size:  # anything unusual
+            arrays = [_points(path, path_name(role, number)) for number, path in enumerate(paths)]
+            dimension = arrays[0].shape[1]
+            for number, array in enumerate(arrays):
+                if array.shape[1] != dimension:
+                    raise PathError(
+                        f"{path_name(role, number)} has {array.shape[1]}-dimensional points but {path_name(role, 0)} "
+                        f"has {dimension}-dimensional ones; all paths of a batch share one dimension"
+                    )
+            places = np.ascontiguousarray(np.concatenate(arrays))
+        batch = cls(places, offsets)
         batch.check_finite(role=role)
         return batch
 
@@ -166,7 +180,12 @@ def without_repeats(paths: Paths) -> Paths:
         kept[paths.offsets[:-1]] = True
         before = np.concatenate(([0], np.cumsum(kept)))
         return PathBatch(paths.places[kept], before[paths.offsets], None if paths.moved is None else paths.moved[kept])
-    return [_changing(path) for path in paths]
+    return [
+        path[changes(path)]
+        if isinstance(path, np.ndarray) and path.ndim == 2
+        else [node for node, kept in zip(path, changes(path).tolist(), strict=True) if kept]
+        for path in paths
+    ]
 
 
 def changes(path: Any) -> NDArray[np.bool_]:
@@ -176,14 +195,8 @@ def changes(path: Any) -> NDArray[np.bool_]:
     [True, False, True]
     """
     if isinstance(path, np.ndarray) and path.ndim == 2:
-        return np.append(True, _differ(path[1:], path[:-1]))
+        return np.append(True, _differ(path[1:], path[:-1]))[: len(path)]
     return np.array([step == 0 or not np.all(node == path[step - 1]) for step, node in enumerate(path)], dtype=bool)
-
-
-def _changing(path: Any) -> Any:
-    if isinstance(path, np.ndarray) and path.ndim == 2:
-        return path[changes(path)] if len(path) else path
-    return [node for node, kept in zip(path, changes(path).tolist(), strict=True) if kept]
 
 
 def _differ(a: Any, b: Any) -> Any:
@@ -210,53 +223,25 @@ def offsets_of(paths: Sequence[Any], *, role: Role) -> Offsets:
             "wrapped in a list: [path]"
         ) from None
     if not lengths.all():
-        raise _empty(role, int(np.flatnonzero(lengths == 0)[0]))
+        name = path_name(role, int(np.flatnonzero(lengths == 0)[0]))
+        raise PathError(
+            f"{name} is empty; a path has at least one node or point (an agent that never moves has its start)"
+        )
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
-def _empty(role: Role, number: int) -> PathError:
-    return PathError(
-        f"{path_name(role, number)} is empty; a path has at least one node or point (an agent that never moves has its "
-        "start)"
-    )
-
-
-def _joined(paths: Sequence[Any]) -> NDArray[np.float64] | None:
-    """Return the points of plain arrays end to end; None if anything about them is unusual."""
-    if set(map(type, paths)) != {np.ndarray}:
-        return None
-    try:
-        places = np.concatenate(paths)
-    except (TypeError, ValueError):
-        return None
-    return np.ascontiguousarray(places) if places.dtype == np.float64 and places.ndim == 2 and places.size else None
-
-
-def _joined_one_by_one(paths: Sequence[Any], role: Role) -> NDArray[np.float64]:
-    """Return the points of all paths end to end, each path checked."""
-    arrays = [_points(path, role, number) for number, path in enumerate(paths)]
-    dimension = arrays[0].shape[1]
-    for number, array in enumerate(arrays):
-        if array.shape[1] != dimension:
-            raise PathError(
-                f"{path_name(role, number)} has {array.shape[1]}-dimensional points but "
-                f"{path_name(role, 0)} has {dimension}-dimensional ones; all paths of a batch share one dimension"
-            )
-    return np.ascontiguousarray(np.concatenate(arrays))
-
-
-def _points(path: Any, role: Role, number: int) -> NDArray[np.float64]:
+def _points(path: Any, name: str) -> NDArray[np.float64]:
     try:
         array = np.asarray(path, dtype=np.float64)
     except (TypeError, ValueError):
         raise PathError(
-            f"{path_name(role, number)} must hold coordinates of one dimension (an (n, k) array of numbers), "
-            f"got {shortened(path)}; for node labels give a distance such as Graph"
+            f"{name} must hold coordinates of one dimension (an (n, k) array of numbers), got {shortened(path)}; for "
+            "node labels give a distance such as Graph"
         ) from None
     if array.ndim == 1:
         array = array.reshape(-1, 1)
     if array.ndim != 2 or array.shape[1] == 0:
-        raise PathError(f"{path_name(role, number)} must be an (n, k) array of coordinates, got shape {array.shape}")
+        raise PathError(f"{name} must be an (n, k) array of coordinates, got shape {array.shape}")
     return array

@@ -70,7 +70,7 @@ class BoundedFile:
         self._chunk, self._at = b"", 0
 
     def read(self, size: int = -1) -> bytes:
-        """Return so many bytes, or all that are left; fewer only at the end."""
+        """Return `size` bytes, or all that are left; fewer only at the end."""
         parts, left = [], sys.maxsize if size < 0 else size
         while left > 0:
             if self._at == len(self._chunk):
@@ -122,13 +122,14 @@ def _contents(raw: IO[bytes], where: str, most: int | None) -> Iterator[bytes]:
                 chunk = unpacker.decompress(packed, CHUNK)
                 packed = getattr(unpacker, "unconsumed_tail", b"")  # zlib leaves it to the caller, others keep it
         except (OSError, MemoryError):  # of the disk or the machine, not of the content; bz2 says OSError too
-            if kind == "bz2":
-                raise damaged(where, kind, OSError("invalid data stream")) from None
-            raise
+            if kind != "bz2":
+                raise
+            raise FormatError(f"{where}: is damaged bz2 (invalid data stream); copy or download it again") from None
         except Exception as error:  # each library has its own
             if not kind:
                 raise
-            raise damaged(where, kind, error) from None
+            what = first_line(error).lower()
+            raise FormatError(f"{where}: is damaged {kind} ({what}); copy or download it again") from None
         if not chunk:
             return
         given += len(chunk)
@@ -140,11 +141,6 @@ def _contents(raw: IO[bytes], where: str, most: int | None) -> Iterator[bytes]:
                 "of episodes does; decompress it yourself if you trust it"
             )
         yield chunk
-
-
-def damaged(where: str, kind: str, error: BaseException) -> FormatError:
-    """Return the error of a file that cannot be decompressed."""
-    return FormatError(f"{where}: is damaged {kind} ({first_line(error).lower()}); copy or download it again")
 
 
 @contextmanager
@@ -232,8 +228,7 @@ def check_file(path: Path) -> None:
 
 def unreadable(path: object, error: Exception) -> FormatError:
     """Return the error of a file that the system does not give."""
-    said = getattr(error, "strerror", None)
-    return FormatError(f"{path}: cannot be read: {str(said or first_line(error)).lower()}")
+    return FormatError(f"{path}: cannot be read: {(getattr(error, 'strerror', None) or first_line(error)).lower()}")
 
 
 UNPACKERS: Mapping[bytes, tuple[str, Callable[[], Any]]] = {

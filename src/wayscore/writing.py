@@ -59,7 +59,12 @@ def replacing(path: str | os.PathLike[str], *, folders: bool = False) -> Iterato
                     os.chmod(unfinished, stat.S_IMODE(os.stat(target).st_mode))
                 os.fsync(stream.fileno())
             os.replace(unfinished, target)
-            _sync(folder)
+            with suppress(OSError):  # have the disk keep the new name; some file systems have no such thing
+                handle = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
         finally:
             with suppress(OSError):  # it has its name now, was never made, or its disk is gone
                 os.unlink(unfinished)
@@ -116,13 +121,3 @@ def _place_of(path: str | os.PathLike[str]) -> str | None:
     if stat.S_ISREG(mode) and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     return target if stat.S_ISREG(mode) else None
-
-
-def _sync(folder: str) -> None:
-    """Have the disk keep the new name; some file systems have no such thing."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

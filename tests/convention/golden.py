@@ -1,7 +1,6 @@
 """Golden files of evaluators: what their own code said of episodes, and what wayscore says of the same.
 
-`python -m tests.convention.golden FOLDER` prints one line per file; with `--write` it writes what was measured to
-`wayscore/convention/proof.json`.
+`python -m tests.convention.golden FOLDER` prints one line per file; `--write` writes what was measured to `proof.json`.
 """
 
 from __future__ import annotations
@@ -23,10 +22,14 @@ from wayscore.convention.evaluator import FILE, Evaluator
 from wayscore.convention.presets import EVALUATORS
 
 TOLERANCE = 1e-9
+SAME = (
+    "actions boxes class collided decisions fail_reason finished midstop object outcome people_hit planner "
+    "pred_midstop query_episodes query_phases reference_episodes reference_headings reference_phases speeds step "
+    "termination_reason waypoint_distances"
+)
 RECORDED = {
-    # names in the golden files -> what wayscore calls them
+    **{name: name for name in SAME.split()},
     "query_headings": "headings",
-    "object": "object",
     "pred_object": "predicted_object",
     "pred_goals": "predicted_goals",
     "pred_progress": "predicted_progress",
@@ -34,33 +37,8 @@ RECORDED = {
     "pred_elevation": "predicted_elevation",
     "collision_count": "collisions",
     "unavoidable_collisions": "people_hit_by_reference",
-    **{
-        name: name
-        for name in (
-            "actions",
-            "boxes",
-            "collided",
-            "people_hit",
-            "class",
-            "decisions",
-            "fail_reason",
-            "finished",
-            "midstop",
-            "outcome",
-            "planner",
-            "pred_midstop",
-            "query_episodes",
-            "query_phases",
-            "reference_episodes",
-            "reference_headings",
-            "reference_phases",
-            "speeds",
-            "step",
-            "termination_reason",
-            "waypoint_distances",
-        )
-    },
 }
+"""Names in the golden files -> what wayscore calls them."""
 PERCENT = {
     *("soon-duet det_sr", "soon-duet det_spl", "cvdn-navillm oracle path_success_rate"),
     *("traveluav SR", "traveluav OSR", "traveluav SPL"),
@@ -155,21 +133,18 @@ def score(
     axes = {scene.get("up_axis") for scene in gold.content["scenes"].values()} - {None}
     if len(axes) == 1:
         options["up_axis"] = axes.pop()
-    goals = {"goals": each("goals"), "views": each("views")}
-    if goals["goals"]:
-        options["goals"] = [place(some) for some in goals["goals"]]
-    if goals["views"]:
-        options["views"] = goals["views"]
-    if (dense := each("dense")) is not None:
-        options["dense"] = [place(some) for some in dense]
+    for key in ("goals", "dense"):
+        if (paths := each(key)) is not None:
+            options[key] = [place(some) for some in paths]
+    options["views"] = each("views")
     options["stopped"] = None if gold.name == "valan" else each("stopped")
     if (starts := each("start_distance")) is not None:
         options["start_distances"] = _straight_starts(episodes) if euclid else [float(value) for value in starts]
     if not euclid and (recorded := each("goal_distance")) is not None:
         options["goal_distances"] = [[float(value) for value in some] for some in recorded]
     known = {ours: values for theirs, ours in RECORDED.items() if (values := each(theirs)) is not None}
-    if euclid and "waypoint_distances" in known:
-        del known["waypoint_distances"]
+    if euclid:
+        known.pop("waypoint_distances", None)
     options["headings"] = known.pop("headings", None)
     return ws.score(
         references=[place(episode["reference"]) for episode in episodes],
@@ -291,38 +266,26 @@ def passes(path: Path) -> tuple[bool, ...]:
 
 
 def main() -> None:
-    """Print one line per file and pass."""
+    """Print one line per file, and every column and printed mean that differs; or write `proof.json`."""
     folder = Path(sys.argv[1])
     if "--write" in sys.argv:
         FILE.write_text(json.dumps(measured(folder), indent=1) + "\n")
         return
-    total = differing = 0
     for path in sorted(folder.glob("*.json.gz")):
         name = path.name.removesuffix(".json.gz")
-        if len(sys.argv) > 2 and name not in sys.argv[2:]:
-            continue
         if name in WITHOUT_PATHS:
             print(f"{name:20} {WITHOUT_PATHS[name]}")
             continue
         gold = load(path)
-        for euclid in passes(path):
-            found = compare(path, euclid=euclid)
-            values, differ = sum(one.values for one in found), sum(one.differ for one in found)
-            total, differing = total + values, differing + differ
-            worst = max((one.worst for one in found), default=0.0)
-            left = [column for column in gold.content["expected"] if column not in symbols(gold)]
-            print(
-                f"{name:20} {gold.evaluator.convention.name:18} {'euclid' if euclid else '':7}"
-                f"{values:6} values, {differ} differ, worst {worst:.1e}"
-                + (f"; not compared: {', '.join(left)}" if left else "")
-            )
-            for one in found:
-                if one.differ:
-                    print(f"    {one.column} -> {one.symbol}: {one.differ} of {one.values}: {one.first}")
+        found = [one for euclid in passes(path) for one in compare(path, euclid=euclid)]
+        values, worst = sum(one.values for one in found), max(one.worst for one in found)
+        print(f"{name:20} {gold.evaluator.convention.name:18} {values:6} values, worst difference {worst:.1e}")
+        for one in found:
+            if one.differ:
+                print(f"    {one.column} -> {one.symbol}: {one.differ} of {one.values}: {one.first}")
         for key, theirs, mine in aggregate(path):
             if mine is None or not abs(theirs - mine) <= precision(gold) * max(1, abs(theirs)):
-                print(f"    aggregate {key}: {theirs}, not {mine}")
-    print(f"{total} values, {differing} differ")
+                print(f"    printed {key}: {theirs}, not {mine}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run, write_references
 from tests.town import Town, in_dictionaries
 from wayscore.episodes import CodedPaths, EpisodeBatch
-from wayscore.evaluation.groups import choose_cluster, cluster_numbers, few_clusters, group_by, path_labels
+from wayscore.evaluation.groups import choose_cluster, few_clusters, group_by, path_labels
 from wayscore.evaluation.scorer import Scorer
 from wayscore.formats.arrow import from_arrow
 from wayscore.formats.base import Source
@@ -99,12 +99,13 @@ def test_runs() -> None:
 
 def test_clusters() -> None:
     asked = references(e1_0="abc", e1_1="abc", e2_0="xy")
-    listed = list(asked.episodes.values())
     assert choose_cluster("auto", asked) == "path"
     assert choose_cluster("auto", references(e1_1="abc", e2_0="xy")) == "none"
     assert choose_cluster("auto", None) == "none"
     for by, numbers in (("path", [0, 0, 1]), ("scan", [0, 0, 1]), ("none", [0, 1, 2])):
-        assert cluster_numbers(listed, by).tolist() == numbers
+        scorer = Scorer(asked, GRAPHS, ws.conventions()["paper"], by)
+        assert scorer.references is not None
+        assert scorer.references.clusters.tolist() == numbers
     assert few_clusters("scan", 3) == ["intervals resample only 3 scans; with fewer than 30 they are too narrow"]
     assert few_clusters("none", 3) == few_clusters("path", 30) == []
 

@@ -14,7 +14,7 @@ import pytest
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, command, run
 from tests.town import Town, evaluated
-from wayscore.evaluation.agents import pool
+from wayscore.evaluation.repeated_runs import pool
 
 # Saved results
 
@@ -70,9 +70,8 @@ def test_what_is_saved_comes_back(town: Town, tmp_path: Path, options: dict[str,
     assert_equal(ws.load_result(tmp_path / "again.parquet"), result)
 
 
-def test_several_runs_of_an_agent_are_saved(town: Town, whole: ws.Result, tmp_path: Path) -> None:
-    answers = evaluated(town.answers, town)
-    both = pool([answers, evaluated(town.answers.slice(3), town)], "agent")
+def test_several_runs_of_an_agent_are_saved(town: Town, tmp_path: Path) -> None:
+    both = pool([evaluated(town.answers, town), evaluated(town.answers.slice(3), town)], "agent")
     both.save(tmp_path / "agent.parquet")
     assert_equal(ws.load_result(tmp_path / "agent.parquet"), both)
 
@@ -176,7 +175,6 @@ def test_score_files(tmp_path: Path, name: str) -> None:
     assert "convention:theirs|threshold:unknown" in str(result.signature)
     assert result.means()["SR"] == 1 / count
     if name == "lines.jsonl":
-        assert result.table is not None
         assert list(result.table.fact("scene")) == ["s", "t"]
     result.save(tmp_path / "saved.parquet")
     assert ws.load_result(tmp_path / "saved.parquet").intervals() == result.intervals()

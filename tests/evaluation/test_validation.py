@@ -11,7 +11,7 @@ import pytest
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, command, connectivity, run
 from wayscore.convention.presets import find_convention
-from wayscore.evaluation.effects import Effects, effects
+from wayscore.evaluation.comparison import Effects, effects
 from wayscore.metrics import METRICS
 from wayscore.report.conventions import differences, effects_document
 
@@ -41,20 +41,10 @@ def check(files: Path, content: Any, *, lines: bool = False, **options: Any) -> 
 
 def test_nothing_wrong(files: Path) -> None:
     found = check(files, good())
-    assert (list(found), len(found), list(found.lines())) == (
-        [],
-        0,
-        ["run: 40 answers to 40 episodes of references.json, no problem found"],
-    )
-    assert found.to_dict() == {
-        "run": "run",
-        "references": "references.json",
-        "answers": 40,
-        "episodes": 40,
-        "counts": {},
-        "problems": {},
-        "warnings": [],
-    }
+    assert (list(found), len(found)) == ([], 0)
+    assert list(found.lines()) == ["run: 40 answers to 40 episodes of references.json, no problem found"]
+    facts = {"run": "run", "references": "references.json", "answers": 40, "episodes": 40}
+    assert found.to_dict() == {**facts, "counts": {}, "problems": {}, "warnings": []}
 
 
 def damaged() -> list[Any]:
@@ -199,39 +189,23 @@ def test_the_command(files: Path) -> None:
 # What conventions do to the numbers of a run
 
 
+def compared(first: str, second: str, **options: Any) -> Effects:
+    """What two conventions say of a run whose e1 ends 3 m from its goal: exactly the threshold."""
+    answers = run(e1="a", e2="xy", e3="abc")
+    return effects(answers, ASKED, find_convention(first), find_convention(second), graphs=GRAPHS, **options)
+
+
 def test_both_conventions_and_every_single_choice() -> None:
-    # e1 ends 3 m from its goal: exactly the threshold.
-    paper, envdrop = find_convention("paper"), find_convention("envdrop")
-    found = effects(run(e1="a", e2="xy", e3="abc"), ASKED, envdrop, paper, graphs=GRAPHS, metrics="SR,SPL")
+    found = compared("envdrop", "paper", metrics="NE,SPL,SR")
     assert set(found.choices) == {"comparison", "spl_floor", "unknown", "duplicate"}
     assert found.first["SR"] == found.choices["comparison"]["SR"] == pytest.approx(2 / 3)
     assert found.second["SR"] == found.choices["spl_floor"]["SR"] == 1
-    assert [label for label, _ in found.rows()] == [
-        "envdrop",
-        "paper",
-        "paper, but comparison as envdrop",
-        "paper, but spl_floor as envdrop",
-        "paper, but unknown as envdrop",
-        "paper, but duplicate as envdrop",
-    ]
-    assert [metric.symbol for metric in found.metrics] == ["SR", "SPL"]
-
-
-def test_metrics_are_those_that_either_prints() -> None:
-    found = effects(
-        run(e1="abc", e2="xy", e3="ab"), ASKED, find_convention("r2r"), find_convention("r4r"), graphs=GRAPHS
-    )
-    assert [m.symbol for m in found.metrics] == ["PL", "NE", "SR", "OSR", "SPL", "CLS", "DTW", "nDTW", "SDTW"]
-
-
-def test_only_what_changes_is_printed() -> None:
-    paper, envdrop = find_convention("paper"), find_convention("envdrop")
-    found = effects(run(e1="a", e2="xy", e3="abc"), ASKED, envdrop, paper, graphs=GRAPHS, metrics="NE,SPL,SR")
+    assert [metric.symbol for metric in found.metrics] == ["NE", "SPL", "SR"]
     kept = found.changing()
     assert [*kept.choices] == ["comparison"]
     assert [metric.symbol for metric in kept.metrics] == ["SPL", "SR"]
     assert (
-        effects_document(found, differences(envdrop, paper)).render()
+        effects_document(found, differences(find_convention("envdrop"), find_convention("paper"))).render()
         == """\
 comparison: envdrop <, paper <=
 
@@ -244,8 +218,15 @@ paper, but comparison as envdrop    66.7     44.4
 3 choices change no number of this run: spl_floor, unknown, duplicate.
 """
     )
-    same = effects(run(e1="abc", e2="xy", e3="abc"), ASKED, paper, paper, graphs=GRAPHS)
-    assert effects_document(same, {}).render() == "No number of this run changes.\n"
+    assert effects_document(compared("paper", "paper"), {}).render() == "No number of this run changes.\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "metrics"),
+    [("r2r", "r4r", "PL NE SR OSR SPL CLS DTW nDTW SDTW"), ("duet", "paper", " ".join(METRICS))],
+)
+def test_metrics_are_those_that_both_know(first: str, second: str, metrics: str) -> None:
+    assert [metric.symbol for metric in compared(first, second).metrics] == metrics.split()
 
 
 def test_small_changes_get_as_many_digits_as_they_need() -> None:
@@ -253,10 +234,3 @@ def test_small_changes_get_as_many_digits_as_they_need() -> None:
     found = Effects(("a", "b"), {"SPL": 0.44837}, {"SPL": 0.44790}, {"spl_length": {"SPL": 0.44837}}, (metric,))
     lines = effects_document(found, {"spl_length": "spl_length: a reference, b shortest"}).render().splitlines()
     assert [line.split()[-1] for line in lines[4:7]] == ["44.84", "44.79", "44.84"]
-
-
-def test_one_convention_may_print_what_the_other_does_not_know() -> None:
-    duet, paper = find_convention("duet"), find_convention("paper")
-    assert "steps" in duet.metrics
-    found = effects(run(e1="abc", e2="xy", e3="abc"), ASKED, duet, paper, graphs=GRAPHS)
-    assert [metric.symbol for metric in found.metrics] == list(METRICS)

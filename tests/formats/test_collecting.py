@@ -12,8 +12,7 @@ import pytest
 
 from tests.formats.test_readers import LINES, RUNS, encode, write
 from wayscore.errors import FormatError
-from wayscore.formats import Fault, chunks, decoding, load_run
-from wayscore.formats.base import Source
+from wayscore.formats import Fault, chunks, load_run
 
 
 @pytest.mark.parametrize("form", RUNS)
@@ -93,7 +92,7 @@ def test_a_file_too_large_to_be_read_twice(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_folder_and_a_pattern_are_one_run(tmp_path: Path) -> None:
-    for number, name in enumerate(("a.json", "b.jsonl", "c.parquet")):
+    for number, name in enumerate(("a.json.gz", "b.jsonl", "c.parquet")):
         rows = [{"episode": f"{number}{n}", "path": ["a", "b"]} for n in range(3)]
         if name.endswith("parquet"):
             pq.write_table(pa.Table.from_pylist(rows), tmp_path / name)
@@ -103,9 +102,3 @@ def test_a_folder_and_a_pattern_are_one_run(tmp_path: Path) -> None:
     assert (run.name, len(run)) == (tmp_path.name, 9)
     assert list(run.queries) == [f"{number}{n}" for number in range(3) for n in range(3)]
     assert list(load_run(f"{tmp_path}/*.json*").queries) == list(run.queries)[:6]
-
-
-def test_the_place_of_a_record(tmp_path: Path) -> None:
-    assert decoding.place(1, Source(tmp_path, b'{"a": 1}\n\n{"a": 2}')) == "line 3"
-    assert decoding.place(1, Source(tmp_path, b"[1, 2]")) == "record 1"
-    assert decoding.place("row 7", Source(tmp_path, b"")) == "row 7"

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tests.formats.test_readers import LINES, REFERENCES, RUNS, VLNCE_DENSE, write
+from tests.formats.test_readers import COUNTS, LINES, REFERENCES, RUNS, VLNCE_DENSE, write
 from tests.house import command
 from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
@@ -159,18 +159,6 @@ def test_layouts_of_a_table_make_the_same_rows(tmp_path: Path, monkeypatch: pyte
     assert rows_of(tmp_path / "t.json.parquet") == [{**row, "recorded": None} for row in rows]
     again = convert(tmp_path / "t.json.parquet", tmp_path / "again.parquet")
     assert rows_of(again.file) == rows_of(tmp_path / "t.json.parquet")
-
-
-def test_second_answers_are_kept(tmp_path: Path) -> None:
-    records = [{"instr_id": name, "trajectory": [[f"{name}{n}", 0, 0]]} for n, name in enumerate("aababca")]
-    made, run = run_of(write(tmp_path, records))
-    assert pq.read_table(made.file).column("episode").to_pylist() == list("aababca")
-    assert run.duplicates == ("a", "b")
-    file = tmp_path / "walks.json"  # JSON that names a key twice
-    file.write_text('{"1": [[0, 0, 0]], "2": [[1, 1, 1]], "1": [[2, 2, 2]]}')
-    made, run = run_of(file)
-    assert [path[0][0] for path in pq.read_table(made.file).column("path").to_pylist()] == [0, 1, 2]
-    assert_same_run(run, load_run(file))
 
 
 def test_members_of_tars_pipes_and_folders(tmp_path: Path) -> None:
@@ -424,15 +412,6 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 # Every real file
 
-REAL_REFERENCES = [
-    *(f"r2r/R2R_{split}.json.gz" for split in ("train", "val_seen", "val_unseen", "test")),
-    "r4r/R4R_val_seen.json.gz",
-    *(f"reverie/REVERIE_{split}.json.gz" for split in ("val_seen", "val_unseen", "test")),
-    *(f"ndh/NDH_{split}.json.gz" for split in ("val_seen", "val_unseen")),
-    *(f"street/map2seq_{split}.json.gz" for split in ("seen_dev", "unseen_dev", "seen_test", "unseen_test")),
-    "street/touchdown_unseen_dev.json.gz",
-    *(f"vlnce/R2R_VLNCE_v1-3/{split}/{split}.json.gz" for split in ("val_seen", "val_unseen")),
-]
 REAL_RUNS = {
     "predictions/r2r/val_unseen_seq2seq_iter19000": "r2r/R2R_val_unseen.json.gz",
     "predictions/r2r/val_seen_navillm_run1": "r2r/R2R_val_seen.json.gz",
@@ -442,11 +421,11 @@ REAL_RUNS = {
 }
 
 
-@pytest.mark.parametrize("name", REAL_REFERENCES)
+@pytest.mark.parametrize("name", COUNTS)
 @pytest.mark.soak
 def test_real_references(name: str, data: Path, tmp_path: Path) -> None:
-    made = convert(data / name, tmp_path / "made.parquet")
-    assert_same_references(load_references(made.file), load_references(data / name))
+    made = convert(data / f"{name}.json.gz", tmp_path / "made.parquet")
+    assert_same_references(load_references(made.file), load_references(data / f"{name}.json.gz"))
 
 
 @pytest.mark.parametrize("name", REAL_RUNS)
@@ -459,12 +438,3 @@ def test_real_runs(name: str, data: Path, tmp_path: Path) -> None:
         assert_same_run(load_run(made.file), done)
     table = pq.read_table(made.file, columns=["episode", "scene"]).to_pylist()
     assert all(known.episodes[row["episode"]].scene == row["scene"] for row in table)
-
-
-def test_settings_of_real_references(data: Path, tmp_path: Path) -> None:
-    boxes = data / "semantics/reverie_bbox.json.gz"
-    file = data / "reverie/REVERIE_val_seen.json.gz"
-    made = convert(file, tmp_path / "made.parquet", objects=str(boxes))
-    asked = load_references(file, objects=boxes)
-    assert any(reference.goals for reference in asked.episodes.values())
-    assert_same_references(load_references(made.file), asked)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import gzip
-import io
 import json
 import os
 import tarfile
@@ -15,7 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from tests.formats.test_readers import LINES, REFERENCES, RUNS, TABLE, VLNCE, VLNCE_DENSE, encode, write
+from tests.formats.test_readers import LINES, REFERENCES, RUNS, VLNCE, VLNCE_DENSE, encode, write
+from tests.fortress.attacks import tar_of
 from wayscore import reading
 from wayscore.errors import FormatError, WayscoreError
 from wayscore.formats import decoding, load_references, load_run
@@ -256,14 +256,9 @@ def test_an_unreadable_name() -> None:
 
 
 def tar(path: Path, members: dict[str, bytes], mode: str = "w:gz") -> Path:
-    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
-        for name, content in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-        link = tarfile.TarInfo("link.json")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        archive.addfile(link)
+    link = tarfile.TarInfo("link.json")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    path.write_bytes(tar_of(members.items(), link, mode=mode))
     return path
 
 
@@ -434,6 +429,7 @@ def test_damaged_csv(tmp_path: Path) -> None:
         ('episode,path\na,"[[NaN, 2]]"\n', "row 0 (episode 'a'), column 'path': cannot be read"),
         ('episode,path\na,"[[1, 2], [3]]"\n', "row 0 (episode 'a'), field 'path': mixes points"),
         ("episode,path,stopped\na,b,maybe\n", "column 'stopped': cannot be read from 'maybe'"),
+        ("episode,path,recorded\na,b,{oops\n", "column 'recorded': cannot be read from '{oops'"),
     ):
         path.write_text(text)
         assert words in refused(load_run, path, "table")
@@ -505,7 +501,3 @@ def test_any_damage_is_an_error_of_ours_or_a_run(tmp_path: Path, form: str, edit
                 load(path, name)
             except WayscoreError as error:
                 assert str(path) in str(error)  # noqa: PT017
-
-
-def test_samples_are_good(tmp_path: Path) -> None:
-    assert len(load_references(write(tmp_path, TABLE, lines=True)).episodes) == 2

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 import wayscore as ws
-from tests.conftest import read_json
 from tests.house import command, write_house
 
 STRAIGHT = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]
@@ -250,16 +249,6 @@ def table(header: tuple[str, ...], rows: list[tuple[Any, ...]], delimiter: str =
     return stream.getvalue()
 
 
-def test_a_folder_of_gzipped_files(house: list[str], tmp_path: Path) -> None:
-    records = [{"instr_id": name, "trajectory": list(walk)} for name, walk in NODES.items()]
-    folder = tmp_path / "agent"
-    folder.mkdir()
-    write(folder / "rank0.json.gz", records[:2])
-    write(folder / "rank1.json.gz", records[2:])
-    assert scored(folder, *house) == pytest.approx(BY_NODE)
-    assert scored(f"{folder}/*.json.gz", *house) == pytest.approx(BY_NODE)
-
-
 def test_a_format_that_cannot_be_recognised_is_named(house: list[str], tmp_path: Path) -> None:
     """The beginning of the file is all numbers of the agent's own."""
     records = [{"logits": [0.125] * 20_000, "instr_id": name, "trajectory": list(walk)} for name, walk in NODES.items()]
@@ -296,16 +285,6 @@ def test_real_scores_without_paths(data: Path) -> None:
     assert scored(file)["SR"] == 0.1
     failed = command("validate", file, "-r", vlnce_of(data, "val_seen"))
     assert "looks like scores of single episodes, which hold no paths, not a run; give the agent's" in failed.stderr
-
-
-@pytest.mark.parametrize("file", ["list.json", "lines.jsonl"])
-def test_real_walks_as_records(data: Path, tmp_path: Path, file: str) -> None:
-    """Of 420 walks, 18 begin after their first step."""
-    walks = read_json(data / "vlnce/results/gridmap_agent_val_unseen_3scenes_locations.json.gz")
-    run = write(tmp_path / file, [{"episode_id": name, "path": steps} for name, steps in walks.items()])
-    words = ("-r", vlnce_of(data, "val_unseen"), "--missing", "skip", "--convention", "vlnce")
-    original = data / "vlnce/results/gridmap_agent_val_unseen_3scenes_locations.json.gz"
-    assert scored(run, *words) == scored(original, *words)
 
 
 def test_both_releases_of_reverie(data: Path, tmp_path: Path) -> None:

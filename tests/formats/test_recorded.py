@@ -65,13 +65,6 @@ def test_damaged_records(field: str, value: Any, match: str, tmp_path: Path) -> 
         ws.load_run(lines(tmp_path / "run.jsonl", {**ROW, field: value}), format="table")
 
 
-def test_damaged_cells(tmp_path: Path) -> None:
-    table = tmp_path / "run.csv"
-    table.write_text('episode,path,recorded\ne1,"[[0.0]]",{oops\n')
-    with pytest.raises(ws.FormatError, match=r"column 'recorded': cannot be read from '{oops'.*write a JSON object"):
-        ws.load_run(table)
-
-
 def test_references_with_facts_points_as_goals_and_an_axis(tmp_path: Path) -> None:
     row = {
         "episode": "e1",
@@ -100,12 +93,6 @@ def test_poses_of_vlnce(tmp_path: Path) -> None:
     assert (query.stopped, query.recorded) == (True, {"goal_distances": [2.0, inf], "headings": [0.5, 0.75]})
     poses[1]["collided"] = True
     assert one(write(tmp_path / "c.json", {"1": poses})).recorded["collided"] == [True]
-
-
-@pytest.mark.parametrize("field", ["path", "trajectory"])
-def test_vlnce_as_a_list(field: str, tmp_path: Path) -> None:
-    run = ws.load_run(write(tmp_path / "a.json", [{"episode_id": 7, field: [[0, 0, 0], [1, 0, 0]]}]))
-    assert (run.format, run.queries["7"].path.shape) == ("vlnce", (2, 3))
 
 
 @pytest.mark.parametrize("field", ["predObjId", "pred_objid"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,19 @@ def house(folder: Path, episode: str = "7_0", scan: str = "S") -> list[str]:
     graphs.mkdir(exist_ok=True)
     (graphs / f"{scan}_connectivity.json").write_text(json.dumps(connectivity("abc", "ab bc")))
     return [str(folder / "run.json"), "-r", str(folder / "references.json"), "-g", str(graphs)]
+
+
+def tar_of(members: Iterable[tuple[str, bytes]], *others: tarfile.TarInfo, mode: Any = "w") -> bytes:
+    """Return a tar of files, and of others that have no content."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, content in members:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+        for entry in others:
+            archive.addfile(entry)
+    return out.getvalue()
 
 
 def wayscore(*words: str, memory: int | None = None, **settings: Any) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import wayscore as ws
-from tests.fortress.attacks import house, resource, wayscore
+from tests.fortress.attacks import house, resource, tar_of, wayscore
 from tests.house import connectivity
 from wayscore import kernels, reading
 from wayscore.formats.base import read
@@ -28,12 +28,8 @@ GIGABYTE = 2**30
 limited = pytest.mark.skipif(resource is None, reason="limits of memory are POSIX's")
 
 
-def tar(path: Path, members: dict[str, bytes] | list[tuple[str, bytes]]) -> Path:
-    with tarfile.open(path, "w") as archive:
-        for name, content in members.items() if isinstance(members, dict) else members:
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
+def tar(path: Path, *members: tuple[str, bytes]) -> Path:
+    path.write_bytes(tar_of(members))
     return path
 
 
@@ -41,7 +37,7 @@ def tar(path: Path, members: dict[str, bytes] | list[tuple[str, bytes]]) -> Path
 def test_a_bomb_in_a_tar_of_graphs(tmp_path: Path) -> None:
     words = house(tmp_path)
     bomb = gzip.compress(b" " * 2**26, 1) * 32  # 2 GiB: streams one after another are one file
-    words[-1] = str(tar(tmp_path / "b.tar", {"S_connectivity.json.gz": bomb}))
+    words[-1] = str(tar(tmp_path / "b.tar", ("S_connectivity.json.gz", bomb)))
     found = wayscore("score", *words, memory=GIGABYTE)
     assert found.returncode == 1, found.stderr
     assert "S: has more than 67,108,864 bytes when decompressed; split it" in found.stderr
@@ -83,7 +79,7 @@ def test_limits_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_tar_of_very_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = tar(tmp_path / "many.tar", {f"{number}": b"" for number in range(1001)})
+    many = tar(tmp_path / "many.tar", *((f"{number}", b"") for number in range(1001)))
     monkeypatch.setenv(reading.MEMBER_VARIABLE, "1000")
     for load in (ws.load_graphs, ws.load_run, lambda path: read(path, member="nowhere")):
         with pytest.raises(ws.FormatError, match=r"is a tar of more than 1,000 members; .* WAYSCORE_MEMBER_LIMIT"):
@@ -100,12 +96,12 @@ def test_names_are_not_compared_for_minutes() -> None:
 
 
 def test_one_scan_twice_in_a_tar(tmp_path: Path) -> None:
-    twice = tar(tmp_path / "t.tar", [("a/S_connectivity.json", SCAN), ("b/S_connectivity.json", SCAN)])
+    twice = tar(tmp_path / "t.tar", ("a/S_connectivity.json", SCAN), ("b/S_connectivity.json", SCAN))
     with pytest.raises(ws.FormatError, match="has two files of scan 'S'; keep one of them"):
         ws.load_graphs(twice)
     run = json.dumps([{"instr_id": "7_0", "trajectory": [["a"]]}]).encode()
     with pytest.raises(ws.FormatError, match=r"has two files named 'r\.json' inside; keep one of them"):
-        ws.load_run(tar(tmp_path / "r.tar", [("r.json", run), ("r.json", run)]), member="r.json")
+        ws.load_run(tar(tmp_path / "r.tar", ("r.json", run), ("r.json", run)), member="r.json")
 
 
 def test_a_sparse_member_is_no_file(tmp_path: Path) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import json
 import lzma
 import os
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +16,7 @@ from typing import Any, NamedTuple
 
 import wayscore as ws
 from tests.formats.test_readers import LINES, REFERENCES, RUNS, TABLE, encode
+from tests.fortress.attacks import tar_of
 from tests.house import connectivity
 from tests.navmeshes import l_shape, two_tiles
 
@@ -160,21 +159,11 @@ def _json_seeds(records: Mapping[str, Any]) -> Callable[[], list[bytes]]:
     return lambda: [encode(content, name in LINES) for name, content in records.items()]
 
 
-def _tar(members: Mapping[str, bytes], mode: Any = "w") -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:
-        for name, content in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-    return out.getvalue()
-
-
 def _tars() -> list[bytes]:
     scan = json.dumps(connectivity("ab", "ab")).encode()
     found = [
-        _tar({"s_connectivity.json": scan, "a.json": b"[]"}),
-        _tar({"t_connectivity.json.gz": gzip.compress(scan)}),
+        tar_of([("s_connectivity.json", scan), ("a.json", b"[]")]),
+        tar_of([("t_connectivity.json.gz", gzip.compress(scan))]),
     ]
     return [*found, gzip.compress(found[0]), bz2.compress(found[0]), lzma.compress(found[0])]
 

@@ -212,8 +212,8 @@ def test_measure_refuses_offsets_that_do_not_fit(
         native.measure(
             np.zeros((1, 1)),
             codes,
-            np.array(r_offsets),
             codes,
+            np.array(r_offsets),
             np.array(q_offsets),
             None if pairing is None else np.array(pairing),
             3,
@@ -233,8 +233,8 @@ def test_walks_that_share_their_beginnings_are_measured_as_if_alone() -> None:
     q_offsets = np.concatenate(([0], np.cumsum(rng.integers(1, 8, len(pairing)))))
     q = rng.integers(0, 3, q_offsets[-1]).astype(np.int32)
     together, alone = np.zeros((12, len(pairing))), np.ones((12, len(pairing)))
-    native.measure(table, r, r_offsets, q, q_offsets, pairing, 3, 3.0, 3.0, together, 0)
+    native.measure(table, r, q, r_offsets, q_offsets, pairing, 3, 3.0, 3.0, together, 0)
     for e in range(len(pairing)):
         own = q_offsets[e : e + 2]
-        native.measure(table, r, r_offsets, q, own, pairing[e : e + 1], 3, 3.0, 3.0, alone, e)
+        native.measure(table, r, q, r_offsets, own, pairing[e : e + 1], 3, 3.0, 3.0, alone, e)
     assert together.tobytes() == alone.tobytes()

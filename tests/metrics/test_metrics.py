@@ -6,24 +6,27 @@ import math
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
-from tests.oracles import paper
+from tests.oracles import paper, trajectory
 from wayscore.convention import PAPER
 from wayscore.metrics import ALIASES, Episode, Measurements, find_metric, find_metrics
+from wayscore.metrics.extra import TRAJECTORY
 from wayscore.metrics.registry import KNOWN
 
 LINE = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")], [1.0, 2.0, 1.0, 2.0], nodes="abcdef")
 """a -1- b -2- c -1- d -2- e, and f on its own."""
 
 
-def scores(reference: str, query: str, threshold: float = 3.0) -> dict[str, float]:
-    table = ws.score(references=[list(reference)], queries=[list(query)], distance=LINE, threshold=threshold)
-    return {metric: float(table[metric][0]) for metric in table.metrics}
+def scores(R: Any, Q: Any, threshold: float = 3.0, metrics: str | None = None, d: Any = LINE) -> dict[str, float]:
+    """Score one episode; the values by metric."""
+    table = ws.score(references=[R], queries=[Q], distance=d, threshold=threshold, metrics=metrics)
+    return {symbol: float(values[0]) for symbol, values in table.columns.items()}
 
 
 def test_the_symbols_are_the_papers() -> None:
@@ -60,39 +63,32 @@ def test_by_hand() -> None:
     )
 
 
-def test_off_the_reference() -> None:
-    got = scores("abc", "abcde")
-    assert (got["AD"], got["MD"], got["NE"], got["ONE"]) == (pytest.approx(4 / 5), 3.0, 3.0, 0.0)
-    assert got["DTW"] == 1.0 + 3.0
+PC = (1 + math.exp(-1 / 3) + math.exp(-1)) / 3
 
 
-def test_success_includes_the_threshold_itself() -> None:
-    assert scores("abcd", "abcb", threshold=3.0)["SR"] == 1.0
-    assert scores("abcd", "abcb", threshold=math.nextafter(3.0, 0))["SR"] == 0.0
-
-
-@pytest.mark.parametrize(("query", "spl"), [("a", 1.0), ("aba", 0.0)])
-def test_start_at_the_goal(query: str, spl: float) -> None:
-    assert scores("aba", query)["SPL"] == spl
-
-
-def test_paths_without_edges() -> None:
-    got = scores("a", "a")
-    assert [got[m] for m in ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")] == [1.0] * 6
-    assert scores("b", "a")["SED"] == 1.0
-    assert scores("abc", "a")["CLS"] == pytest.approx((1 + math.exp(-1 / 3) + math.exp(-1)) / 3 / 2)
-
-
-def test_repeated_places_are_kept() -> None:
-    assert scores("abc", "abbc")["SED"] == pytest.approx(1 - 1 / 3)
-    assert scores("abc", "abbc")["nDTW"] == 1.0
-
-
-def test_no_way_to_the_goal() -> None:
-    got = scores("abc", "f")
-    infinite = {metric for metric, value in got.items() if math.isinf(value)}
-    assert infinite == {"NE", "ONE", "AD", "MD", "DTW"}
-    assert all(got[metric] == 0 for metric in ("SR", "OSR", "SPL", "SED", "CLS", "nDTW", "SDTW"))
+@pytest.mark.parametrize(
+    ("reference", "query", "threshold", "expected"),
+    [
+        ("abc", "abcde", 3.0, {"AD": 4 / 5, "MD": 3.0, "NE": 3.0, "ONE": 0.0, "DTW": 1.0 + 3.0}),
+        ("abcd", "abcb", 3.0, {"SR": 1.0}),  # success includes the threshold itself
+        ("abcd", "abcb", math.nextafter(3.0, 0), {"SR": 0.0}),
+        ("aba", "a", 3.0, {"SPL": 1.0}),  # a start at the goal
+        ("aba", "aba", 3.0, {"SPL": 0.0}),
+        ("a", "a", 3.0, dict.fromkeys(("SR", "SPL", "SED", "CLS", "nDTW", "SDTW"), 1.0)),  # paths without edges
+        ("b", "a", 3.0, {"SED": 1.0}),
+        ("abc", "a", 3.0, {"CLS": PC / 2}),
+        ("abc", "abbc", 3.0, {"SED": 1 - 1 / 3, "nDTW": 1.0}),  # repeated nodes are kept
+        ("abc", "f", 3.0, dict.fromkeys(("NE", "ONE", "AD", "MD", "DTW"), math.inf)),  # no way to the goal
+        ("abc", "f", 3.0, dict.fromkeys(("SR", "OSR", "SPL", "SED", "CLS", "nDTW", "SDTW"), 0.0)),
+        ("ab", "f", 3.0, dict.fromkeys(("Frechet", "Hausdorff", "HausdorffQR", "HausdorffRQ"), math.inf)),
+        ("ab", "f", 3.0, {"LCSS": 0.0, "EDR": 1.0}),
+        # The best coupling pairs d, or c, with e, and the query's e is 2 m from d: links of 0, 0, 2 and 2 m.
+        ("abcd", "abe", 1.0, {"Frechet": 2.0, "Hausdorff": 2.0, "HausdorffQR": 2.0, "HausdorffRQ": 2.0}),
+        ("abcd", "abe", 1.0, {"LCSS": 2 / 3, "EDR": 2 / 4}),  # a and b match; replace one of c and d by e, delete one
+    ],
+)
+def test_one_episode(reference: str, query: str, threshold: float, expected: dict[str, float]) -> None:
+    assert scores(reference, query, threshold, ",".join(expected)) == pytest.approx(expected, rel=1e-15)
 
 
 @pytest.mark.parametrize(("reference", "query"), [("af", "af"), ("fa", "ab"), ("ab", "fab"), ("af", "fb"), ("a", "fa")])
@@ -106,14 +102,14 @@ def test_never_nan(reference: str, query: str) -> None:
             assert value < math.inf
 
 
-nodes = st.sampled_from("abcdef")
-paths = st.lists(nodes, min_size=1, max_size=12)
+MEASURES = ",".join(TRAJECTORY)
+paths = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=12)
 points = st.lists(st.tuples(*[st.floats(-50, 50, width=32)] * 3), min_size=1, max_size=12)
 
 
 @given(paths, paths, st.sampled_from([0.5, 1.0, 3.0, 20.0]))
 def test_against_the_literal_loops_on_a_graph(R: list[str], Q: list[str], threshold: float) -> None:
-    got = scores("".join(R), "".join(Q), threshold)
+    got = scores(R, Q, threshold)
     expected = paper.metrics(R, Q, LINE.distance, threshold)
     for metric, value in expected.items():
         assert got[metric] == pytest.approx(value, rel=1e-12, abs=1e-15), metric
@@ -121,28 +117,31 @@ def test_against_the_literal_loops_on_a_graph(R: list[str], Q: list[str], thresh
 
 @given(points, points, st.sampled_from([0.5, 3.0, 20.0]))
 def test_against_the_literal_loops_on_points(R: list[tuple], Q: list[tuple], threshold: float) -> None:
-    table = ws.score(references=[R], queries=[Q], threshold=threshold)
+    got = scores(R, Q, threshold, d=None)
     expected = paper.metrics(R, Q, math.dist, threshold)
     for metric, value in expected.items():
         if metric in ("SR", "OSR", "SPL", "SED", "SDTW") and any(
             abs(expected[error] - threshold) < 1e-9 for error in ("NE", "ONE")
         ):
             continue  # on the threshold itself the two roundings of one distance may differ
-        assert table[metric][0] == pytest.approx(value, rel=1e-9, abs=1e-12), metric
+        assert got[metric] == pytest.approx(value, rel=1e-9, abs=1e-12), metric
 
 
 @given(paths)
 def test_the_reference_itself_scores_one(R: list[str]) -> None:
-    got = scores("".join(R), "".join(R))
+    got = scores(R, R)
     if not math.isinf(got["PL"]):
         assert got["CLS"] == 1.0
     assert (got["nDTW"], got["SDTW"], got["SED"], got["SR"]) == (1.0, 1.0, 1.0, 1.0)
     assert (got["NE"], got["ONE"], got["AD"], got["MD"], got["DTW"]) == (0, 0, 0, 0, 0)
+    measures = scores(R, R, metrics=MEASURES)
+    assert measures.pop("LCSS") == 1.0
+    assert set(measures.values()) == {0.0}
 
 
 @given(paths, paths)
 def test_order_of_the_bounded_scores(R: list[str], Q: list[str]) -> None:
-    got = scores("".join(R), "".join(Q))
+    got = scores(R, Q)
     assert 0 <= got["SDTW"] <= got["nDTW"] <= 1
     assert got["SED"] <= got["SR"]
     assert got["SPL"] <= got["SR"] <= got["OSR"]
@@ -161,6 +160,62 @@ def test_moving_the_world_changes_nothing(R: list[tuple], Q: list[tuple], by: tu
 @given(points, points)
 def test_dtw_is_symmetric(R: list[tuple], Q: list[tuple]) -> None:
     assert ws.dtw(reference=R, query=Q) == pytest.approx(ws.dtw(reference=Q, query=R), rel=1e-12)
+
+
+def trajectory_measures(R: Any, Q: Any, d: Any, threshold: float) -> dict[str, float]:
+    """Return what the literal recursions give."""
+    there, back = trajectory.directed_hausdorff(Q, R, d), trajectory.directed_hausdorff(R, Q, d)
+    return {
+        "Frechet": trajectory.frechet(R, Q, d),
+        "Hausdorff": max(there, back),
+        "HausdorffQR": there,
+        "HausdorffRQ": back,
+        "LCSS": trajectory.lcss(R, Q, d, threshold),
+        "EDR": trajectory.edr(R, Q, d, threshold),
+    }
+
+
+@given(paths, paths, st.sampled_from([0.5, 1.0, 3.0]))
+def test_trajectory_measures_against_the_recursions_on_a_graph(R: list[str], Q: list[str], threshold: float) -> None:
+    assert scores(R, Q, threshold, MEASURES) == trajectory_measures(R, Q, LINE.distance, threshold)
+
+
+@given(points, points, st.sampled_from([0.5, 3.0, 20.0]))
+def test_trajectory_measures_against_the_recursions_on_points(R: list[tuple], Q: list[tuple], threshold: float) -> None:
+    def distance(a: tuple, b: tuple) -> float:
+        return float(ws.Euclidean().between(np.array([a]), np.array([b]))[0, 0])
+
+    assert scores(R, Q, threshold, MEASURES, None) == trajectory_measures(R, Q, distance, threshold)
+
+
+@given(paths, paths)
+def test_order_of_the_trajectory_measures(R: list[str], Q: list[str]) -> None:
+    got = scores(R, Q, metrics=f"{MEASURES},DTW,NE,MD")
+    assert got["HausdorffQR"] == got["MD"]
+    assert got["Hausdorff"] == max(got["HausdorffQR"], got["HausdorffRQ"])
+    assert got["Hausdorff"] <= got["Frechet"] <= got["DTW"]
+    assert got["NE"] <= got["Frechet"]  # the ends are always linked
+    matched = got["LCSS"] * min(len(R), len(Q))
+    longer = max(len(R), len(Q))
+    assert got["EDR"] * longer >= longer - matched - 1e-9  # an edit for every node that is not matched
+
+
+@given(paths, paths)
+def test_trajectory_measures_both_ways_and_bounds(R: list[str], Q: list[str]) -> None:
+    there, back = scores(R, Q, metrics=MEASURES), scores(Q, R, metrics=MEASURES)
+    for symbol in ("Frechet", "Hausdorff", "LCSS", "EDR"):
+        assert there[symbol] == back[symbol]
+    assert there["HausdorffQR"] == back["HausdorffRQ"]
+    for symbol, metric in TRAJECTORY.items():
+        assert metric.bounds[0] <= there[symbol] <= metric.bounds[1]
+
+
+def test_trajectory_measures_by_name_and_threshold() -> None:
+    options: dict[str, Any] = {"references": ["a"], "queries": ["b"], "distance": LINE, "threshold": 1.0}
+    assert not set(TRAJECTORY) & set(ws.score(**options).metrics)
+    assert [metric.symbol for metric in find_metrics("frechet, lcss")] == ["Frechet", "LCSS"]
+    found = [ws.score(**options, metrics="LCSS", convention=name)["LCSS"].tolist() for name in ("paper", "r2r")]
+    assert found == [[1.0], [0.0]]  # the threshold is compared as the convention does
 
 
 def test_a_metric_of_ones_own() -> None:
@@ -327,29 +382,23 @@ def test_metrics_travel_between_processes() -> None:
     assert pickle.loads(pickle.dumps(measured(farthest))).measure is farthest
 
 
-@pytest.mark.parametrize(
-    ("name", "symbol"),
-    [
-        ("TL", "PL"),
-        ("trajectory_length", "PL"),
-        ("nav_error", "NE"),
-        ("OS", "OSR"),
-        ("oracle success rate", "OSR"),
-        ("success", "SR"),
-        ("ndtw", "nDTW"),
-        ("NDTW", "nDTW"),
-        ("sDTW", "SDTW"),
-        ("softspl", "SoftSPL"),
-        ("soft-spl", "SoftSPL"),
-        (" SPL ", "SPL"),
-    ],
-)
-def test_the_fields_other_names(name: str, symbol: str) -> None:
-    assert [metric.symbol for metric in find_metrics(name)] == [symbol]
-    assert ws.score(references=["a"], queries=["a"], distance=LINE, metrics=[name]).metrics == [symbol]
+NAMES = {
+    "PL": ["TL", "trajectory_length"],
+    "NE": ["nav_error"],
+    "OSR": ["OS", "oracle success rate"],
+    "SR": ["success"],
+    "nDTW": ["ndtw", "NDTW"],
+    "SDTW": ["sDTW"],
+    "SoftSPL": ["softspl", "soft-spl"],
+    "SPL": [" SPL "],
+}
 
 
-def test_every_name_leads_to_a_metric() -> None:
+def test_the_fields_other_names() -> None:
+    assert {symbol: {find_metrics(name)[0].symbol for name in names} for symbol, names in NAMES.items()} == {
+        symbol: {symbol} for symbol in NAMES
+    }
+    assert ws.score(references=["a"], queries=["a"], distance=LINE, metrics=["TL"]).metrics == ["PL"]
     assert set(ALIASES.values()) == set(KNOWN)
 
 

@@ -31,11 +31,8 @@ def lines(table: Table, width: int = 100, color: bool = False) -> list[str]:
 def test_columns_are_aligned() -> None:
     assert lines(NAMES) == ["name           n", "        episodes", "─" * 16, "a              1", "longer     1,000"]
     assert lines(Table(["name", "n"], ROWS, left=2))[-2:] == ["a       1", "longer  1,000"]
-    assert lines(NAMES, 15)[-2:] == ["a             1", "longer    1,000"]  # closer, where that is enough
-
-
-def test_a_table_without_rows_has_its_heads() -> None:
     assert lines(Table(["a", "b"], [])) == ["a  b", "────"]
+    assert lines(NAMES, 15)[-2:] == ["a             1", "longer    1,000"]  # closer, where that is enough
 
 
 @pytest.mark.parametrize("most", range(10, 17))
@@ -150,5 +147,7 @@ def test_every_form_to_the_letter(form: str) -> None:
 def test_forms_that_do_not_exist() -> None:
     with pytest.raises(OptionError, match=r"there is no format 'pdf'\. Known: text, json, csv, markdown, latex, html"):
         WHOLE.render("pdf")
+    with pytest.raises(OptionError, match="there is no format 'jsn'; did you mean 'json'"):
+        WHOLE.render("jsn")
     with pytest.raises(OptionError, match="there is no table for CSV here"):
         Document(["words"]).render("csv")

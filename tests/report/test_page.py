@@ -6,7 +6,6 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 import re
 from dataclasses import replace
 from html import unescape
@@ -22,9 +21,9 @@ from wayscore.convention import PAPER
 from wayscore.convention.signature import SHORT
 from wayscore.episodes import Reference, References
 from wayscore.escaping import escape
-from wayscore.evaluation.agents import pool
 from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.repeated_runs import pool
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
 from wayscore.report.layout import p_value
@@ -78,6 +77,7 @@ def alone(reference: Reference, query: Any, distance: Any = None, up_axis: int |
 
 def test_the_page_needs_no_network() -> None:
     page = page_of(scored("noisy"))
+    assert page == page_of(scored("noisy"))
     script = re.search(r'<script type="module">(.*)</script>', page, re.DOTALL)
     style = re.search(r"<style>(.*)</style>", page, re.DOTALL)
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
@@ -105,11 +105,6 @@ def test_words_from_files_stay_words() -> None:
     assert "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;" in page  # the title and the table without a program
 
 
-def test_names_that_are_not_unicode_do_no_harm(tmp_path: Path) -> None:
-    scored("noisy")[0].write_page(tmp_path / "page.html", title="agent \ud800")
-    assert "<title>agent \\ud800</title>" in (tmp_path / "page.html").read_text()
-
-
 def test_episodes_that_are_resampled_together_are_known() -> None:
     results = scored("noisy")
     found = episodes_of(results)
@@ -119,8 +114,12 @@ def test_episodes_that_are_resampled_together_are_known() -> None:
     assert episodes_of(scored("noisy", cluster="none"))["cluster"] is None
 
 
-def test_one_input_makes_one_page() -> None:
-    assert page_of(scored("noisy")) == page_of(scored("noisy"))
+def test_warnings_speak_of_options_as_the_command_does() -> None:
+    marked = replace(scored("noisy")[0], warnings=("use <<repeats=drop>> or <<path_step=0.25>>",))
+    words = "use <code>--repeats drop</code> or <code>--path-step 0.25</code>"
+    assert warnings_in(page_of([marked])) == [words]
+    other = page_of([*scored("noisy"), *scored("shortest", threshold=1.0)])
+    assert warnings_in(other)[0] == "noisy and shortest differ in threshold (3, 1)"
 
 
 def test_results_are_printed_as_everywhere() -> None:
@@ -145,17 +144,6 @@ def test_results_are_printed_as_everywhere() -> None:
     assert found["comparison"] is None
     assert found["split_by"] == "length"
     assert "<title>noisy and shortest on houses</title>" in page
-
-
-def test_what_differs_between_runs_is_a_warning() -> None:
-    page = page_of([*scored("noisy"), *scored("shortest", threshold=1.0)])
-    assert warnings_in(page)[0] == "noisy and shortest differ in threshold (3, 1)"
-
-
-def test_warnings_speak_of_options_as_the_command_does() -> None:
-    marked = replace(scored("noisy")[0], warnings=("use <<repeats=drop>> or <<path_step=0.25>>",))
-    said = "use <code>--repeats drop</code> or <code>--path-step 0.25</code>"
-    assert warnings_in(page_of([marked])) == [said]
 
 
 def test_every_key_of_a_signature_is_explained() -> None:
@@ -225,24 +213,6 @@ def test_warpings_are_those_of_align(convention: str) -> None:
         scene = found["scenes"][found["scene"][row]]
         names = [scene["nodes"][code] for code in found["paths"][columns["query"][row]]]
         assert names == [", ".join(map(str, node)) if isinstance(node, tuple) else node for node in path]
-
-
-def test_directed_hops_warp_from_the_query() -> None:
-    street = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], directed=True)
-    mine = replace(PAPER, name="mine", distance="directed hops")
-    result = alone(Reference("e", "S", ["a", "b"], "1"), ["b"], {"S": street}, convention=mine, start="keep")
-    assert episodes_of([result])["warpings"] == [["1", [300, 0]]]  # from b to a it is three links on
-    assert result["DTW"].tolist() == [3.0]
-
-
-def test_shared_paths_and_warpings_are_kept_once() -> None:
-    same = {f"1_{n}": Reference(f"1_{n}", "attic", [(0, 0), (0, 1)], "1", str(n)) for n in range(3)}
-    references = References("r.json", "r2r", same)
-    result = evaluate(run_of("perfect", references), references, graphs_of(), resamples=9)
-    found = episodes_of([result])
-    assert len(found["paths"]) == 1
-    assert len(found["warpings"]) == 1
-    assert found["runs"][0]["warping"] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("policy", ["skip", "zero"])
@@ -342,46 +312,46 @@ def test_of_many_episodes_the_first_are_listed(monkeypatch: pytest.MonkeyPatch) 
     assert [scene["name"] for scene in found["scenes"]] == ["attic"]
 
 
+def drawn(query: Any, graph: ws.Graph, reference: Any = "ab", goals: Any = (), **options: Any) -> dict[str, Any]:
+    """The episodes of a page of one episode."""
+    one = Reference("e", "S", list(reference), "1", goals=goals)
+    return episodes_of([alone(one, list(query), {"S": graph}, **options)])
+
+
 def test_nodes_that_count_as_reaching_the_goal() -> None:
-    graph = {"S": ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 2.0])}
-    reference = Reference("e", "S", ["a", "d"], "1")
-    assert episodes_of([alone(reference, ["a", "d"], graph)])["scenes"][0]["near"] == {3: [2, 3]}  # b is 4 away
-    strict = alone(reference, ["a", "d"], graph, threshold=2.0, convention="envdrop")
-    assert episodes_of([strict])["scenes"][0]["near"] == {3: [3]}  # 2 is not less than 2
+    graph = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [1.0, 2.0, 2.0])
+    assert drawn("ad", graph, "ad")["scenes"][0]["near"] == {3: [2, 3]}  # b is 4 away
+    strict = drawn("ad", graph, "ad", threshold=2.0, convention="envdrop")
+    assert strict["scenes"][0]["near"] == {3: [3]}  # 2 is not less than 2
+    several = drawn("a", graph, goals=("b", "c"), convention="reverie")
+    assert several["goals"] == [(1, 2)]
+    assert several["scenes"][0]["near"] == {}
 
 
-def test_sets_of_goals_are_drawn() -> None:
-    graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.0, 1.0])
-    reference = Reference("e", "S", ["a", "b"], "1", goals=("b", "c"))
-    found = episodes_of([alone(reference, ["a"], {"S": graph}, convention="reverie")])
-    assert found["goals"] == [(1, 2)]
-    assert found["scenes"][0]["near"] == {}
-
-
-def test_scenes_without_positions_have_no_map() -> None:
-    graph = ws.Graph.from_edges([("a", "b")], [5.0])
-    scene = episodes_of([alone(Reference("e", "S", ["a", "b"], "1"), ["a"], {"S": graph})])["scenes"][0]
+def test_scenes_without_positions_in_metres() -> None:
+    scene = drawn("a", ws.Graph.from_edges([("a", "b")], [5.0]))["scenes"][0]
     assert "at" not in scene
-    assert scene["metric"] is False
-    assert scene["nodes"] == ["a", "b"]
-
-
-def test_positions_in_other_units_have_no_circle() -> None:
+    assert (scene["metric"], scene["nodes"]) == (False, ["a", "b"])
     degrees = {"a": (0.0, 0.0), "b": (0.001, 0.0)}
-    graph = ws.Graph.from_edges([("a", "b")], [90.0], positions=degrees)
-    scene = episodes_of([alone(Reference("e", "S", ["a", "b"], "1"), ["a"], {"S": graph})])["scenes"][0]
+    scene = drawn("a", ws.Graph.from_edges([("a", "b")], [90.0], positions=degrees))["scenes"][0]
     assert scene["metric"] is False
     assert scene["at"][3] / scene["scale"] == pytest.approx(0.001)
 
 
 def test_of_large_graphs_only_the_neighbourhood_is_drawn() -> None:
-    long = 5_000
-    positions = {n: (float(n), 0.0) for n in range(long)}
-    graph = ws.Graph.from_edges([(n, n + 1) for n in range(long - 1)], np.ones(long - 1), positions=positions)
-    scene = episodes_of([alone(Reference("e", "S", [7, 8], "1"), [7, 8, 9], {"S": graph})])["scenes"][0]
+    positions = {n: (float(n), 0.0) for n in range(5_000)}
+    graph = ws.Graph.from_edges([(n, n + 1) for n in range(4_999)], np.ones(4_999), positions=positions)
+    scene = drawn([7, 8, 9], graph, [7, 8])["scenes"][0]
     assert sorted(map(int, scene["nodes"])) == [6, 7, 8, 9, 10]
     assert len(scene["edges"]) == 2 * 4
     assert scene["near"] == {}
+
+
+def test_directed_hops_warp_from_the_query() -> None:
+    street = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], directed=True)
+    mine = replace(PAPER, name="mine", distance="directed hops")
+    warpings = drawn("b", street, convention=mine, start="keep", metrics="DTW")["warpings"]
+    assert warpings == [["1", [300, 0]]]  # from b to a it is three links on
 
 
 def test_points_are_drawn_from_above() -> None:
@@ -413,6 +383,13 @@ def test_paths_are_drawn_as_they_are_resampled() -> None:
     assert np.sum(found["warpings"][0][1]) / 100 == pytest.approx(result["DTW"][0], abs=0.05)
 
 
+def test_shared_paths_and_warpings_are_kept_once() -> None:
+    same = {f"1_{n}": Reference(f"1_{n}", "attic", [(0, 0), (0, 1)], "1", str(n)) for n in range(3)}
+    references = References("r.json", "r2r", same)
+    found = episodes_of([evaluate(run_of("perfect", references), references, graphs_of(), resamples=9)])
+    assert (len(found["paths"]), found["runs"][0]["warping"]) == (1, [0, 0, 0])
+
+
 def test_floors() -> None:
     rng = np.random.default_rng(0)
     ground, upper = rng.normal(1.5, 0.1, 40), rng.normal(4.5, 0.1, 30)
@@ -431,16 +408,3 @@ def test_mistakes_get_their_sentence(tmp_path: Path) -> None:
         page_of([result], compared("noisy", "shortest"))
     with pytest.raises(ws.WayscoreError, match="cannot be written: no such file or directory; choose another place"):
         write_page(tmp_path / "nowhere" / "page.html", [result])
-
-
-def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    page = tmp_path / "page.html"
-    page.write_text("old")
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ws.OutputError, match="no space left on device; choose another place"):
-        write_page(page, scored("noisy"))
-    assert page.read_text() == "old"
-    assert [*tmp_path.iterdir()] == [page]

@@ -7,8 +7,6 @@ import io
 import json
 import math
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +16,12 @@ import pytest
 import wayscore as ws
 from tests.report.browser.houses import HOSTILE, compared, scored
 from wayscore.episodes import Reference, References
-from wayscore.evaluation.agents import pool
 from wayscore.evaluation.comparison import Comparison, compare
 from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.repeated_runs import pool
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
-from wayscore.report.document import FORMS, check_form
+from wayscore.report.document import FORMS
 from wayscore.report.layout import short_names
 from wayscore.report.results import render, render_comparison
 
@@ -62,14 +60,6 @@ def test_json_is_one_object_per_run_and_line() -> None:
     )
 
 
-def test_json_of_groups() -> None:
-    (found,) = map(json.loads, render([unreachable()], "json", split_by="path").splitlines())
-    assert found["split_by"] == "path"
-    assert found["groups"]["1"]["episodes"] == 2
-    assert found["groups"]["1"]["undefined"]["NE"] == 1
-    assert found["groups"]["1"]["metrics"]["SR"] == {"mean": 0.5}
-
-
 def test_csv_has_one_row_per_run_with_full_precision() -> None:
     runs = [result("one"), unreachable("two")]
     rows = table_of(render(runs, "csv"))
@@ -83,18 +73,16 @@ def test_csv_has_one_row_per_run_with_full_precision() -> None:
     assert plain.startswith("run,episodes,SR,SR_low,SR_high,SPL,SPL_low,SPL_high,nDTW,nDTW_low,nDTW_high,SDTW,")
     assert plain.endswith(",signature")
     assert "undefined" not in plain
-    (group,) = table_of(render([runs[1]], "csv", split_by="scan"))
-    assert (group["run"], group["scan"], group["episodes"], group["SR"]) == ("two", "s", "2", "0.5")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_names_runs_and_signature(form: str) -> None:
-    printed = render([result("one"), result("two")], form)
-    assert "one" in printed
-    assert "two" in printed
-    assert printed.count("convention:paper") == (2 if form in ("json", "csv") else 1)
-    assert "nan" not in printed.lower()
-    check_form(form)
+def test_groups_for_programs() -> None:
+    found = json.loads(render([unreachable("two")], "json", split_by="path"))
+    assert found["split_by"] == "path"
+    group = found["groups"]["1"]
+    assert (group["episodes"], group["undefined"]["NE"], group["metrics"]["SR"]) == (2, 1, {"mean": 0.5})
+    (row,) = table_of(render([unreachable("two")], "csv", split_by="scan"))
+    assert (row["run"], row["scan"], row["episodes"], row["SR"], row["NE_undefined"]) == ("two", "s", "2", "0.5", "1")
+    assert "SR_low" not in row
 
 
 def test_what_was_resampled_is_printed() -> None:
@@ -124,6 +112,8 @@ def test_undefined_is_never_zero() -> None:
     assert "| – (1 unreachable) |" in printed["markdown"]
     assert "& -- (1 unreachable) &" in printed["latex"]
     assert ">– (1 unreachable)<" in printed["html"]
+    half = evaluate({"1a": ["a"]}, REFERENCES, HOUSE, missing="zero", resamples=9)
+    assert "4.00 (1 undefined)" in render([half], "text")
 
 
 SMALL = "SR,nDTW,NE"
@@ -144,19 +134,6 @@ Means over 2 episodes; 95 % bootstrap intervals resample 1 path (50 times, seed 
 
 Means over 2 episodes; 95 % bootstrap intervals resample 1 path (50 times, seed 0).
 """,
-    "latex": r"""\begin{tabular}{lccc}
-\toprule
-run & SR \% $\uparrow$ & nDTW \% $\uparrow$ & NE m $\downarrow$ \\
-\midrule
-a\_1 & \textbf{100.0} & \textbf{90.0} & 1.00 \\
- & \scriptsize [100.0, 100.0] & \scriptsize [90.0, 90.0] & \scriptsize [1.00, 1.00] \\
-50 \% & 50.0 & 50.0 & 0.00 (1 unreachable) \\
- & \scriptsize [50.0, 50.0] & \scriptsize [50.0, 50.0] & \scriptsize [0.00, 0.00] \\
-\bottomrule
-\end{tabular}
-% needs \usepackage{booktabs}
-% Means over 2 episodes; 95 % bootstrap intervals resample 1 path (50 times, seed 0).
-""",
 }
 
 
@@ -167,32 +144,15 @@ def test_tables_to_the_letter(form: str) -> None:
     assert render(runs, form).startswith(ONE_RUN[form])
 
 
-def test_a_narrow_table_to_the_letter() -> None:
-    runs = [result("a_1", metrics=SMALL), unreachable("50 %", metrics=SMALL)]
-    table, _, _ = render(runs, "text", width=44).partition("\n\nMeans")
-    assert (
-        table
-        == """\
-run           SR % ↑      nDTW % ↑
-──────────────────────────────────
-a_1            100.0          90.0
-      [100.0, 100.0]  [90.0, 90.0]
-50 %            50.0          50.0
-        [50.0, 50.0]  [50.0, 50.0]
-
-run                 NE m ↓
-──────────────────────────
-a_1                   1.00
-              [1.00, 1.00]
-50 %  0.00 (1 unreachable)
-              [0.00, 0.00]"""
-    )
-
-
 @pytest.mark.parametrize("form", FORMS)
-def test_metrics_have_one_order_everywhere(form: str) -> None:
-    printed = render([result()], form)
+def test_every_form_names_runs_and_metrics_in_one_order(form: str) -> None:
+    printed = render([result("one"), result("two")], form)
+    assert "one" in printed
+    assert "two" in printed
+    assert printed.count("convention:paper") == (2 if form in ("json", "csv") else 1)
+    assert "nan" not in printed.lower()
     if form == "json":
+        printed = printed.splitlines()[0]
         assert [*json.loads(printed)["metrics"]] == ORDER
     elif form == "csv":
         assert [name for name in table_of(printed)[0] if name in ws.METRICS] == ORDER
@@ -214,11 +174,6 @@ def test_latex_is_balanced() -> None:
         assert not line.lstrip().startswith(("[", "*"))
     rows = [line for line in plain.splitlines() if "&" in line]
     assert {line.count("&") for line in rows} == {len(ORDER), len(ORDER) + 1}
-
-
-def test_what_is_not_unreachable_is_called_undefined() -> None:
-    half = evaluate({"1a": ["a"]}, REFERENCES, HOUSE, missing="zero", resamples=9)
-    assert "4.00 (1 undefined)" in render([half], "text")
 
 
 def test_differences_that_do_not_exist() -> None:
@@ -273,6 +228,9 @@ def test_several_runs_of_one_agent_have_a_spread() -> None:
 
 
 def test_warnings_belong_to_the_result() -> None:
+    other = render([result("one"), result("two", threshold=2.5)], "text")
+    assert "one: wayscore|" in other
+    assert "warning: one and two differ in threshold (3, 2.5)" in other
     warned = replace(result("one"), warnings=("steps repeat: use <<repeats=drop>> <b>",))
     printed = everywhere([warned, result("two")])
     for form, expected in {
@@ -291,31 +249,6 @@ def test_warnings_belong_to_the_result() -> None:
     comparison = replace(comparison, warnings=("mind the gap",))
     for form in FORMS:
         assert ("mind the gap" in render_comparison(comparison, form)) == (form != "csv")
-
-
-def test_different_signatures_are_pointed_out() -> None:
-    printed = render([result("one"), result("two", threshold=2.5)], "text")
-    assert "one: wayscore|" in printed
-    assert "warning: one and two differ in threshold (3, 2.5)" in printed
-
-
-def test_latex_has_the_best_in_bold_and_escapes_names() -> None:
-    printed = render([result("a_1"), result("b", threshold=1.5)], "latex")
-    assert r"a\_1 & " in printed
-    assert r"\toprule" in printed
-    assert r"\textbf{100.0}" in printed  # SR: all within 3 m, half of them within 1.5 m
-    assert printed.count("\n% ") == 6  # what it needs, over what the means are, two signatures, two warnings
-    assert r"\textbf" not in render([result()], "latex")
-    assert r"a\#1\_\%\&\$\{\}\textbackslash{} & " in render([result("a#1_%&${}\\")], "latex")
-    assert "{[}a] & " in render([result("[a]")], "latex")  # "[" after the end of a row would be its option
-
-
-def test_markdown_is_a_table() -> None:
-    lines = render([result("b | c"), result("d*e")], "markdown").splitlines()
-    assert lines[0].startswith("| run | SR % ↑ | SPL % ↑ | nDTW % ↑ | SDTW % ↑ | PL m | NE m ↓ |")
-    assert lines[2].startswith(r"| b \| c | ")
-    assert lines[3].startswith(r"| d\*e | ")
-    assert len({line.replace(r"\|", "").count("|") for line in lines[:4]}) == 1
 
 
 def test_html_is_a_fragment_without_scripts() -> None:
@@ -362,18 +295,9 @@ def test_groups_fit_too() -> None:
     assert "(1 unreachable)" in "".join(line for line in lines if line.startswith("barn"))
 
 
-def test_short_names() -> None:
-    assert short_names(["agent", "other"], 5) == ["agent", "other"]
-    assert short_names(["run_of_a", "run_of_b"], 7) == ["a", "b"]
+def test_short_names_differ() -> None:
     assert short_names(["run_of_one", "run_of"], 7) == ["of_one", "of"]  # whole words, never nothing
-    alike = short_names(["x" * 20 + "1" + "y" * 20, "x" * 20 + "2" + "y" * 20], 10)
-    assert alike == ["run 1", "run 2"]
-
-
-def test_the_best_is_bold_in_colour() -> None:
-    two = [result("one"), result("two", threshold=1.5)]
-    assert "\x1b[1m100.0" in render(two, "text", color=True)
-    assert "\x1b" not in render(two, "text")
+    assert short_names(["x" * 20 + "1" + "y" * 20, "x" * 20 + "2" + "y" * 20], 10) == ["run 1", "run 2"]
 
 
 @pytest.mark.parametrize(("metric", "order"), [("SDTW", "bac"), ("ne", "bac"), ("tl", "bac"), ("Success", "abc")])
@@ -381,23 +305,11 @@ def test_runs_are_sorted_best_first(metric: str, order: str) -> None:
     runs = [result("a"), result("b", two="abc"), result("c", one="a", two="a")]
     rows = table_of(render(runs, "csv", sort=metric))
     assert "".join(row["run"] for row in rows) == order
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_runs_are_sorted_in_every_form(form: str) -> None:
-    runs = [result("worst", one="a", two="a"), result("good"), result("best", two="abc")]
-    printed = render(runs, form, sort="ndtw")
-    assert sorted(("worst", "good", "best"), key=printed.index) == ["best", "good", "worst"]
-
-
-def test_undefined_means_are_sorted_last() -> None:
-    runs = [unreachable("a", one="xy"), result("b")]
-    assert [row["run"] for row in table_of(render(runs, "csv", sort="NE"))] == ["b", "a"]
+    undefined = [unreachable("a", one="xy"), result("b")]
+    assert [row["run"] for row in table_of(render(undefined, "csv", sort="NE"))] == ["b", "a"]
 
 
 def test_mistakes_get_their_sentence() -> None:
-    with pytest.raises(ws.OptionError, match="there is no format 'jsn'; did you mean 'json'"):
-        render([result()], "jsn")
     with pytest.raises(ws.OptionError, match="sort must be a metric of these results, not 'nDTV'; did you mean"):
         render([result()], "text", sort="nDTV")
     with pytest.raises(ws.OptionError, match="split_by must be scan, length or path, not 'house'"):
@@ -489,19 +401,3 @@ def test_comparison_in_other_forms(comparison: Comparison) -> None:
     assert html.count("<table") == 3
     assert "early_stop minus noisy" in html
     assert comparison._repr_html_() == html
-
-
-def test_text_needs_no_large_library(tmp_path: Path) -> None:
-    """A cold `wayscore score` prints its table without rich, pyarrow, SciPy or pandas."""
-    program = (
-        "import sys, wayscore as ws\n"
-        "from wayscore.evaluation.evaluator import evaluate\n"
-        "from wayscore.report.results import render\n"
-        "g = {'s': ws.Graph.from_edges([('a', 'b')], [2.0])}\n"
-        "r = ws.References('r', 'table', {'1': ws.Reference('1', 's', ['a', 'b'], '1')})\n"
-        "print(render([evaluate({'1': ['a']}, r, g)], 'text'))\n"
-        "print(sorted({'rich', 'pyarrow', 'scipy', 'pandas', 'matplotlib'} & set(sys.modules)))\n"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert found.stdout.endswith("[]\n")
-    assert "nDTW %" in found.stdout

@@ -12,7 +12,7 @@ import wayscore as ws
 from wayscore.episodes import Reference
 from wayscore.rewards.batch import FEATURES, LOOK_AHEAD, AgentBatch, Nodes
 from wayscore.rewards.rewards import REWARDS
-from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds
+from wayscore.rewards.tasks import Tasks, from_references, from_worlds
 
 #   d (0, 4)
 #   |
@@ -130,13 +130,6 @@ def test_slots_are_begun_one_by_one() -> None:
     assert walkers.progress().ndtw[1] == pytest.approx(ws.ndtw(reference="dba", query="d", distance=HOUSE))
 
 
-def test_words() -> None:
-    vocabulary = Vocabulary.of(["Go left, go right.", "go"], least=1)
-    assert vocabulary.known[0] == "go"
-    assert vocabulary.encode(["Go west"], 3).tolist() == [[2, 1, 0]]
-    assert len(vocabulary) == 7
-
-
 def test_generated_tasks_can_be_made_again() -> None:
     first, again, other = from_worlds(20, seed=1), from_worlds(20, seed=1), from_worlds(20, seed=2)
     assert (first.tokens == again.tokens).all()
@@ -173,11 +166,6 @@ def test_gymnasiums_own_check() -> None:
     check_env(gymnasium.make("wayscore/Worlds-v0").unwrapped)
 
 
-def test_gymnasium_finds_it_by_name() -> None:
-    env = gymnasium.make("wayscore.rewards.environment:wayscore/Files-v0", tasks=tasks("abc"))
-    assert env.reset()[1] == {"name": "0"}
-
-
 def test_one_agent() -> None:
     env = make(reward="goal", render_mode="ansi")
     observation, info = env.reset(seed=3, options={"episode": "0"})
@@ -194,6 +182,8 @@ def test_one_agent() -> None:
     assert info["ndtw"] == pytest.approx(ws.ndtw(reference="abc", query="ab", distance=HOUSE))
     first, second = (make().reset(seed=5)[1]["name"] for _ in range(2))
     assert first == second
+    named = gymnasium.make("wayscore.rewards.environment:wayscore/Files-v0", tasks=tasks("abc"))
+    assert named.reset()[1] == {"name": "0"}
 
 
 def test_many_agents_are_one_agent_many_times() -> None:

@@ -53,41 +53,28 @@ GOOD = [
 ]
 BAD = [
     "",
-    " \n",
     "hall, cellar",
     "Hall, stairs, attic",
     "hall,, stairs",
-    "hall, stairs,",
-    "hall -> stairs, attic",
     "I go to the hall, then up the stairs",
     '["hall", "stairs"',
     '["hall", ["stairs"]]',
-    '["hall", null]',
     '["hall", true]',
-    '["hall", 1.5]',
     '[{"node": "hall"}]',
     "[]",
     "[" * 100_000,
     "<answer></answer>",
     "<answer>hall</answer><answer>hall, stairs, attic</answer>",
-    "<answer>hall, stairs, attic",
-    "hall, stairs, attic</answer>",
     "</answer>hall, stairs, attic<answer>",
     "<answer>hall, <answer>stairs, attic</answer></answer>",
     "<think>hall, stairs, attic</think>",
-    "<think>hall, stairs, attic",
     "\x00",
-    "0" * 10_000,
     [],
-    [[]],
     [None],
-    message(None),
-    message([]),
     message([{"type": "text", "text": None}]),
     [{"role": "assistant"}],
     None,
     7,
-    b"hall",
 ]
 
 
@@ -160,16 +147,13 @@ def test_metrics_of_ones_own_and_pickles() -> None:
         assert found == [1.0, 0.75]
 
 
-def test_what_trl_logs() -> None:
+def test_rows_without_a_reference_are_left_out_and_malformed_ones_are_logged() -> None:
     logged: dict[str, float] = {}
+    completions, references = ["hall, stairs, attic", "4", "?", "attic"], [WAY, None, WAY, WAY]
     reward = ws.PathReward(distance=HOUSE)
-    reward(completions=["hall", "?", "?", "attic"], reference=[WAY] * 4, log_metric=logged.__setitem__)
-    assert logged == {"nDTW/malformed": 0.5}
-
-
-def test_rows_without_a_reference_are_left_out() -> None:
-    reward = ws.PathReward(distance=HOUSE)
-    assert reward(completions=["hall, stairs, attic", "4"], reference=[WAY, None]) == [1.0, None]
+    found = reward(completions=completions, reference=references, log_metric=logged.__setitem__)
+    assert found[:3] == [1.0, None, 0.0]
+    assert logged == {"nDTW/malformed": 0.25}
 
 
 def test_scenes_and_names_of_columns() -> None:
@@ -345,12 +329,9 @@ def test_datasets_that_make_no_sense(options: dict[str, Any], columns: dict[str,
         rewards(ws.PathReward(**options), "?", **columns)
 
 
-def test_columns_of_unlike_length() -> None:
+def test_reasons() -> None:
     with pytest.raises(ws.OptionError, match="2 completions but 1 values of reference"):
         ws.PathReward(distance=HOUSE)(completions=["hall", "hall"], reference=[WAY])
-
-
-def test_reasons() -> None:
     for read, what, why in (
         (answer_of, "<answer>", "must have one <answer>...</answer> block"),
         (items_of, "a,,b", "the answer has an empty item: 'a,,b'"),

@@ -130,11 +130,13 @@ class Reusing(gymnasium.Env):
         return self.at.astype(np.float32), 0.0, False, False, {"own": 1}
 
 
+def reusing(env: Any = None, **options: Any) -> ws.FidelityWrapper:
+    return ws.FidelityWrapper(env or Reusing(), position=lambda env: env.unwrapped.at, **options)
+
+
 def test_positions_and_references_are_copied() -> None:
     for name in ("fidelity", "etp-r1", "goal"):
-        env = ws.FidelityWrapper(
-            Reusing(), position=lambda env: env.unwrapped.at, reference=lambda env: env.unwrapped.way, reward=name
-        )
+        env = reusing(reference=lambda env: env.unwrapped.way, reward=name)
         alone = ws.Reward(name, references=[[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]])
         alone.start([[0.0, 0.0]])
         env.reset()
@@ -143,27 +145,20 @@ def test_positions_and_references_are_copied() -> None:
             assert reward == pytest.approx(float(alone.step([to])[0]))
             assert info["own"] == 1
         assert info["ndtw"] == pytest.approx(float(alone.ndtw[0]))
-        assert alone._progress is not None
         assert env._reward is not None
-        assert env._reward._progress is not None
-        assert env._reward._progress.walked == pytest.approx(alone._progress.walked)
+        assert env._reward.stop() == pytest.approx(alone.stop())  # of "etp-r1", by the length walked
 
 
 def test_repeats() -> None:
+    reference = [[0.0, 0.0], [2.0, 0.0]]
+
     def walked(repeats: str) -> tuple[float, list[float]]:
-        env = ws.FidelityWrapper(
-            Reusing(),
-            position=lambda env: env.unwrapped.at,
-            reference=[[0.0, 0.0], [2.0, 0.0]],
-            repeats=repeats,
-            keep=0.0,
-        )
+        env = reusing(reference=reference, repeats=repeats, keep=0.0)
         env.reset()
         steps = [env.step(action) for action in (1, 2, 2, 1)]
         return steps[-1][-1]["ndtw"], [step[1] for step in steps]
 
     kept, dropped = walked("keep"), walked("drop")
-    reference = [[0.0, 0.0], [2.0, 0.0]]
     assert dropped[0] == pytest.approx(ws.ndtw(reference=reference, query=[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
     still = [[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.0]]
     assert kept[0] == pytest.approx(ws.ndtw(reference=reference, query=still))
@@ -181,9 +176,8 @@ def test_a_new_reference_and_scene_every_episode() -> None:
             self.episode = 1 - self.episode
             return super().reset(**options)
 
-    env = ws.FidelityWrapper(
+    env = reusing(
         Alternating(),
-        position=lambda env: env.unwrapped.at,
         reference=lambda env: [[0.0, 0.0], [2.0, 1.0]] if env.unwrapped.episode else [[0.0, 0.0]],
         distance=lambda env: scenes[env.unwrapped.episode],
     )

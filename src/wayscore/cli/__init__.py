@@ -1,4 +1,4 @@
-"""The `wayscore` command: one file for each verb, a plain function each. Here it starts, with nothing loaded yet."""
+"""The `wayscore` command: each verb is a plain function. Here it starts, with nothing loaded yet."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ OBJECTS_BETWEEN_COLLECTIONS = 200_000
 def main() -> None:
     """Run the command line of this process and leave with its exit status, whatever happens.
 
-    What goes wrong in a verb is explained by `app.py`. Here are the moments before and after: Ctrl-C while modules
-    are loaded, and output that nobody takes.
+    `app.py` handles what goes wrong in a verb; this function, what goes wrong before and after: Ctrl-C while modules
+    are loaded, and output that cannot be written.
     """
     status: int | str | None = 0
     try:
@@ -29,10 +29,10 @@ def main() -> None:
                 import gc
 
                 gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-                atexit.register(gc.freeze)  # what is left when the process ends need not be looked through
+                atexit.register(gc.freeze)  # or garbage would be collected once more at the end
                 from wayscore.cli.app import SECTIONS, app
 
-                if sys.argv[1:] and sys.argv[1] in SECTIONS["Scores"]:  # which need no matrix products
+                if sys.argv[1:] and sys.argv[1] in SECTIONS["Scores"]:  # these verbs need no matrix products
                     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
                 for stream in (sys.stdout, sys.stderr):
                     if hasattr(stream, "reconfigure"):
@@ -46,13 +46,13 @@ def main() -> None:
         status = INTERRUPTED
     except OSError as error:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)  # which Python would try to write to again when it ends
-        if not isinstance(error, BrokenPipeError):  # who reads on has enough: `wayscore ... | head`
-            if not status:  # else a sentence says so already
+        os.dup2(nowhere, 1)  # or Python would try to write to it again when it ends
+        if not isinstance(error, BrokenPipeError):  # a closed pipe is no error: `wayscore ... | head`
+            if not status:  # otherwise an error has been printed already
                 try:
                     reason = (error.strerror or str(error)).lower()
                     print(f"wayscore: standard output: cannot be written: {reason}", file=sys.stderr, flush=True)
-                except OSError:  # nobody takes that either
+                except OSError:  # standard error is closed too
                     os.dup2(nowhere, 2)
             status = status or DATA
     if status == INTERRUPTED:

@@ -163,8 +163,8 @@ def train(
                 return
             numbers = {name: value for name, value in row.items() if not isinstance(value, str)}
             say(f"{row['stage']}  " + "  ".join(f"{name} {value:.4g}" for name, value in numbers.items()))
-            for name, value in numbers.items():
-                if log is not None:
+            if log is not None:
+                for name, value in numbers.items():
                     log.add_scalar(name, value, update)
 
         trainer.run(out, report)
@@ -333,7 +333,4 @@ def reproduce(
         }
         if trained := {agent: folders for agent, folders in agents.items() if folders}:
             draw_curves(trained, out / f"curves-{dataset}.pdf")
-    if form == "latex":
-        say(latex, nl=False)
-    else:
-        show(table2_results.document(results).render)
+    show(table2_results.document(results, details=form == "text").render, form)

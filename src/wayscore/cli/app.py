@@ -231,7 +231,7 @@ class Root(Verbs):
     ) -> Any:
         """Run a command line and, where `standalone_mode`, leave with its exit status."""
         words = list(sys.argv[1:] if args is None else args)
-        debug = DEBUG in words  # wherever it stands: people append it to the command that failed
+        debug = DEBUG in words  # anywhere: people append it to the command that failed
         args = [word for word in words if word != DEBUG] if debug else args
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, False, **extra)
@@ -239,7 +239,7 @@ class Root(Verbs):
         try:
             status = super().main(args, prog_name, complete_var, False, **extra)
         except SystemExit:
-            if sys.stdout is not output:  # how click leaves when nobody reads on: `wayscore ... | head`
+            if sys.stdout is not output:  # so click leaves when the pipe is closed: `wayscore ... | head`
                 sys.exit(0)
             raise
         except click.Abort:
@@ -250,7 +250,7 @@ class Root(Verbs):
                 from traceback import format_exception
 
                 message = "".join(format_exception(error)).rstrip()
-            with suppress(OSError):  # nobody takes that either
+            with suppress(OSError):  # standard error is closed too
                 click.echo(escape(message if debug else f"wayscore: {message}", "text"), err=True)
         sys.exit(status if isinstance(status, int) else 0)
 

@@ -17,7 +17,7 @@ from wayscore.cli.output import show
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
-    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.differences import PairedDifference
     from wayscore.evaluation.result import Result
     from wayscore.report.document import Document, Part, Row, Table
     from wayscore.worlds.files import Course
@@ -164,7 +164,7 @@ def _scores(results: Sequence[Result], width: int) -> tuple[str, Table]:
     return f"Means, the best in bold; 95 % intervals are in {PAGE}:", Table(heads, alone)
 
 
-def _verdict(test: Contrast) -> int:
+def _verdict(test: PairedDifference) -> int:
     """Say whether a run does better than the baseline (1), worse (-1), or neither so that it could be shown (0)."""
     from wayscore.metrics import METRICS
     from wayscore.report.layout import number

@@ -134,7 +134,7 @@ def conventions(
         if run is None or references is None:
             say("\n".join(words.values()) or f"{first.name} and {second.name} make the same choices")
             return
-        from wayscore.evaluation.effects import effects
+        from wayscore.evaluation.comparison import effects
 
         truth, distances = load(references, graphs, reader, first if first.distance == "directed hops" else second)
         found = effects(run, truth, first, second, graphs=distances, metrics=metrics)

@@ -1,4 +1,4 @@
-"""Every option that several verbs share, once, and what arguments name; values are named as in Python."""
+"""The options that several verbs share, with the names of Python's parameters, and how arguments are read."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ evaluation = together(
     *(run_format, geodesics, convention, threshold, metrics, path_step, repeats, policies),
     *(cluster, resamples, seed, engines),
 )
-"""All that `wayscore.evaluation.evaluator` and `compare` take besides the data; the values have its names."""
+"""All settings of `evaluate` and `compare` besides the data, under the names of their parameters."""
 
 # Output
 
@@ -210,7 +210,7 @@ def draw(file: Path | None, make: Callable[..., Figure], *given: Any) -> None:
         save(make(*given), file)
 
 
-# What arguments name
+# Arguments
 
 
 def named_runs(arguments: Iterable[str]) -> list[tuple[str | None, str]]:

@@ -65,9 +65,9 @@ def score(
     No simulator is needed. Runs of any size are scored in little memory, on as many cores as you like.
     """
     from wayscore.errors import OutputError
-    from wayscore.evaluation.agents import pool
     from wayscore.evaluation.evaluator import evaluate
     from wayscore.evaluation.inputs import Prepared
+    from wayscore.evaluation.repeated_runs import pool
     from wayscore.evaluation.saved import is_result, load_result
     from wayscore.report.results import render, warnings_of
 

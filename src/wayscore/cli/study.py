@@ -101,7 +101,8 @@ def create(
     A reference is a ground-truth path; queries are trajectories of agents, or generated. The same options always give
     the same file, byte for byte. The file also stores its options.
     """
-    from wayscore.lab.study.create import create as create_study, create_from_runs, read_study, rebuild, write_study
+    from wayscore.lab.study.create import create as create_study, create_from_runs, rebuild
+    from wayscore.lab.study.files import read_study, write_study
     from wayscore.report.layout import counted
 
     if settings["question"] is None:
@@ -190,10 +191,10 @@ def analyze(
     if not files or len(files) % 2:
         raise OptionError(f"give a study and its answers (STUDY ANSWERS), or two such pairs; files given: {len(files)}")
     from wayscore.lab.study.analysis import analyze as analyze_answers
-    from wayscore.lab.study.create import read_study
     from wayscore.lab.study.figures import figure_study
+    from wayscore.lab.study.files import read_study
     from wayscore.lab.study.rankings import read_rankings
-    from wayscore.lab.study.report import document, tables
+    from wayscore.lab.study.report import document, page, tables
 
     analyses = []
     for file, answers in zip(files[::2], files[1::2], strict=True):
@@ -202,7 +203,6 @@ def analyze(
     tables(analyses)  # refuses two of one kind before anything is written
     if html is not None:
         from wayscore.lab.study.files import write_bytes
-        from wayscore.lab.study.page import page
 
         write_bytes(html, page(analyses).encode())
     draw(figure, figure_study, analyses)
@@ -217,7 +217,7 @@ def analyze(
 @options.out("File to write; <study>-simulated.jsonl by default.")
 def simulate(file: Path, seed: int, out: Path | None, **temper: Any) -> None:
     """Let simulated raters answer a study, to test and plan it; every answer is marked as simulated."""
-    from wayscore.lab.study.create import read_study
+    from wayscore.lab.study.files import read_study
     from wayscore.lab.study.rankings import write_rankings
     from wayscore.lab.study.rater_models import Temper, simulate as draw
 
@@ -251,7 +251,7 @@ def power(kind: Any, sets: tuple[int, ...], pilot: tuple[Path, Path] | None, for
 
     source, named, simulated = None, f"{powers.SIMULATED} (taste: {settings['taste']})", True
     if pilot is not None:
-        from wayscore.lab.study.create import read_study
+        from wayscore.lab.study.files import read_study
         from wayscore.lab.study.rankings import read_rankings
 
         study = read_study(pilot[0])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wayscore.convention.choices import Convention
-from wayscore.distances.base import Distance, Floats, Reversed, as_distance
+from wayscore.distances.base import ByScene, Distance, Floats, Reversed, as_distance
 from wayscore.distances.graph import Graph
 from wayscore.errors import OptionError, shortened
 from wayscore.paths import PathBatch, Paths, in_plane
@@ -38,7 +39,8 @@ def distance_by(distance: Any, convention: Convention) -> Any:
     if convention.distance == "given":
         return distance if by_scene else given
     if by_scene:
-        return _ByScene(distance, lambda graph: _in_hops(graph, convention))
+        loaders = {scene: lambda scene=scene: _in_hops(distance[scene], convention) for scene in distance}
+        return ByScene(Path(), loaders, ("scene", "scenes"))
     return _in_hops(given, convention)
 
 
@@ -46,26 +48,6 @@ def _in_hops(graph: Any, convention: Convention) -> Distance:
     if not isinstance(graph, Graph):
         raise OptionError(f"the convention {convention.name} counts hops, which needs a Graph; got {shortened(graph)}")
     return Reversed(graph.hops) if convention.distance == "directed hops" else graph.both_ways.hops
-
-
-class _ByScene(Mapping[str, Distance]):
-    """Scene -> distance, made of the given one when it is first used."""
-
-    def __init__(self, given: Mapping[str, Any], made: Callable[[Any], Distance]) -> None:
-        self._given = given
-        self._made = made
-
-    def __getitem__(self, scene: str) -> Distance:
-        return self._made(self._given[scene])
-
-    def __contains__(self, scene: object) -> bool:
-        return scene in self._given
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._given)
-
-    def __len__(self) -> int:
-        return len(self._given)
 
 
 def flatten(paths: Paths, up_axis: int | None = None) -> PathBatch:

@@ -11,40 +11,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from wayscore.convention.choices import Convention
 
 FILE = Path(__file__).with_name("proof.json")
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """The program that a convention reproduces.
-
-    Attributes:
-        convention: the choices, and the columns in the order of `columns`.
-        source: repository@commit and the file or function; "" for the paper itself.
-        columns: what it prints: its own name of each column -> ours.
-        measured: further names that it gives to columns of single episodes -> our symbols.
-        copies: other programs that compute the same, each with what it adds or leaves out.
-        takes: what it takes from the run or the references beside the paths, by the name that `recorded=` has.
-        instead: what wayscore does where the program raises, prints NaN or divides by zero.
-        unmatched: columns that cannot be reproduced, and why.
-        golden: names of the golden files that prove it; none where it is proven by hand.
-        published: figures that others published and wayscore reproduces, where there are any.
-    """
+    """The program that a convention reproduces."""
 
     convention: Convention
-    source: str
-    columns: Mapping[str, str]
-    measured: Mapping[str, str] = field(default_factory=dict)
-    copies: tuple[str, ...] = ()
-    takes: Mapping[str, str] = field(default_factory=dict)
-    instead: str = ""
-    unmatched: Mapping[str, str] = field(default_factory=dict)
-    golden: tuple[str, ...] = ()
-    published: str = ""
+    source: str  # repository@commit and the file or function; "" for the paper itself
+    columns: Mapping[str, str]  # what it prints: its own name of each column -> ours
+    measured: Mapping[str, str] = field(default_factory=dict)  # its names for columns of single episodes -> ours
+    copies: tuple[str, ...] = ()  # other programs that compute the same, each with what it adds or leaves out
+    takes: Mapping[str, str] = field(default_factory=dict)  # what it takes beside the paths, by its name in `recorded=`
+    instead: str = ""  # what wayscore does where the program raises, prints NaN or divides by zero
+    unmatched: Mapping[str, str] = field(default_factory=dict)  # columns that cannot be reproduced, and why
+    golden: tuple[str, ...] = ()  # the golden files that prove it; none where it is proven by hand
+    published: str = ""  # figures that others published and wayscore reproduces
 
     @property
     def names(self) -> dict[str, str]:
@@ -58,34 +47,26 @@ def evaluator(
     source: str,
     columns: Mapping[str, str],
     *,
-    measured: Mapping[str, str] | None = None,
+    measured: Mapping[str, str] = NONE,
     copies: tuple[str, ...] = (),
-    takes: Mapping[str, str] | None = None,
+    takes: Mapping[str, str] = NONE,
     instead: str = "",
-    unmatched: Mapping[str, str] | None = None,
-    golden: tuple[str, ...] | None = None,
+    unmatched: Mapping[str, str] = NONE,
+    golden: tuple[str, ...] = (),
     published: str = "",
     **choices: Any,
 ) -> Evaluator:
     """Return an evaluator with its convention; its golden file has its name, unless others are named."""
-    metrics = tuple(dict.fromkeys(columns.values()))
-    convention = Convention(name=name, about=about, metrics=metrics, **choices)
-    files = (name,) if golden is None else golden
-    return Evaluator(
-        convention, source, columns, measured or {}, copies, takes or {}, instead, unmatched or {}, files, published
-    )
+    convention = Convention(name=name, about=about, metrics=tuple(dict.fromkeys(columns.values())), **choices)
+    files = golden or (name,)
+    return Evaluator(convention, source, columns, measured, copies, takes, instead, unmatched, files, published)
 
 
 class Proof(NamedTuple):
-    """What comparing one golden file came to.
+    """What comparing one golden file came to."""
 
-    Attributes:
-        values: how many numbers of the evaluator were compared, all of them equal.
-        worst: the largest difference, relative above 1.
-    """
-
-    values: int
-    worst: float
+    values: int  # how many numbers of the evaluator were compared, all of them equal
+    worst: float  # the largest difference, relative above 1
 
 
 @cache

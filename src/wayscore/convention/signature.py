@@ -13,29 +13,15 @@ from types import MappingProxyType
 
 from wayscore.errors import FormatError, shortened
 
-SHORT = MappingProxyType(
-    {
-        "version": "v",
-        "convention": "c",
-        "threshold": "th",
-        "repeats": "rep",
-        "distance": "d",
-        "references": "r",
-        "episodes": "n",
-        "runs": "runs",
-        "cluster": "cl",
-        "missing": "miss",
-        "unknown": "unk",
-        "duplicate": "dup",
-        "start": "start",
-        "move": "move",
-        "node": "node",
-        "undefined": "undef",
-        "goal": "goal",
-        "stop": "stop",
-        "up": "up",
-        "unrecorded": "unrec",
-    }
+SHORT: Mapping[str, str] = MappingProxyType(
+    dict(
+        pair.split(":")
+        for pair in (
+            "version:v convention:c threshold:th repeats:rep distance:d references:r episodes:n runs:runs cluster:cl "
+            "missing:miss unknown:unk duplicate:dup start:start move:move node:node undefined:undef goal:goal "
+            "stop:stop up:up unrecorded:unrec"
+        ).split()
+    )
 )
 """Each key and its short form, in the order in which they are printed."""
 _LONG = {short: key for key, short in SHORT.items()}

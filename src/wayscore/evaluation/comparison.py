@@ -1,27 +1,26 @@
-"""compare: several agents over the episodes they share, tested against one of them."""
+"""Comparisons: several agents over the episodes they share, tested against one of them; one run by two conventions."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from wayscore.convention.choices import Convention
 from wayscore.convention.presets import find_convention
 from wayscore.errors import OptionError, Sentence, check_count, did_you_mean
-from wayscore.evaluation.agents import pool
-from wayscore.evaluation.contrasts import Contrast, contrast, finite
+from wayscore.evaluation.differences import PairedDifference, finite, paired_differences
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
+from wayscore.evaluation.repeated_runs import per_episode, pool, share_episodes
 from wayscore.evaluation.result import Result, names_apart, signature_differences
-from wayscore.evaluation.shared import per_episode, share_episodes
-from wayscore.evaluation.table import Floats
 from wayscore.evaluation.warnings import unlike_paths
-from wayscore.metrics import Metric
+from wayscore.metrics import METRICS, Metric, find_metrics
+from wayscore.metrics.registry import KNOWN
 from wayscore.statistics.bootstrap import equal
-from wayscore.statistics.tests import holm
 
 FIRST_METRIC = "nDTW"
 """The metric that ranks the episodes which differ most, unless metrics are named."""
@@ -38,8 +37,7 @@ class Example:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, None for what is infinite."""
-        values = {"baseline": finite(self.baseline), "run": finite(self.run)}
-        return {"episode": self.episode, "scene": self.scene, **values}
+        return asdict(self) | {"baseline": finite(self.baseline), "run": finite(self.run)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +62,7 @@ class Comparison:
     left_out: int
     baseline: str
     results: tuple[Result, ...]
-    contrasts: tuple[Contrast, ...]
+    contrasts: tuple[PairedDifference, ...]
     metric: str
     better: Mapping[str, tuple[Example, ...]]
     worse: Mapping[str, tuple[Example, ...]]
@@ -85,7 +83,7 @@ class Comparison:
         """The agents that are tested against the baseline."""
         return [result.name for result in self.results if result.name != self.baseline]
 
-    def of(self, run: str) -> dict[str, Contrast]:
+    def of(self, run: str) -> dict[str, PairedDifference]:
         """Return the tests of one agent, by metric; none for the baseline."""
         return {one.metric: one for one in self.contrasts if one.run == run}
 
@@ -99,13 +97,7 @@ class Comparison:
             **{fact: self.bootstrap[fact] for fact in ("cluster", "seed", "resamples")},
             "runs": [result.to_dict() for result in self.results],
             "tests": [one.to_dict() for one in self.contrasts],
-            "differ_most": {
-                "metric": self.metric,
-                **{
-                    kind: {run: [example.to_dict() for example in examples] for run, examples in found.items()}
-                    for kind, found in (("better", self.better), ("worse", self.worse))
-                },
-            },
+            "differ_most": {"metric": self.metric, "better": _plain(self.better), "worse": _plain(self.worse)},
             "warnings": list(self.warnings),
         }
 
@@ -118,6 +110,10 @@ class Comparison:
 
         text: str = import_module("wayscore.report.results").render_comparison(self, "html")
         return text
+
+
+def _plain(examples: Mapping[str, tuple[Example, ...]]) -> dict[str, list[dict[str, Any]]]:
+    return {run: [example.to_dict() for example in some] for run, some in examples.items()}
 
 
 def compare(
@@ -163,15 +159,12 @@ def compare(
     if len(results) < 2:
         raise OptionError(f"all runs have one name, {results[0].name!r}: they are one agent, and need another one")
     shared, left_out = share_episodes(results, metrics)
-    shared, contrasts = contrast(shared, place)
+    shared, tests = paired_differences(shared, shared[place])
     base = shared[place]
-    others = [result for result in shared if result is not base]
-    tested = [one.p for one in contrasts if one.p is not None]
-    adjusted = iter(holm(tested) if tested else [])
-    leading = next((m for m in base.metrics if m.symbol == FIRST_METRIC), base.metrics[0])
-    leading = base.metrics[0] if metrics is not None else leading
-    ranked = {one.name: _examples(one, base, leading, top) for one in others}
-    warnings = unlike_paths({result.name: result.settings.get("seen", {}) for result in shared})
+    leading = next((m for m in base.metrics if metrics is None and m.symbol == FIRST_METRIC), base.metrics[0])
+    ranked = {one.name: _examples(one, base, leading, top) for one in shared if one is not base}
+    warnings = signature_differences(shared)
+    warnings += unlike_paths({result.name: result.settings.get("seen", {}) for result in shared})
     warnings += [warning for result in shared for warning in result.warnings]
     return Comparison(
         (base.settings.get("references") or {"name": "rows"})["name"],
@@ -179,11 +172,11 @@ def compare(
         left_out,
         base.name,
         tuple(shared),
-        tuple(one if one.p is None else replace(one, p_holm=next(adjusted)) for one in contrasts),
+        tuple(tests),
         leading.symbol,
         {name: better for name, (better, _) in ranked.items()},
         {name: worse for name, (_, worse) in ranked.items()},
-        tuple(map(Sentence, dict.fromkeys([*signature_differences(shared), *warnings]))),
+        tuple(map(Sentence, dict.fromkeys(warnings))),
     )
 
 
@@ -205,58 +198,108 @@ def evaluate_runs(
         graphs = find_distances(graphs, known, find_convention(options.get("convention", "paper")))
         prepared = Prepared(known, graphs)
     found = [evaluate(run, prepared, graphs, metrics=metrics, **options) for run in runs]
-    homes = [os.path.basename(os.path.dirname(os.path.abspath(run))) if _is_path(run) else "" for run in runs]
-    own = iter(
-        names_apart(
-            [r.name for r, n in zip(found, given, strict=True) if n is None],
-            (home for home, name in zip(homes, given, strict=True) if name is None),
-        )
-    )
+    unnamed = [(result.name, run) for result, run, name in zip(found, runs, given, strict=True) if name is None]
+    paths = (os.path.abspath(run) if isinstance(run, str | os.PathLike) else "" for _, run in unnamed)
+    homes = [os.path.basename(os.path.dirname(path)) for path in paths]
+    own = iter(names_apart([name for name, _ in unnamed], homes))
     agents: dict[str, list[Result]] = {}
     for result, name in zip(found, given, strict=True):
         agents.setdefault(next(own) if name is None else name, []).append(result)
     return [pool(some, name) for name, some in agents.items()]
 
 
-def _is_path(run: Any) -> bool:
-    return isinstance(run, str | os.PathLike)
-
-
 def _examples(one: Result, base: Result, metric: Metric, top: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    a, b = per_episode(one), per_episode(base)
-    if metric.symbol not in a.columns:
-        return (), ()
-    return rank_examples(a[metric.symbol], b[metric.symbol], b.episodes, b.fact("scene"), metric, top)
-
-
-def rank_examples(
-    x: Floats, y: Floats, episodes: Sequence[Any], scenes: Sequence[str], metric: Metric, top: int
-) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
-    """Return the episodes where an agent (x) gains most on the baseline (y), and those where it loses most."""
+    """Return the episodes where an agent gains most on the baseline, and those where it loses most."""
+    table = per_episode(base)
+    x, y = per_episode(one)[metric.symbol], table[metric.symbol]
     sign = -1.0 if metric.direction == "down" else 1.0
     undefined = -np.inf if metric.direction else np.inf
     better, worse = (np.where(np.isfinite(values), sign * values, undefined) for values in (x, y))
     gain = np.subtract(better, worse, out=np.zeros(len(x)), where=better != worse)
     gain[equal(better, worse)] = 0.0
+    scenes = table.fact("scene")
 
     def take(order: Any, wanted: Any) -> tuple[Example, ...]:
         rows = [int(row) for row in order if wanted[row]][:top]
-        return tuple(Example(str(episodes[row]), scenes[row], float(y[row]), float(x[row])) for row in rows)
+        return tuple(Example(str(table.episodes[row]), scenes[row], float(y[row]), float(x[row])) for row in rows)
 
-    return (take(np.argsort(-gain, kind="stable"), gain > 0), take(np.argsort(gain, kind="stable"), gain < 0))
+    return take(np.argsort(-gain, kind="stable"), gain > 0), take(np.argsort(gain, kind="stable"), gain < 0)
 
 
 def _baseline(wanted: str | int | None, names: Sequence[str], runs: Sequence[Any]) -> int:
     """Return where the baseline stands among the agents."""
     if wanted is None:
         return 0
-    files = [os.fspath(run) if _is_path(run) else "" for run in runs]
-    for known in (names, files if len(files) == len(names) else []):
+    files = [os.fspath(run) if isinstance(run, str | os.PathLike) else "" for run in runs]
+    for known in ([*names], files if len(files) == len(names) else []):
         if str(wanted) in known:
-            return list(known).index(str(wanted))
+            return known.index(str(wanted))
     if str(wanted).isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     raise OptionError(
         f"there is no run {str(wanted)!r} to be the baseline{did_you_mean(wanted, names)} "
         f"Known: {', '.join(names)}, or a number from 1 to {len(names)}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The means of one run by two conventions, and by the second with one choice of the first at a time.
+
+    Attributes:
+        names: of the conventions.
+        first: means by the first convention.
+        second: means by the second.
+        choices: by choice in which they differ, the means by the second with that choice made as the first makes it.
+        metrics: what the means are of.
+    """
+
+    names: tuple[str, str]
+    first: Mapping[str, float | None]
+    second: Mapping[str, float | None]
+    choices: Mapping[str, Mapping[str, float | None]]
+    metrics: tuple[Metric, ...]
+
+    def rows(self) -> list[tuple[str, Mapping[str, float | None]]]:
+        """Return the lines of a table: both conventions, and the second with one choice of the first at a time."""
+        first, second = self.names
+        changed = ((f"{second}, but {choice} as {first}", means) for choice, means in self.choices.items())
+        return [(first, self.first), (second, self.second), *changed]
+
+    def changing(self) -> Effects:
+        """Return the same with only the choices that change a mean, and the metrics whose means change."""
+        kept = {
+            choice: means
+            for choice, means in self.choices.items()
+            if any(_rounded(means[one.symbol]) != _rounded(self.second[one.symbol]) for one in self.metrics)
+        }
+        rows = (self.first, self.second, *kept.values())
+        metrics = (one for one in self.metrics if len({_rounded(means[one.symbol]) for means in rows}) > 1)
+        return replace(self, choices=kept, metrics=tuple(metrics))
+
+
+def _rounded(mean: float | None) -> float | None:
+    return None if mean is None else round(mean, 9)  # rounding errors are no change
+
+
+def effects(
+    run: Any, references: Any, first: Convention, second: Convention, *, graphs: Any = None, metrics: Any = None
+) -> Effects:
+    """Score a run by both conventions, and by every single choice in which they differ.
+
+    Columns that one of them computes in its own way count as one choice, "columns".
+    """
+    if metrics is None:
+        one, other = ({metric.symbol for metric in find_metrics(None, convention)} for convention in (first, second))
+        metrics = [symbol for symbol in KNOWN if symbol in (one | other if symbol in METRICS else one & other)]
+    known = find_references(references)
+    distances = find_distances(graphs, known, first if first.distance == "directed hops" else second)
+
+    def means(convention: Convention) -> dict[str, float | None]:
+        return evaluate(run, known, distances, convention=convention, metrics=metrics).means()
+
+    own, others = ({key for key in convention.metrics if ":" in key} for convention in (first, second))
+    changed = {choice: choice for choice in first.differences(second) if choice != "metrics"}
+    changed |= {"columns": "metrics"} if own != others else {}
+    by_choice = {name: means(replace(second, **{choice: getattr(first, choice)})) for name, choice in changed.items()}
+    return Effects((first.name, second.name), means(first), means(second), by_choice, find_metrics(metrics, first))

@@ -138,9 +138,9 @@ def evaluate(
     on = Engine(engine, 1 if workers is None else workers, scheduler)
     check_count("chunk", chunk, most=10**9)
     if isinstance(run, Result) or is_saved_result(run) or (references is None and is_score_file(run)):
-        from wayscore.evaluation.agents import clustered
+        from wayscore.evaluation.repeated_runs import recluster
 
-        return clustered(run if isinstance(run, Result) else _loaded(run, name, metrics), cluster)
+        return recluster(run if isinstance(run, Result) else _loaded(run, name, metrics), cluster)
     try:
         given = find_run(run, run_format, lambda what: tell(what, 0, 0))
     except FormatError:
@@ -228,7 +228,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         **{kind: found for kind, found in counts.items() if found},
         **({"up": axis_name(None if known is None else known.up_axis)} if convention.plane == "all" else {}),
         **({"largest snap": done.snap} if done.snap else {}),
-        "seen": {"repeated": done.seen.repeated, "density": done.seen.density},
+        "seen": done.seen.facts(),
     }
     bootstrap = {"resamples": settings.resamples, "seed": settings.seed, "cluster": settings.cluster, "clusters": count}
     warnings = few_clusters(settings.cluster, count)

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from wayscore.episodes import Reference, References
+from wayscore.episodes import References
 from wayscore.errors import OptionError, check_choice
-from wayscore.statistics.bootstrap import number_labels
 
 CLUSTERS = ("auto", "none", "path", "scan")
 """What the bootstrap draws: single episodes, all of a path together, all of a scene together; "auto" draws paths
@@ -52,16 +48,6 @@ def path_labels(scenes: Sequence[str], path_ids: Sequence[str]) -> list[str]:
     pairs = list(zip(scenes, path_ids, strict=True))
     several = {path for scene, path in pairs if scene_of[path] != scene}
     return [f"{scene}/{path}" if path in several else path for scene, path in pairs] if several else list(path_ids)
-
-
-def cluster_numbers(references: Sequence[Reference], cluster: str) -> NDArray[np.int64]:
-    """Return the number of each reference's cluster, in the order in which clusters first come."""
-    if cluster == "none":
-        return np.arange(len(references))
-    labels = [one.scene for one in references]
-    if cluster == "path":
-        labels = path_labels(labels, [one.path_id for one in references])
-    return number_labels(labels)
 
 
 def choose_cluster(cluster: str, references: References | None, several: bool = False) -> str:

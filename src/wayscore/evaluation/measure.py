@@ -72,7 +72,7 @@ class Part:
     def measure(self, compare: int, scale: float, reach: float, out: Floats, first: int) -> None:
         """Write the measurements to columns `first` and on of `out`, whatever kind of distance it is."""
         r, q = self.paths.references, self.paths.queries
-        paths = (r.places, r.offsets, q.places, q.offsets)
+        paths = (r.places, q.places, r.offsets, q.offsets)
         if self.space.is_straight or self.space.table is not None:
             table = None if self.space.is_straight else self.space.table
             kernels.measure(table, *paths, self.pairing, compare, scale, reach, out, first)

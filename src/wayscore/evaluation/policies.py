@@ -290,6 +290,8 @@ def check_coverage(
     for kind, which in (("missing", missing), ("duplicate", several)):
         in_file = which[np.argsort(references.order[which])]
         named = (Problem(int(references.order[one]), references.episodes[one], "") for one in in_file[: problems.most])
-        problems.add(kind, len(which), named)
-    problems.refuse(policies, run, references.name, len(references.episodes), answers)
+        if len(which):
+            problems.add(kind, len(which), named)
+    if problems:
+        problems.refuse(policies, run, references.name, len(references.episodes), answers)
     return missing if policies["missing"] == "zero" else missing[:0]

@@ -177,7 +177,7 @@ class Result:
 
     def spread(self) -> dict[str, float | None]:
         """Return the standard deviation of each metric's mean over the runs of one agent; None for a single run."""
-        from wayscore.evaluation.agents import run_means
+        from wayscore.evaluation.repeated_runs import run_means
 
         if self.runs < 2:
             return dict.fromkeys(self.symbols)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,85 +33,6 @@ def save(result: Result, path: str | Path) -> None:
     target = os.fspath(path)
     if not target.endswith(".parquet"):
         raise OptionError(f"{target}: a result is saved as a .parquet file")
-    table = result.to_arrow().replace_schema_metadata(metadata_of(result))
-    with storage.writing_parquet(target, table.schema) as out:
-        out.write_table(table)
-
-
-def write_episodes(result: Result, path: str | Path) -> None:
-    """Write one row per episode in the form that the file's ending names."""
-    target = os.fspath(path)
-    check_target(target)
-    if target.endswith(".parquet"):
-        save(result, target)
-    else:
-        _write_rows(target, result.to_arrow().to_batches(max_chunksize=65_536))
-
-
-def check_target(target: str, files: Sequence[str] = ()) -> None:
-    """Refuse a file for the scores of single episodes that would replace something else, such as a file of the run."""
-    writing.check_place(target)
-    if any(os.path.abspath(file) == os.path.abspath(target) for file in files):
-        raise OutputError(f"{target}: is the run itself; write the scores to another file")
-    if not target.endswith(ENDINGS):
-        raise OptionError(f"<<episodes>> {target}: the ending must be .parquet, .csv or .jsonl")
-    if os.path.isdir(target):
-        raise OutputError(f"{target}: is a folder; name a file for the scores")
-
-
-def _write_rows(target: str, batches: Iterable[Any]) -> None:
-    """Write record batches as CSV or JSON lines; what is infinite is empty or null."""
-    import json
-
-    import pyarrow as pa
-    from pyarrow import csv
-
-    with writing.replacing(target, folders=True) as stream:
-        if target.endswith(".csv"):
-            writer = None
-            for batch in batches:
-                plain = _without_formulas(_plain(batch))
-                writer = writer or csv.CSVWriter(stream, plain.schema)
-                writer.write(plain)
-            if writer is not None:
-                writer.close()
-        else:
-            for batch in batches:
-                rows = pa.Table.from_batches([_plain(batch)]).to_pylist()
-                stream.write("".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode())
-
-
-def _without_formulas(batch: Any) -> Any:
-    """Return a batch whose names spreadsheets take for text; `from_cell` reads them back."""
-    import pyarrow as pa
-
-    columns = {
-        escape(name, "csv"): column
-        if not pa.types.is_string(column.type)
-        else pa.array([None if cell is None else escape(cell, "csv") for cell in column.to_pylist()], pa.string())
-        for name, column in zip(batch.schema.names, batch.columns, strict=True)
-    }
-    return pa.record_batch(columns)
-
-
-def _plain(batch: Any) -> Any:
-    """Return a batch without codes for names, and with nothing in place of infinity."""
-    import pyarrow as pa
-
-    columns = {}
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if pa.types.is_dictionary(column.type):
-            columns[name] = column.dictionary_decode()
-        elif pa.types.is_floating(column.type):
-            values = column.to_numpy(zero_copy_only=False)
-            columns[name] = pa.array(values, mask=~np.isfinite(values))
-        else:
-            columns[name] = column
-    return pa.record_batch(columns)
-
-
-def metadata_of(result: Result) -> dict[bytes, bytes]:
-    """Return what a file of scores says of itself."""
     import json
 
     facts = {
@@ -127,14 +48,66 @@ def metadata_of(result: Result) -> dict[bytes, bytes]:
         "metrics": [_facts(metric) for metric in result.metrics],
         "intervals": {symbol: list(found) for symbol, found in result.intervals().items()},
     }
-    return {RESULT: json.dumps(facts).encode()}
+    table = result.to_arrow().replace_schema_metadata({RESULT: json.dumps(facts).encode()})
+    with storage.writing_parquet(target, table.schema) as out:
+        out.write_table(table)
+
+
+def write_episodes(result: Result, path: str | Path) -> None:
+    """Write one row per episode in the form that the file's ending names; what is infinite is empty or null."""
+    target = os.fspath(path)
+    check_target(target)
+    if target.endswith(".parquet"):
+        save(result, target)
+        return
+    import json
+
+    from pyarrow import csv
+
+    batches = result.to_arrow().to_batches(max_chunksize=65_536)
+    with writing.replacing(target, folders=True) as stream:
+        if target.endswith(".jsonl"):
+            for batch in batches:
+                rows = _plain(batch).to_pylist()
+                stream.write("".join(json.dumps(row, allow_nan=False) + "\n" for row in rows).encode())
+        elif batches:
+            with csv.CSVWriter(stream, _plain(batches[0][:0], csv=True).schema) as writer:
+                for batch in batches:
+                    writer.write(_plain(batch, csv=True))
+
+
+def check_target(target: str, files: Sequence[str] = ()) -> None:
+    """Refuse a file for the scores of single episodes that would replace something else, such as a file of the run."""
+    writing.check_place(target)
+    if any(os.path.abspath(file) == os.path.abspath(target) for file in files):
+        raise OutputError(f"{target}: is the run itself; write the scores to another file")
+    if not target.endswith(ENDINGS):
+        raise OptionError(f"<<episodes>> {target}: the ending must be .parquet, .csv or .jsonl")
+    if os.path.isdir(target):
+        raise OutputError(f"{target}: is a folder; name a file for the scores")
+
+
+def _plain(batch: Any, csv: bool = False) -> Any:
+    """Return a batch with nulls in place of infinity; for CSV with names that spreadsheets take for text."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    columns = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_floating(column.type):
+            column = compute.if_else(compute.is_finite(column), column, None)
+        elif csv and pa.types.is_string(column.type):  # `from_cell` reads them back
+            cells = [None if cell is None else escape(cell, "csv") for cell in column.to_pylist()]
+            column = pa.array(cells, pa.string())
+        columns[escape(name, "csv") if csv else name] = column
+    return pa.record_batch(columns)
 
 
 def is_saved_result(path: Any) -> bool:
-    """Say whether a file is a saved result."""
+    """Return whether a file is a saved result."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path).endswith(".parquet") or not os.path.isfile(path):
         return False
-    with storage.damage(os.fspath(path)), storage.parquet_at(os.fspath(path)) as file:
+    with storage.damage(os.fspath(path)), storage.parquet_file(os.fspath(path)) as file:
         return RESULT in (file.schema_arrow.metadata or {})
 
 
@@ -155,14 +128,14 @@ def load_result(path: str | os.PathLike[str], name: str | None = None) -> Result
 
 
 def is_result(path: Any) -> bool:
-    """Say whether a file holds scores rather than paths."""
+    """Return whether a file holds scores rather than paths."""
     return is_saved_result(path) or is_score_file(path)
 
 
 def _load(path: str, name: str | None) -> Result:
     import json
 
-    table = storage.parquet_table(storage.open_native(path), path)
+    table = storage.parquet_table(path)
     try:
         facts: dict[str, Any] = json.loads(table.schema.metadata[RESULT])
         metrics = tuple(_metric(one) for one in facts["metrics"])
@@ -172,10 +145,12 @@ def _load(path: str, name: str | None) -> Result:
             counts={kind: count for kind, (count, _) in facts["problems"].items()},
             first={kind: [Problem(*one) for one in some] for kind, (_, some) in facts["problems"].items()},
         )
-        named = {fact: table.column(fact) for fact in FACTS if fact in table.column_names}
-        listed = {
-            fact: column.to_numpy() if fact in ("reference_nodes", "run") else column.to_pylist()
-            for fact, column in named.items()
+        listed: dict[str, Any] = {
+            fact: table.column(fact).to_numpy()
+            if fact in ("reference_nodes", "run")
+            else table.column(fact).to_pylist()
+            for fact in FACTS
+            if fact in table.column_names
         }
         result = Result(
             str(name or facts["name"]),
@@ -209,27 +184,19 @@ def _from_scores(found: ScoreFile, name: str) -> Result:
         f"{count} values of {symbol} are NaN: they count as {'undefined' if undefined else 'the worst value'}"
         for symbol, (count, undefined) in found.not_numbers.items()
     ]
-    settings = {
-        "convention": "theirs",
-        "version": __version__,
-        "policies": {},
-        "references": {"name": "unknown"},
-        "format": "scores",
-    }
-    bootstrap = {"resamples": 10_000, "seed": 0, "cluster": "none", "clusters": len(found.episodes)}
-    facts: dict[str, Any] = {"episode": found.episodes}
-    if found.scenes is not None:
-        facts["scene"] = found.scenes
+    count = len(found.episodes)
+    settings = {"convention": "theirs", "version": __version__, "policies": {}, "references": {"name": "unknown"}}
+    scenes = {} if found.scenes is None else {"scene": found.scenes}
     return Result(
         name,
         metrics,
-        settings,
-        len(found.episodes),
+        settings | {"format": "scores"},
+        count,
         Problems(),
-        bootstrap,
+        {"resamples": 10_000, "seed": 0, "cluster": "none", "clusters": count},
         tuple(warnings),
-        table=ScoreTable(columns, facts=facts),
-        clusters=join_clusters(np.arange(len(found.episodes))),
+        table=ScoreTable(columns, facts={"episode": found.episodes, **scenes}),
+        clusters=join_clusters(np.arange(count)),
     )
 
 
@@ -238,13 +205,8 @@ def _facts(metric: Metric) -> Any:
     if METRICS.get(metric.symbol) is metric:
         return metric.symbol
     bounds = [None if abs(bound) == np.inf else bound for bound in metric.bounds]
-    return {
-        "symbol": metric.symbol,
-        "name": metric.name,
-        "direction": metric.direction,
-        "bounds": bounds,
-        "unit": metric.unit,
-        "formula": metric.formula,
+    return {fact: getattr(metric, fact) for fact in ("symbol", "name", "direction", "unit", "formula")} | {
+        "bounds": bounds
     }
 
 

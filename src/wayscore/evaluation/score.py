@@ -23,8 +23,8 @@ from wayscore.evaluation.measure import Part, PathSets, Scoring, parts_of, stret
 from wayscore.evaluation.recorded import STEPWISE, Recorded
 from wayscore.evaluation.table import Rows, ScoreTable
 from wayscore.metrics import Metric, find_metrics
-from wayscore.metrics.paper import METRICS, scores_of_one
-from wayscore.metrics.registry import KNOWN, PAPERS, with_columns
+from wayscore.metrics.paper import METRICS, PAPERS, scores_of_one
+from wayscore.metrics.registry import KNOWN, with_columns
 from wayscore.paths import Offsets, PathBatch, Paths, Role, as_lists, axis_name, changes, without_repeats
 from wayscore.warping.alignment import check_threshold, index_and_table
 

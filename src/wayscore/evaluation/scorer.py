@@ -17,11 +17,11 @@ from wayscore.distances.base import Distance, Euclidean, as_distance
 from wayscore.distances.graph import Graph
 from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
-from wayscore.evaluation.groups import choose_cluster, cluster_numbers
+from wayscore.evaluation.groups import choose_cluster, path_labels
 from wayscore.evaluation.measure import stretches
 from wayscore.evaluation.policies import Problem, describe_move, describe_node, describe_start, describe_unknown
 from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
-from wayscore.statistics.bootstrap import join_clusters
+from wayscore.statistics.bootstrap import join_clusters, number_labels
 
 if TYPE_CHECKING:
     from wayscore.evaluation.goals import Geodesics
@@ -189,6 +189,10 @@ class Scorer:
         facts: dict[str, list[Any]] = {name: [one.facts.get(name) for one in ordered] for name in named}
         facts["goals"] = [one.goals or None for one in ordered]
         facts["start_distance"] = [one.start_distance for one in ordered]
+        labels = [one.scene for one in listed]
+        if self.cluster == "path":
+            labels = path_labels(labels, [one.path_id for one in listed])
+        clusters = np.arange(len(listed)) if self.cluster == "none" else number_labels(labels)
         return EncodedReferences(
             name=references.name,
             fingerprint=references.fingerprint,
@@ -202,7 +206,7 @@ class Scorer:
             facts={name: values for name, values in facts.items() if any(value is not None for value in values)},
             up_axis=references.up_axis,
             dense=None if any(walk is None for walk in dense) else self._in_spaces(dense, scenes, name),
-            clusters=join_clusters(cluster_numbers(listed, self.cluster)[order]),
+            clusters=join_clusters(clusters[order]),
         )
 
     def _in_spaces(self, paths: Sequence[Any], scenes: NDArray[np.int32], name: Callable[[int], str]) -> PathBatch:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from wayscore.errors import OptionError, did_you_mean, need, shortened
 from wayscore.evaluation.recorded import missing_warnings
 from wayscore.metrics import Metric, find_metric
-from wayscore.statistics.bootstrap import mean_of
 
 Floats = NDArray[np.float64]
 FACTS = ("episode", "scene", "path_id", "reference_nodes", "run")
@@ -130,7 +129,11 @@ class ScoreTable:
 
     def means(self) -> dict[str, float | None]:
         """Return the mean of each metric over the episodes where it is defined; None where it is nowhere."""
-        return {metric: mean_of(values) for metric, values in self.columns.items()}
+        means: dict[str, float | None] = {}
+        for metric, values in self.columns.items():
+            defined = values[np.isfinite(values)]
+            means[metric] = float(defined.sum()) / len(defined) if len(defined) else None
+        return means
 
     def undefined(self) -> dict[str, int]:
         """Return how many episodes are left out of the mean of each metric, for those metrics where any are."""

@@ -76,7 +76,7 @@ class Findings(Sequence[str]):
         }
 
     def lines(self) -> Iterator[str]:
-        """Say all of it in words, of which none commands a terminal."""
+        """Describe all of it, line by line; none of them commands a terminal."""
         return map(escape, self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -87,8 +87,14 @@ class Findings(Sequence[str]):
                 yield f"{self.summaries[kind]}: {', '.join(problem['episode'] for problem in problems)}{more}"
                 continue
             yield f"{self.summaries[kind]}:"
-            if kind == "damaged":
-                yield from _damaged([Fault(**problem) for problem in problems])
+            if kind == "damaged":  # what most of them should have been is said once
+                faults = [Fault(**problem) for problem in problems]
+                said = Counter(fault.expected for fault in faults if fault.expected)
+                common = said.most_common(1)[0][0] if said else ""
+                for fault in faults:
+                    yield f"  {structs.replace(fault, expected='') if fault.expected == common else fault}"
+                if common:
+                    yield f"  expected {common}"
             else:
                 yield from (f"  {problem['episode']}: {problem['what']}" for problem in problems)
             if more:
@@ -101,22 +107,30 @@ class Findings(Sequence[str]):
         else:
             yield f"{self.run}: {scope}, no problem found"
 
-    def _sentences(self) -> list[str]:
-        found = [str(Fault(**problem)) for problem in self.problems.get("damaged", ())]
-        for kind, problems in self.problems.items():
-            if kind != "damaged":
-                said = _ONE[kind]
-                found += [f"episode {one['episode']}: {said}" + _detail(one["what"]) for one in problems]
-        return [escape(sentence) for sentence in found]
-
     def __len__(self) -> int:
         return sum(map(len, self.problems.values()))
 
     def __getitem__(self, number: Any) -> Any:
-        return self._sentences()[number]
+        found = [str(Fault(**problem)) for problem in self.problems.get("damaged", ())]
+        for kind, problems in self.problems.items():
+            if kind != "damaged":
+                details = (f"{_ONE[kind]} ({one['what']})" if one["what"] else _ONE[kind] for one in problems)
+                found += [f"episode {one['episode']}: {what}" for one, what in zip(problems, details, strict=True)]
+        return [escape(sentence) for sentence in found][number]
 
     def __repr__(self) -> str:
         return f"<Findings: {list(self.lines())[-1]}>"
+
+
+_ONE = {
+    "missing": "has no answer",
+    "unknown": "is not in the references",
+    "duplicate": "is answered more than once",
+    "start": "its query does not begin where its reference does",
+    "move": "its query takes a step that is not an edge",
+    "node": "its query visits a node that its scene does not have",
+}
+"""What is wrong with one episode, by kind."""
 
 
 def validate(
@@ -148,8 +162,9 @@ def validate(
     scorer = Scorer(replace(known, withheld=False), distances, convention)
     targets = scorer.references
     assert targets is not None
+    episodes = targets.episodes
     problems = Problems(most)
-    counts = np.zeros(len(targets.episodes), dtype=np.int64)
+    counts = np.zeros(len(episodes), dtype=np.int64)
     answers, seen = 0, Seen()
     policies = {kind: allowed[0] for kind, allowed in POLICIES.items()}
     for batch in given.batches(faults):
@@ -158,63 +173,32 @@ def validate(
         apply_policies(matched, batch, scorer, policies, problems, None)
         seen.look(matched.queries, targets.paths if targets.dense is None else targets.dense, matched.pairs)
         answers += len(batch)
-    faults.sort(key=_number)  # readers find wrong types first, and then what they mean
+    # Readers find wrong types first, and then what they mean; what concerns the whole file comes before all.
+    faults.sort(key=lambda fault: int(found[0]) if (found := re.search(r"\d+", fault.where)) else -1)
     damaged = {fault.episode for fault in faults}  # these are answered, if badly
     for kind, which in (("missing", counts == 0), ("duplicate", counts > 1)):
-        numbers = [n for n in np.flatnonzero(which).tolist() if kind != "missing" or targets.episodes[n] not in damaged]
-        named = (Problem(int(targets.order[n]), targets.episodes[n], "") for n in numbers)
-        problems.add(kind, len(numbers), named)
-    kinds = [kind for kind in POLICIES if problems.counts.get(kind)]
-    listed: dict[str, Any] = {"damaged": [structs.asdict(fault) for fault in faults[:most]]} if faults else {}
-    listed |= {kind: [{"episode": one.episode, "what": one.what} for one in problems.first[kind]] for kind in kinds}
-    summaries = {kind: summary(kind, problems.counts[kind], known.name, len(targets.episodes)) for kind in kinds}
+        numbers = [n for n in np.flatnonzero(which).tolist() if kind != "missing" or episodes[n] not in damaged]
+        problems.add(kind, len(numbers), (Problem(int(targets.order[n]), episodes[n], "") for n in numbers))
+    totals, summaries = {}, {}
+    listed: dict[str, Any] = {}
     if faults:
+        totals["damaged"] = len(faults)
         summaries["damaged"] = f"{len(faults):,} record{'' if len(faults) == 1 else 's'} cannot be read"
-    totals = ({"damaged": len(faults)} if faults else {}) | {kind: problems.counts[kind] for kind in kinds}
-    unknown = problems.counts.get("unknown", 0)
+        listed["damaged"] = [structs.asdict(fault) for fault in faults[:most]]
+    for kind in POLICIES:
+        if count := problems.counts.get(kind, 0):
+            totals[kind] = count
+            summaries[kind] = summary(kind, count, known.name, len(episodes))
+            listed[kind] = [{"episode": one.episode, "what": one.what} for one in problems.first[kind]]
+    unknown = totals.get("unknown", 0)
     if answers and unknown > answers / 2:
         summaries["unknown"] = (
             f"no answer is to an episode of {known.name}: wrong split?"
             if unknown == answers
             else f"{unknown:,} of the {answers:,} answers are to episodes that {known.name} does not have: wrong split?"
         )
-    warnings = [*seen.warnings(convention, WARPED), *other_split(given.name, known.name)]
-    said = tuple(map(Sentence, warnings))
-    return Findings(given.name, known.name, answers, len(targets.episodes), totals, summaries, listed, said)
-
-
-_ONE = {
-    "missing": "has no answer",
-    "unknown": "is not in the references",
-    "duplicate": "is answered more than once",
-    "start": "its query does not begin where its reference does",
-    "move": "its query takes a step that is not an edge",
-    "node": "its query visits a node that its scene does not have",
-}
-"""What is wrong with one episode, by kind."""
-
-
-def _detail(what: str) -> str:
-    return f" ({what})" if what else ""
-
-
-def _damaged(faults: Sequence[Fault]) -> Iterator[str]:
-    """List faults, and what most of them should have been only once."""
-    said = Counter(fault.expected for fault in faults if fault.expected)
-    common = said.most_common(1)[0][0] if said else ""
-    for fault in faults:
-        yield f"  {structs.replace(fault, expected='') if fault.expected == common else fault}"
-    if common:
-        yield f"  expected {common}"
-
-
-def _number(fault: Fault) -> int:
-    """Return where a fault is, for sorting: what concerns the whole file comes first."""
-    found = re.search(r"\d+", fault.where)
-    return int(found[0]) if found else -1
-
-
-__all__ = ["Findings", "validate"]
+    warnings = tuple(map(Sentence, [*seen.warnings(convention, WARPED), *other_split(given.name, known.name)]))
+    return Findings(given.name, known.name, answers, len(episodes), totals, summaries, listed, warnings)
 
 
 class Joined(Struct, frozen=True):
@@ -273,9 +257,8 @@ def join(
     known = scorer.references
     assert known is not None
     batch = EpisodeBatch.from_queries(run.answers)
-    problems = Problems()
+    problems, counts = Problems(), np.zeros(len(known.episodes), dtype=np.int64)
     matched = scorer.match(batch)
-    counts = np.zeros(len(known.episodes), dtype=np.int64)
     first = first_answers(batch, matched, counts)
     kept, worst, matched = apply_policies(matched, batch, scorer, rules, problems, first)
     numbers = check_coverage(problems, rules, run.name, known, counts, len(batch))

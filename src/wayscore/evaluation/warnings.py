@@ -85,34 +85,33 @@ class Seen(Struct):
         rows = np.searchsorted(queries.offsets, stays, side="right") - 1
         return rows[np.diff(rows, prepend=-1) > 0]
 
-    @property
-    def repeated(self) -> float:
-        """The share of steps that repeat the node before."""
-        return self.repeats / self.moves if self.moves else 0.0
+    def facts(self) -> dict[str, float]:
+        """Return which share of steps repeats the node before, and how many times longer a step of the queries is.
 
-    @property
-    def density(self) -> float:
-        """How many times longer a step of the queries is than one of what they are warped to; 1 where unknown."""
-        if not (self.steps and self.stages and self.walked and self.led):
-            return 1.0
-        return (self.walked / self.steps) / (self.led / self.stages)
+        Longer than a step of what they are warped to; 1 where that is not known.
+        """
+        known = self.steps and self.stages and self.walked and self.led
+        density = (self.walked / self.steps) / (self.led / self.stages) if known else 1.0
+        return {"repeated": self.repeats / self.moves if self.moves else 0.0, "density": density}
 
     def warnings(self, convention: Convention, symbols: Sequence[str]) -> list[str]:
         """Say what misleads."""
-        found = []
+        found: list[str] = []
+        facts = self.facts()
+        share = 100 * facts["repeated"]
         counted = [symbol for symbol in BY_STEPS if symbol in symbols]
         by_node = convention.repeats == "keep" and convention.reference == "path"  # dense walks are logged turn by turn
-        if by_node and self.repeated > REPEATED and counted and not self._harmless(symbols):
+        if by_node and facts["repeated"] > REPEATED and counted and not self._harmless(symbols):
             values = ""
             if self.valued and "nDTW" in symbols:
                 kept, dropped = (100 * total * UNIT / self.valued for total in (self.kept, self.dropped))
                 values = f": nDTW is {kept:.1f} % as logged and {dropped:.1f} % without repeats"
             found.append(
-                f"{100 * self.repeated:.0f} % of the steps repeat the node before, as agents log that turn in place, "
+                f"{share:.0f} % of the steps repeat the node before, as agents log that turn in place, "
                 f"and each counts in {listed(counted)}{values}; use <<repeats=drop>> to leave them out"
             )
         warped = [symbol for symbol in WARPED if symbol in symbols]
-        if not 1 / UNLIKE <= self.density <= UNLIKE and warped and not convention.path_step:
+        if not 1 / UNLIKE <= facts["density"] <= UNLIKE and warped and not convention.path_step:
             apart, asked = (UNIT * a / b for a, b in ((self.walked, self.steps), (self.led, self.stages)))
             found.append(
                 f"steps of the queries are {apart:.2g} m long on average, those of the paths they are compared with "

@@ -25,9 +25,6 @@ RECORDED = ("stopped", "goal_distances", "headings", "recorded")
 """What rows may record beside their paths; `recorded` holds whatever else, as a JSON object."""
 COLUMNS = ("episode", "scene", "reference", "path", "query", *RECORDED)
 """What is read of a table; at least a path or query, and an episode or a reference."""
-FORMAT, OPTIONS, UP_AXIS = b"wayscore.format", b"wayscore.options", b"wayscore.up_axis"
-"""Where a converted file says in its metadata which format its rows were read from, with which settings of that reader
-(as `load_references` adds them to a name), and which coordinate of its points points up."""
 EXPECTED = 'a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
 
 
@@ -116,7 +113,7 @@ def as_arrow(table: Any) -> Any:
 
 def reference_columns(source: Source, names: Sequence[str]) -> tuple[dict[str, list[Any]], dict[str, str]]:
     """Read those of `names` that a Parquet file has: paths as lists of labels or arrays of points."""
-    table = parquet_table(source.content, str(source))
+    table = parquet_table(str(source), source.content)
     columns: dict[str, list[Any]] = {}
     for name in (name for name in names if name in table.column_names):
         if name not in ("path", "dense"):

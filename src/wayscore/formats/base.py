@@ -71,13 +71,11 @@ class Fault(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """A file's content and how errors and tables call it.
+    """A file's content, decompressed, and how errors and tables call it.
 
     Attributes:
-        path: the file, or the tar that holds it.
-        content: its bytes, decompressed.
-        member: its name inside the tar, or empty.
-        faults: where what is wrong with its records is collected; None: the first is an error.
+        path: the file, or the tar that holds it as `member`.
+        faults: receives what is wrong with single records; None: the first is an error.
         lines_before: how many lines of the file come before the content, where that is a part of it.
 
     >>> source = Source(Path("results/seq2seq.v2.json.gz"), b"[]")
@@ -95,7 +93,7 @@ class Source(Struct, frozen=True):
         return f"{self.path}{MEMBER_MARK}{self.member}" if self.member else str(self.path)
 
     def refuse(self, fault: Fault) -> None:
-        """Raise an error that tells a fault; or note it, where faults are collected: the record is left out then."""
+        """Raise a fault as an error; where faults are collected, note it, and its record is left out."""
         if self.faults is None:
             raise FormatError(fault.of(self))
         self.faults.append(fault)
@@ -134,7 +132,16 @@ def read(path: str | os.PathLike[str], member: str | None = None) -> Source:
             if member:
                 raise FormatError(f"{path}: is not a tar, so it has no member {shortened(member)}; leave that out")
             return Source(path, file.read().removeprefix(MARK))
-    member = _find(path, member)
+        names = [entry.name for entry, _ in reading.members(file, str(path), stream=True)]
+    if member is None and len(names) != 1:
+        examples = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        example = f"; name one, for example {path}{MEMBER_MARK}{names[0]}" if names else ""
+        raise FormatError(f"{path}: is a tar of {len(names)} files ({examples}){example}")
+    member = names[0] if member is None else member
+    if member not in names:
+        raise FormatError(f"{path}: has no file named {shortened(member)} inside{did_you_mean(member, names)}")
+    if names.count(member) > 1:
+        raise FormatError(f"{path}: has two files named {shortened(member)} inside; keep one of them")
     with reading.opened(path) as file:
         for entry, archive in reading.members(file, str(path), stream=True):
             if entry.name == member:
@@ -142,24 +149,7 @@ def read(path: str | os.PathLike[str], member: str | None = None) -> Source:
                 assert stream is not None  # only files come here
                 inner = reading.BoundedFile(stream, f"{path}{MEMBER_MARK}{entry.name}", reading.size_limit())
                 return Source(path, inner.read().removeprefix(MARK), member)
-    raise FormatError(f"{path}: has no member {member!r}")  # pragma: no cover - _find() has seen it
-
-
-def _find(path: Path, member: str | None) -> str:
-    """Return the member meant: the one named, or the only one."""
-    with reading.opened(path) as file:
-        names = [entry.name for entry, _ in reading.members(file, str(path), stream=True)]
-    if member is None and len(names) == 1:
-        return names[0]
-    if member is None:
-        examples = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-        example = f"; name one, for example {path}{MEMBER_MARK}{names[0]}" if names else ""
-        raise FormatError(f"{path}: is a tar of {len(names)} files ({examples}){example}")
-    if member not in names:
-        raise FormatError(f"{path}: has no file named {shortened(member)} inside{did_you_mean(member, names)}")
-    if names.count(member) > 1:
-        raise FormatError(f"{path}: has two files named {shortened(member)} inside; keep one of them")
-    return member
+    raise FormatError(f"{path}: has no member {member!r}")  # pragma: no cover - it was among the names
 
 
 class Format(Protocol):

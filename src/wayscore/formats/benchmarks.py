@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import chain
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import msgspec
@@ -120,11 +119,20 @@ class R2R(Benchmark):
         `start_distance` is the file's `distance`, or of R4R its `shortest_path_distance`: there, `distance` is
         the length of the joined path.
         """
-        return make_references(source, self, chain.from_iterable(map(self._episodes, self.records(source))))
-
-    def _episodes(self, one: RoomPath) -> Iterator[Reference]:
-        start = one.distance if one.shortest_path_distance is None else one.shortest_path_distance
-        return one.episodes(one.path_id, one.path_id, start_distance=start, heading=one.heading)
+        return make_references(
+            source,
+            self,
+            (
+                episode
+                for one in self.records(source)
+                for episode in one.episodes(
+                    one.path_id,
+                    one.path_id,
+                    start_distance=one.distance if one.shortest_path_distance is None else one.shortest_path_distance,
+                    heading=one.heading,
+                )
+            ),
+        )
 
 
 class R4R(R2R):
@@ -229,14 +237,8 @@ class RxR(Benchmark):
         records = self.records(source)
         if language is not None:
             records = in_language(source, records, language, lambda record: record.language)
-        return make_references(
-            source,
-            self,
-            (
-                Reference(str(one.instruction_id), one.scan, one.path, str(one.path_id), one.instruction)
-                for one in records
-            ),
-        )
+        found = (Reference(str(g.instruction_id), g.scan, g.path, str(g.path_id), g.instruction) for g in records)
+        return make_references(source, self, found)
 
 
 def in_language(source: Source, records: Sequence[T], language: str, tag: Callable[[T], str]) -> list[T]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -56,14 +55,7 @@ class Chunk(Struct, frozen=True):
 
 
 class RunPlan(Struct, frozen=True):
-    """A run to be read.
-
-    Attributes:
-        name: what tables call it.
-        format: how it is written.
-        chunks: its rows.
-        rows: how many there are, as far as that is known without decoding them.
-    """
+    """A run to be read; `rows` counts those that are known without decoding any."""
 
     name: str
     format: str
@@ -129,12 +121,30 @@ def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
         plain = os.path.isfile(file) and os.path.getsize(file) == len(whole.content)
         parquet = plain and whole.content.startswith(PARQUET_MAGIC)
     if parquet:
-        return _parquet_chunks(file, name)
+        with storage.parquet_file(file) as opened:
+            notes = opened.schema_arrow.metadata or {}
+            groups = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
+            if not {"path", "query"} & set(opened.schema_arrow.names):
+                choose(head_of(file), "run", name, FORMATS)  # says what the file looks like instead
+        noted = notes.get(storage.FORMAT, b"table").decode(errors="replace")
+        return [
+            Chunk(file, "parquet", noted, start=number, stop=number + 1, row=sum(groups[:number]), rows=rows)
+            for number, rows in enumerate(groups)
+            if rows
+        ]
     head = whole or head_of(file)
-    form = choose(head, "run", name, FORMATS)
+    form = choose(head, "run", name, FORMATS).name
     if whole is None and look(head.content).layout == "lines":
-        return _line_chunks(file, form.name)
-    chunk = Chunk(file, "whole", form.name, source=whole)
+        with storage.open_file(file) as raw:
+            packed = reading.is_packed(raw)
+        chunks: list[Chunk] = []
+        start = row = 0
+        for lines in _lines(file):
+            stop, rows = start + len(lines), _count(lines)
+            chunks.append(Chunk(file, "lines", form, start=start, stop=stop, row=row, rows=rows))
+            start, row = stop, row + rows
+        return [Chunk(file, "lines", form, rows=row)] if packed and chunks else chunks
+    chunk = Chunk(file, "whole", form, source=whole)
     if not alone:  # rows of later files are numbered after these
         chunk = structs.replace(chunk, rows=sum(map(len, read_chunk(chunk))))
     return [chunk]
@@ -149,55 +159,19 @@ def is_parquet(file: str) -> bool:
 def head_of(file: str) -> Source:
     """Return the beginning of a file, decompressed; of Parquet, its columns without rows."""
     if is_parquet(file):
-        with open_parquet(file) as opened:
+        with storage.parquet_file(file, coded=True) as opened:
             return Source(Path(file), storage.parquet_bytes(opened.schema_arrow.empty_table()))
     with storage.open_file(file) as raw:
         return Source(Path(file), reading.BoundedFile(raw, file, None).read(HEAD + 1).removeprefix(MARK))
 
 
-def _parquet_chunks(file: str, name: str | None) -> list[Chunk]:
-    from wayscore.formats.arrow import FORMAT
-
-    with open_parquet(file) as opened:
-        notes = opened.schema_arrow.metadata or {}
-        groups = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
-        if not {"path", "query"} & set(opened.schema_arrow.names):
-            choose(head_of(file), "run", name, FORMATS)  # says what the file looks like instead
-    form = notes.get(FORMAT, b"table").decode(errors="replace")
-    return [
-        Chunk(file, "parquet", form, start=number, stop=number + 1, row=sum(groups[:number]), rows=rows)
-        for number, rows in enumerate(groups)
-        if rows
-    ]
-
-
-def _line_chunks(file: str, form: str) -> list[Chunk]:
-    """Cut JSON lines at line ends; compressed ones are one chunk, since nothing can be read from their middle."""
-    with storage.open_file(file) as raw:
-        packed = reading.is_packed(raw)
-    chunks: list[Chunk] = []
-    start = row = 0
-    for lines in _lines(file):
-        stop, rows = start + len(lines), _count(lines)
-        chunks.append(Chunk(file, "lines", form, start=start, stop=stop, row=row, rows=rows))
-        start, row = stop, row + rows
-    return [Chunk(file, "lines", form, rows=row)] if packed and chunks else chunks
-
-
 def read_chunk(
     chunk: Chunk, rows: int = storage.ROWS_AT_ONCE, faults: list[Fault] | None = None, leave: Collection[str] = ()
 ) -> Iterator[EpisodeBatch]:
-    """Go through the rows of a chunk, some at a time.
+    """Go through the rows of a chunk, at most `rows` of Parquet at a time.
 
-    Args:
-        chunk: what to read.
-        rows: how many rows of Parquet at a time, at most.
-        faults: a list that receives what is wrong with single records, which are left out then; without it, the first
-            is an error.
-        leave: columns of Parquet that need not be read, where rows name their references.
-
-    Raises:
-        FormatError: naming the file and the row, line or record that cannot be read.
+    `faults` receives what is wrong with single records, which are left out then; without it, the first is an error.
+    `leave` names columns of Parquet that are not needed where rows name their references.
     """
     if chunk.kind == "parquet":
         yield from _read_parquet(chunk, rows, faults, leave)
@@ -224,20 +198,6 @@ def read_chunk(
     yield structs.replace(found, first=chunk.first)
 
 
-def open_parquet(file: str) -> Any:
-    """Open a Parquet file whose names of episodes, scenes and nodes are read as codes of dictionaries."""
-    import pyarrow.parquet as pq
-
-    stream = storage.open_native(file)
-    with storage.damage(file):
-        metadata = pq.read_metadata(stream)
-        leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
-        texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        lists = ("path.", "query.", "reference.")
-        named = [path for path in texts if path in ("episode", "scene") or path.startswith(lists)]
-        return storage.parquet_file(stream, file, metadata=metadata, read_dictionary=named)
-
-
 def _read_parquet(
     chunk: Chunk, rows: int, faults: list[Fault] | None, leave: Collection[str]
 ) -> Iterator[EpisodeBatch]:
@@ -246,7 +206,7 @@ def _read_parquet(
     from wayscore.formats.arrow import COLUMNS, from_arrow
 
     source = Source(Path(chunk.file), b"", faults=faults)
-    with open_parquet(chunk.file) as file:
+    with storage.parquet_file(chunk.file, coded=True) as file:
         names = [name for name in COLUMNS if name in file.schema_arrow.names]
         if "episode" in names and "path" in names and "reference" not in names:
             names = [name for name in names if name not in leave]

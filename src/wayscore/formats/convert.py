@@ -20,27 +20,17 @@ from wayscore import writing
 from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
-from wayscore.formats.arrow import FORMAT, OPTIONS, UP_AXIS
 from wayscore.formats.base import MEMBER_MARK, Kind, Source, read
 from wayscore.formats.chunks import head_of, plan_run
 from wayscore.formats.sniff import FORMATS, choose, look
+from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS
 
 ROWS = 100_000
 """Rows that are written at once."""
-Progress = Callable[[int, int], None]
-"""Called with how many rows are done, and of how many (0 where that is not known)."""
 
 
 class Converted(Struct, frozen=True):
-    """A file that was converted.
-
-    Attributes:
-        file: where it is.
-        rows: how many it has.
-        kind: "references" or "run".
-        read: bytes of the file that it was made from.
-        written: bytes that it has.
-    """
+    """A file that was converted: how many rows of what it has, and the bytes that were `read` and `written`."""
 
     file: str
     rows: int
@@ -55,7 +45,7 @@ def convert(
     *,
     references: str | os.PathLike[str] | References | None = None,
     kind: Kind | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
     **reader_options: Any,
 ) -> Converted:
     """Convert a run or a reference file to Parquet, which is read wherever the original is.
@@ -69,7 +59,7 @@ def convert(
         references: what a run answers: each row gets its scene.
         kind: "run" or "references" where a file could be both: a table with a scene is references, unless it has a
             column `stopped` or `references` are given.
-        progress: called after every batch.
+        progress: called after every batch with how many rows are done, and of how many (0 where that is not known).
         **reader_options: settings of the references' reader.
 
     Raises:
@@ -87,7 +77,18 @@ def convert(
     (1, ['a', 'b'])
     """
     address, wanted = os.fspath(source), os.fspath(target)
-    _check(address, wanted, kind)
+    if kind not in (None, "run", "references"):
+        raise OptionError(f"a file is a run or references, not {kind!r}")
+    if not wanted.endswith(".parquet"):
+        raise OptionError(f"{wanted}: the file to write must end in .parquet")
+    writing.check_place(wanted)
+    home = os.path.dirname(wanted)
+    if home and not os.path.isdir(home):
+        raise OutputError(f"{wanted}: cannot be written: there is no folder {home}")
+    if os.path.isdir(wanted):
+        raise OutputError(f"{wanted}: cannot be written: it is a folder")
+    if os.path.exists(address) and os.path.exists(wanted) and os.path.samefile(address, wanted):
+        raise OptionError(f"{wanted}: would replace the file that is converted; choose another name")
     kind = kind or ("run" if references is not None else _kind_of(address))
     if kind == "references":
         if references is not None:
@@ -166,11 +167,12 @@ def _table(items: Sequence[Any], schema: Any, scenes: Mapping[str, str] | None) 
                     "give those that this run answers"
                 )
             columns[name] = [scenes[item.episode] for item in items]
-        elif name == "goals":  # those that are points are facts
-            columns[name] = [item.goals if _named(item.goals) else () for item in items]
-        elif name == "facts":
-            facts = (item.facts if _named(item.goals) else {**item.facts, "goals": item.goals} for item in items)
-            columns[name] = [_json(one) for one in facts]
+        elif name in ("goals", "facts"):  # goals that are points are facts
+            named = [all(isinstance(goal, str) for goal in item.goals) for item in items]
+            pairs = list(zip(items, named, strict=True))
+            columns["goals"] = [item.goals if text else () for item, text in pairs]
+            facts = [item.facts if text else {**item.facts, "goals": item.goals} for item, text in pairs]
+            columns["facts"] = list(map(_json, facts))
         elif name == "recorded":
             columns[name] = [_json(item.recorded) for item in items]
         else:
@@ -220,10 +222,6 @@ def _words(place: Any) -> str:
     return {"string": "labels", "int64": "integers"}.get(str(place)) or f"points of {place.list_size} coordinates"
 
 
-def _named(goals: Sequence[Any]) -> bool:
-    return all(isinstance(goal, str) for goal in goals)
-
-
 def _json(facts: Mapping[str, Any]) -> str | None:
     """Return facts as the text of a JSON object; infinity, which JSON does not have, becomes null."""
     return msgspec.json.encode(facts).decode() if facts else None
@@ -239,21 +237,6 @@ def _kind_of(address: str) -> Kind:
         return "run"
     beginning = look(head.content)
     return "run" if "run" in form.sniff(beginning) and beginning.has("stopped") else "references"
-
-
-def _check(source: str, target: str, kind: str | None) -> None:
-    if kind not in (None, "run", "references"):
-        raise OptionError(f"a file is a run or references, not {kind!r}")
-    if not target.endswith(".parquet"):
-        raise OptionError(f"{target}: the file to write must end in .parquet")
-    writing.check_place(target)
-    home = os.path.dirname(target)
-    if home and not os.path.isdir(home):
-        raise OutputError(f"{target}: cannot be written: there is no folder {home}")
-    if os.path.isdir(target):
-        raise OutputError(f"{target}: cannot be written: it is a folder")
-    if os.path.exists(source) and os.path.exists(target) and os.path.samefile(source, target):
-        raise OptionError(f"{target}: would replace the file that is converted; choose another name")
 
 
 def _size(address: str) -> int:

@@ -57,9 +57,7 @@ def decode_each(
         else:
             records = msgspec.json.decode(content, type=list[record])  # type: ignore[valid-type]
     except FAULTS as error:
-        parts, whole = (cut_lines(content, source.lines_before), True) if lines else cut_json(content)
-        found = _one_by_one(source, parts, whole, record, names, expected, error)
-        return [(part.where, one) for part, one in found]
+        return [(part.where, found) for part, found in _one_by_one(source, record, names, expected, error)]
     if not records:
         raise FormatError(f"{source}: holds no records; expected {expected}")
     if lines and source.faults is not None:  # many may be asked for, and finding a line means counting lines
@@ -83,9 +81,7 @@ def decode_mapping(source: Source, value: Any, *, expected: str) -> list[tuple[s
     try:
         pairs = msgspec.json.decode(source.content, type=dict[_Key, value], dec_hook=lambda kind, key: kind(key))
     except FAULTS as error:
-        parts, whole = cut_json(source.content)
-        found = _one_by_one(source, parts, whole, value, (), expected, error)
-        return [(str(part.episode), item) for part, item in found]
+        return [(str(part.episode), item) for part, item in _one_by_one(source, value, None, expected, error)]
     if not pairs:
         raise FormatError(f"{source}: holds no episodes; expected {expected}")
     return [(str(key), item) for key, item in pairs.items()]
@@ -110,18 +106,15 @@ class _Key(str):
 
 
 def _one_by_one(
-    source: Source,
-    parts: Sequence[Record],
-    whole: bool,
-    kind: Any,
-    names: Sequence[str],
-    expected: str,
-    error: Exception,
+    source: Source, kind: Any, names: Sequence[str] | None, expected: str, error: Exception
 ) -> list[tuple[Record, Any]]:
     """Decode a file record by record that does not decode as a whole, and refuse what is wrong.
 
-    `whole` says that the parts are all of the file, `error` why it does not decode.
+    `error` says why it does not decode; without `names`, it is one object by episode.
     """
+    lines = names is not None and source.content.lstrip()[:1] == b"{"
+    parts, whole = (cut_lines(source.content, source.lines_before), True) if lines else cut_json(source.content)
+    names = names or ()
     found: list[tuple[Record, Any]] = []
     decoder = msgspec.json.Decoder(kind)
     for part in parts:
@@ -143,13 +136,7 @@ def _one_by_one(
 
 
 class Record(Struct, frozen=True):
-    """One record as it stands in the file.
-
-    Attributes:
-        content: its bytes.
-        where: what errors call it: a line or a record; "" for an entry of an object.
-        episode: the key of an entry of an object.
-    """
+    """The bytes of one record: a line, an item of an array, or the entry of an object with this episode as its key."""
 
     content: bytes
     where: str = ""
@@ -163,11 +150,9 @@ def cut_lines(content: bytes, before: int = 0) -> list[Record]:
 
 
 def cut_json(content: bytes) -> tuple[list[Record], bool]:
-    """Cut a JSON array into its items or a JSON object into its entries, as far as they can be told apart.
+    """Cut a JSON array into its items or a JSON object into its entries; say whether they are all of the file.
 
-    Returns:
-        The records, and whether they are all of the file. NaN and Infinity are no reason to stop, nor is text that is
-        not UTF-8: whoever decodes a record will say so.
+    NaN and Infinity are no reason to stop, nor is text that is not UTF-8: whoever decodes a record will say so.
 
     >>> [record.content for record in cut_json(b'[{"a": NaN}, 5, {"b": [1')[0]]
     [b'{"a": NaN}', b'5']
@@ -240,13 +225,7 @@ def damage_of(
 ) -> Fault:
     """Say why a file, or one record of it, does not decode.
 
-    Args:
-        error: what decoding raised.
-        content: the file, or the record.
-        where: the record; "" for the file as a whole.
-        episode: the record's name, where that is known.
-        names: fields that name a record's episode.
-        expected: what should be there.
+    `where` and `episode` say which record `content` is, as far as known; neither is given for a whole file.
     """
     whole = not where and episode is None
     if isinstance(error, msgspec.ValidationError):

@@ -46,6 +46,7 @@ class Beginning(Struct, frozen=True):
         keys: the first record's fields, or the columns; of one JSON object, its own fields as far as seen.
         opens: the brackets before the first plain value: `{[[` for `{"7": [[1.5, ...`.
         inner: the fields of the first object inside the first record.
+        json: it is JSON of any kind.
         cut: the file ends before its first record does.
         listed: the fields of the first record in the list `episodes` of one JSON object.
         values: what the first plain value in each of the first record's fields is: text, part of a point (a number in
@@ -64,14 +65,10 @@ class Beginning(Struct, frozen=True):
     keys: frozenset[str] = frozenset()
     opens: str = ""
     inner: frozenset[str] = frozenset()
+    json: bool = False
     cut: bool = False
     listed: frozenset[str] = frozenset()
     values: Mapping[str, Value] = {}
-
-    @property
-    def json(self) -> bool:
-        """Whether the file is JSON of any kind."""
-        return self.layout in ("array", "object", "lines")
 
     def has(self, *fields: str) -> bool:
         """Whether the first record has all these fields."""
@@ -100,34 +97,25 @@ class Beginning(Struct, frozen=True):
 def look(content: bytes) -> Beginning:
     """Look at the beginning of a file's content."""
     if content.startswith(PARQUET_MAGIC):
-        return Beginning("parquet", _parquet_columns(content))
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            return Beginning("parquet", frozenset(pq.ParquetFile(pa.BufferReader(content)).schema_arrow.names))
+        except (pa.ArrowException, OSError, ValueError):  # the last of names that are not UTF-8
+            return Beginning("parquet")  # its reader will say what is wrong
     head = content[:HEAD].lstrip()
     if not head:
         return Beginning("empty" if len(content) <= HEAD else "text")
-    if head[:1] in b"[{":
-        return _look_json(head, more=len(content) > HEAD)
-    _, columns = header(content)
-    table = len(columns) > 1 and ("query" in columns or "path" in own_names(columns))
-    return Beginning("csv" if table else "text", frozenset(columns))
-
-
-def header(content: bytes) -> tuple[str, list[str]]:
-    """Return what parts the cells of a table, and the names of its columns.
-
-    >>> header(b"instr_id;nodes")
-    (';', ['instr_id', 'nodes'])
-    """
-    line = content[:HEAD].lstrip().split(b"\n", 1)[0].decode(errors="replace").strip()
-    delimiter = max(DELIMITERS, key=line.count)
-    return delimiter, [name.strip().strip('"') for name in line.split(delimiter)]
-
-
-def _look_json(head: bytes, *, more: bool) -> Beginning:
+    if head[:1] not in b"[{":
+        _, columns = header(content)
+        table = len(columns) > 1 and ("query" in columns or "path" in own_names(columns))
+        return Beginning("csv" if table else "text", frozenset(columns))
     opens = ""
     leading = True  # no plain value has come yet
     stack: list[set[str] | None] = []  # the fields of the objects that are open; None stands for an array
     objects: list[set[str]] = []
-    listed: set[str] | None = None
+    listed: set[str] = set()
     values: dict[str, Value] = {}
     name = ""  # the field of the first record that is being read
     end = 0
@@ -148,8 +136,8 @@ def _look_json(head: bytes, *, more: bool) -> Beginning:
             stack.append(set() if bracket == b"{" else None)
             if (fields := stack[-1]) is not None:
                 objects.append(fields)
-                if listed is None and len(stack) == 3 and stack[0] is not None and name == LIST:
-                    listed = fields
+                if len(stack) == 3 and stack[0] is not None and name == LIST:
+                    listed = listed or fields
         else:
             leading = False
             closed = stack.pop()
@@ -157,22 +145,24 @@ def _look_json(head: bytes, *, more: bool) -> Beginning:
                 end = token.end()
                 break
     keys, inner = (frozenset(objects[n]) if len(objects) > n else frozenset[str]() for n in (0, 1))
-    cut = not end and not more
+    cut = not end and len(content) <= HEAD
     if head[:1] == b"[":
         record = opens.startswith("[{")
-        return Beginning("array", keys if record else frozenset(), opens, inner, cut, values=values if record else {})
+        keys, values = (keys, values) if record else (frozenset(), {})
+        return Beginning("array", keys, opens, inner, True, cut, values=values)
     lines = end and head[end:].lstrip()[:1] == b"{"
-    return Beginning("lines" if lines else "object", keys, opens, inner, cut, frozenset(listed or ()), values)
+    return Beginning("lines" if lines else "object", keys, opens, inner, True, cut, frozenset(listed), values)
 
 
-def _parquet_columns(content: bytes) -> frozenset[str]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def header(content: bytes) -> tuple[str, list[str]]:
+    """Return what parts the cells of a table, and the names of its columns.
 
-    try:
-        return frozenset(pq.ParquetFile(pa.BufferReader(content)).schema_arrow.names)
-    except (pa.ArrowException, OSError, ValueError):  # the last of names that are not UTF-8
-        return frozenset()  # its reader will say what is wrong
+    >>> header(b"instr_id;nodes")
+    (';', ['instr_id', 'nodes'])
+    """
+    line = content[:HEAD].lstrip().split(b"\n", 1)[0].decode(errors="replace").strip()
+    delimiter = max(DELIMITERS, key=line.count)
+    return delimiter, [name.strip().strip('"') for name in line.split(delimiter)]
 
 
 def own_names(columns: Collection[str]) -> dict[str, str]:
@@ -256,7 +246,6 @@ def _installed() -> dict[str, Format]:
     return {entry.name: entry.load() for entry in entry_points(group=ENTRY_POINTS)}
 
 
-WANTED = {"references": "references", "run": "a run"}
 EXAMPLES = {
     "references": '{"path_id": 4332, "scan": ..., "path": [viewpoint, ...], "instructions": [...]}',
     "run": '{"instr_id": "4332_0", "trajectory": [viewpoint, ...]}',
@@ -303,11 +292,18 @@ def looks_like(beginning: Beginning, known: Mapping[str, Format]) -> tuple[str, 
 
 def refusal(content: bytes, beginning: Beginning, kind: Kind, known: Mapping[str, Format]) -> str:
     """Say why no format reads a file, and what to do."""
-    wanted = WANTED[kind]
+    wanted = "references" if kind == "references" else "a run"
     if beginning.layout == "empty":
         return f"is empty; expected {wanted}, so write or copy it again"
-    if beginning.layout == "text" and (strange := _strange(content)):
-        return f"is {strange.replace('; ', f', not {wanted}; ', 1)}"
+    if beginning.layout == "text":  # or no text at all
+        start = content[:1024].lstrip()
+        strange = next((what for magic, what in MAGIC.items() if start.lower().startswith(magic)), "")
+        if start.startswith(PICKLES):
+            strange = "a pickle of Python; write its records as JSON, CSV or Parquet"
+        elif not strange and not CONTROL.isdisjoint(start):
+            strange = "binary data (a checkpoint?); give a file of JSON, CSV or Parquet"
+        if strange:
+            return f"is {strange.replace('; ', f', not {wanted}; ', 1)}"
     likely, other, remedy = looks_like(beginning, known)
     if likely:
         if other == "references":
@@ -324,13 +320,3 @@ def refusal(content: bytes, beginning: Beginning, kind: Kind, known: Mapping[str
         f"is {beginning}, which no known format of {'references' if kind == 'references' else 'runs'} begins with; "
         f"expected records such as {EXAMPLES[kind]}; if it is one of {', '.join(known)}, say which with {name}"
     )
-
-
-def _strange(content: bytes) -> str:
-    """Say what a file is that holds no text."""
-    head = content[:1024].lstrip()
-    if head.startswith(PICKLES):
-        return "a pickle of Python; write its records as JSON, CSV or Parquet"
-    found = next((what for magic, what in MAGIC.items() if head.lower().startswith(magic)), "")
-    binary = not CONTROL.isdisjoint(head)
-    return found or ("binary data (a checkpoint?); give a file of JSON, CSV or Parquet" if binary else "")

@@ -19,6 +19,9 @@ TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", "
 """Endings of the files in a folder that are answers of a run."""
 ROWS_AT_ONCE = 65_536
 """Rows of Parquet that are read at once."""
+FORMAT, OPTIONS, UP_AXIS = b"wayscore.format", b"wayscore.options", b"wayscore.up_axis"
+"""Where a converted file says in its metadata which format its rows were read from, with which settings of that reader
+(as `load_references` adds them to a name), and which coordinate of its points points up."""
 HIDDEN = ("_", ".")
 """Names that begin so are notes of the programs that wrote a folder."""
 
@@ -94,17 +97,6 @@ def open_file(address: str) -> Iterator[IO[bytes]]:
             yield stream
 
 
-def open_native(address: str) -> Any:
-    """Open a file as Arrow's readers like it best."""
-    import pyarrow as pa
-
-    with _readable(address):
-        if not is_remote(address):
-            return pa.OSFile(address)
-        system, path = system_of(address)
-        return pa.PythonFile(system.open(path, "rb"), mode="r")
-
-
 @contextmanager
 def _readable(address: str) -> Iterator[None]:
     """Say of a file that cannot be opened why."""
@@ -116,17 +108,34 @@ def _readable(address: str) -> Iterator[None]:
         raise FormatError(f"{address}: cannot be read: {writing.in_few_words(error)}") from None
 
 
-def parquet_file(content: Any, where: str, **options: Any) -> Any:
-    """Open Parquet (a file that is open, or bytes), whose pages are checked while they are read.
+def parquet_file(where: str, content: bytes | None = None, *, coded: bool = False) -> Any:
+    """Open a Parquet file, or its content; its pages are checked while they are read.
 
-    A file with a row group that would fill the memory is refused; `where` names it.
+    A file with a row group that would fill the memory is refused. `coded`: names of episodes, scenes and nodes are
+    read as codes of dictionaries.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    stream: Any
+    with _readable(where):
+        if content is not None:
+            stream = pa.BufferReader(content)
+        elif is_remote(where):
+            system, path = system_of(where)
+            stream = pa.PythonFile(system.open(path, "rb"), mode="r")
+        else:
+            stream = pa.OSFile(where)
     with damage(where):
-        content = pa.BufferReader(content) if isinstance(content, bytes) else content
-        file = pq.ParquetFile(content, page_checksum_verification=True, **options)
+        options = {}
+        if coded:
+            metadata = pq.read_metadata(stream)
+            leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
+            texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+            lists = ("path.", "query.", "reference.")
+            named = [path for path in texts if path in ("episode", "scene") or path.startswith(lists)]
+            options = {"metadata": metadata, "read_dictionary": named}
+        file = pq.ParquetFile(stream, page_checksum_verification=True, **options)
         file.schema_arrow.names  # noqa: B018 - names that are not UTF-8 are found here, and nowhere else
         most = reading.size_limit()
         groups = map(file.metadata.row_group, range(file.num_row_groups))
@@ -136,17 +145,12 @@ def parquet_file(content: Any, where: str, **options: Any) -> Any:
         return file
 
 
-def parquet_at(address: str, **options: Any) -> Any:
-    """Open the Parquet file of an address, as `parquet_file` does."""
-    return parquet_file(open_native(address), address, **options)
-
-
-def parquet_table(content: Any, where: str) -> Any:
-    """Read a Parquet file (that is open, or bytes), unless it would fill the memory."""
+def parquet_table(where: str, content: bytes | None = None) -> Any:
+    """Read a Parquet file, or its content, unless it would fill the memory."""
     import pyarrow as pa
 
     most, size, batches = reading.size_limit(), 0, []
-    with damage(where), parquet_file(content, where) as file:
+    with damage(where), parquet_file(where, content) as file:
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
             batch.validate(full=True)  # codes of names beyond their list, offsets beyond their values
             size += batch.nbytes  # a value that is repeated takes no room in the file

@@ -21,12 +21,12 @@ from msgspec import structs
 
 from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import OptionError, shortened
-from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, FORMAT, OPTIONS, UP_AXIS, as_distances, from_arrow
+from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, as_distances, from_arrow
 from wayscore.formats.base import EMPTY_PATH, REFERENCES, RUN, Fault, Kind, Source, make_batch, make_references
 from wayscore.formats.columns import Places, Points, decode_rows
 from wayscore.formats.decoding import decode_each, decode_mapping, place
 from wayscore.formats.sniff import NAMES, PARQUET_MAGIC, Beginning, look, own_names
-from wayscore.formats.storage import parquet_file, parquet_table
+from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS, parquet_file, parquet_table
 from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectories
 
 EXPECTED = 'a table of episodes: {"episode": ..., "scene": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
@@ -91,7 +91,7 @@ class Table:
         made = make_references(source, self, self._references(source))
         notes = {}
         if source.content.startswith(PARQUET_MAGIC):
-            found = parquet_file(source.content, str(source)).schema_arrow.metadata or {}
+            found = parquet_file(str(source), source.content).schema_arrow.metadata or {}
             notes = {name: note.decode(errors="replace") for name, note in found.items()}
         axis, axes = notes.get(UP_AXIS) if up_axis is None else str(up_axis), ("x", "y", "z", "0", "1", "2")
         if axis not in (None, *axes):
@@ -132,7 +132,7 @@ class Table:
         """Read the answers of a run."""
         beginning = look(source.content)
         if beginning.layout == "parquet":
-            return from_arrow(parquet_table(source.content, str(source)), source)
+            return from_arrow(parquet_table(str(source), source.content), source)
         if _is_mapping(beginning):
             return make_batch(source, self._by_episode(source))
         if _is_listed(beginning):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from math import inf
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,11 @@ from wayscore.errors import OptionError, shortened
 from wayscore.metrics.episode import Episode
 
 Floats = NDArray[np.float64]
+Facts: TypeAlias = tuple[Literal["up", "down"] | None, tuple[float, float], str]
+"""Direction, bounds and unit of a metric."""
+SCORE: Facts = ("up", (0, 1), "")
+ERROR: Facts = ("down", (0, inf), "m")
+LENGTH: Facts = (None, (0, inf), "m")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,10 +78,7 @@ class Measurements:
     """The choices that formulas look at."""
 
     def reached(self, distances: Floats, to_set: Floats | None = None) -> Floats:
-        """1 where a distance meets the threshold, as the convention compares, else 0.
-
-        Where the convention's goal is a set, of the distances `to_set`, if there are any: 1 where they are 0.
-        """
+        """1 where a distance meets the threshold or, if the convention's goal is a set, `to_set` is 0; else 0."""
         if to_set is not None and self.convention.goal == "set":
             met: NDArray[np.bool_] = to_set == 0
         else:
@@ -112,7 +115,7 @@ def ratio(numerator: Floats, denominator: Floats, both_zero: float) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measurement as it is, by name: what a lambda would do, but equal to its copy in another process."""
+    """A measurement as it is, by name; unlike a lambda it equals its copy in another process."""
 
     name: str
 
@@ -164,22 +167,18 @@ class Metric:
     records: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        wrong = ""
         if (self.compute is None) == (self.measure is None):
-            given = "neither" if self.compute is None else "both"
-            raise OptionError(
-                f"metric {shortened(self.symbol)}: give either measure= (a function of one episode) or compute= (a "
-                f"function of measurements); got {given}"
-            )
-        if not callable(self.compute or self.measure):
-            raise OptionError(f"metric {shortened(self.symbol)}: measure= or compute= must be a function")
-        if self.direction not in ("up", "down", None):
-            raise OptionError(
-                f'metric {shortened(self.symbol)}: direction must be "up", "down" or None, got '
-                f"{shortened(self.direction)}"
-            )
-        low, high = self.bounds
-        if not low <= high:
-            raise OptionError(f"metric {shortened(self.symbol)}: bounds must be (least, greatest), got {self.bounds}")
+            wrong = "give either measure= (a function of one episode) or compute= (a function of measurements); got "
+            wrong += "neither" if self.compute is None else "both"
+        elif not callable(self.compute or self.measure):
+            wrong = "measure= or compute= must be a function"
+        elif self.direction not in ("up", "down", None):
+            wrong = f'direction must be "up", "down" or None, got {shortened(self.direction)}'
+        elif not self.bounds[0] <= self.bounds[1]:
+            wrong = f"bounds must be (least, greatest), got {self.bounds}"
+        if wrong:
+            raise OptionError(f"metric {shortened(self.symbol)}: {wrong}")
 
     @property
     def worst(self) -> float:

@@ -133,9 +133,7 @@ class Episode:
 
     def within(self, distances: Floats) -> NDArray[np.bool_]:
         """Return which distances meet the threshold, compared as the convention does."""
-        met: NDArray[np.bool_]
-        met = distances < self.threshold if self.convention.comparison == "<" else distances <= self.threshold
-        return met
+        return distances < self.threshold if self.convention.comparison == "<" else distances <= self.threshold
 
     def success(self) -> bool:
         """Return whether the query ends at the goal, and stopped there where the convention requires that."""
@@ -147,11 +145,15 @@ class Episode:
 
     def length(self) -> float:
         """Return PL(Q)."""
-        return self._length_of(self.encoded_query)
+        return self.length_of(self.encoded_query)
 
     def reference_length(self) -> float:
         """Return PL(R)."""
-        return self._length_of(self.encoded_reference)
+        return self.length_of(self.encoded_reference)
+
+    def length_of(self, path: Places) -> float:
+        """Return the length of an encoded path."""
+        return float(self.distance.pairs(path[:-1], path[1:]).sum())
 
     def dtw(self) -> float:
         """Return DTW as the convention computes it, of the paths that it warps."""
@@ -164,9 +166,6 @@ class Episode:
         """Return nDTW as the convention computes it."""
         count = len(self.warped[0] if self.warped else self.encoded_reference)
         return float(np.exp(-self.dtw() / (count * self.threshold)))
-
-    def _length_of(self, path: Places) -> float:
-        return float(self.distance.pairs(path[:-1], path[1:]).sum())
 
     @cached_property
     def _matrix(self) -> Floats:

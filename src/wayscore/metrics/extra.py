@@ -10,7 +10,7 @@ from math import inf
 
 import numpy as np
 
-from wayscore.metrics.base import Floats, Measured, Measurements, Metric, ratio
+from wayscore.metrics.base import ERROR, SCORE, Floats, Measured, Measurements, Metric, ratio
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.paper import CHEAP, COVERAGE, OPTIMAL, efficiency, length_score, success_by_length
 
@@ -85,70 +85,43 @@ def decisions(episode: Episode) -> float:
 
 OBJECTS, ACTIONS = ("object", "predicted_object"), ("actions",)
 GOALS = frozenset({"goals"})
-EXTRA: dict[str, Metric] = {
-    metric.symbol: metric
-    for metric in (
-        Metric(
-            "GP", "Goal Progress", "up", (-inf, inf), "m", "min_g d(q_1, g) - min_g d(q_|Q|, g)", goal_progress, GOALS
-        ),
-        Metric("steps", "Moves", None, (0, inf), "moves", "|Q| - 1, repeats counted", moves, CHEAP),
-        Metric("actions", "Decisions", None, (0, inf), "decisions", "as recorded", measure=decisions, records=ACTIONS),
-        Metric("efficiency", "Length ratio", "up", (0, 1), "", "L / max(PL, L)", length_ratio, OPTIMAL),
-        Metric(
-            "OSPL",
-            "Oracle SPL",
-            "up",
-            (0, 1),
-            "",
-            "max_i 1[d(q_i, r_|R|) <= d_th] L / max(PL(q_1..i), L)",
-            oracle_success_by_length,
-            OPTIMAL | {"reach"},
-        ),
-        Metric(
-            "SoftSPL",
-            "Soft success weighted by Path Length",
-            "up",
-            (0, 1),
-            "",
-            "max(0, 1 - NE / L) L / max(PL, L)",
-            soft_success_by_length,
-            OPTIMAL,
-        ),
-        Metric("PC", "Path Coverage", "up", (0, 1), "", "mean_r exp(-d(r, Q) / d_th)", Measured("coverage"), COVERAGE),
-        Metric(
-            "LS",
-            "Length Score",
-            "up",
-            (0, 1),
-            "",
-            "PC PL(R) / (PC PL(R) + |PC PL(R) - PL(Q)|)",
-            covered_length,
-            COVERAGE,
-        ),
-        Metric(
-            "RGS", "Remote Grounding Success", "up", (0, 1), "", "1[right object]", measure=grounding, records=OBJECTS
-        ),
-        Metric(
-            "RGSPL",
-            "RGS weighted by Path Length",
-            "up",
-            (0, 1),
-            "",
-            "RGS L / max(PL, L)",
-            measure=grounding_by_length,
-            records=OBJECTS,
-        ),
-        Metric(
-            "proximity",
-            "Gaussian proximity",
-            "up",
-            (0, 1),
-            "",
-            "mean_q exp(-d(q, R)^2 / (2 d_th^2))",
-            measure=gaussian_proximity,
-        ),
-    )
-}
+_EXTRAS = (
+    Metric("GP", "Goal Progress", "up", (-inf, inf), "m", "min_g d(q_1, g) - min_g d(q_|Q|, g)", goal_progress, GOALS),
+    Metric("steps", "Moves", None, (0, inf), "moves", "|Q| - 1, repeats counted", moves, CHEAP),
+    Metric("actions", "Decisions", None, (0, inf), "decisions", "as recorded", measure=decisions, records=ACTIONS),
+    Metric("efficiency", "Length ratio", *SCORE, "L / max(PL, L)", length_ratio, OPTIMAL),
+    Metric(
+        "OSPL",
+        "Oracle SPL",
+        *SCORE,
+        "max_i 1[d(q_i, r_|R|) <= d_th] L / max(PL(q_1..i), L)",
+        oracle_success_by_length,
+        OPTIMAL | {"reach"},
+    ),
+    Metric(
+        "SoftSPL",
+        "Soft success weighted by Path Length",
+        *SCORE,
+        "max(0, 1 - NE / L) L / max(PL, L)",
+        soft_success_by_length,
+        OPTIMAL,
+    ),
+    Metric("PC", "Path Coverage", *SCORE, "mean_r exp(-d(r, Q) / d_th)", Measured("coverage"), COVERAGE),
+    Metric("LS", "Length Score", *SCORE, "PC PL(R) / (PC PL(R) + |PC PL(R) - PL(Q)|)", covered_length, COVERAGE),
+    Metric("RGS", "Remote Grounding Success", *SCORE, "1[right object]", measure=grounding, records=OBJECTS),
+    Metric(
+        "RGSPL",
+        "RGS weighted by Path Length",
+        *SCORE,
+        "RGS L / max(PL, L)",
+        measure=grounding_by_length,
+        records=OBJECTS,
+    ),
+    Metric(
+        "proximity", "Gaussian proximity", *SCORE, "mean_q exp(-d(q, R)^2 / (2 d_th^2))", measure=gaussian_proximity
+    ),
+)
+EXTRA: dict[str, Metric] = {metric.symbol: metric for metric in _EXTRAS}
 """Symbol -> metric; printed only where a convention or a user names them."""
 
 
@@ -229,41 +202,25 @@ def edr(episode: Episode) -> float:
     return float(row[-1] / max(differs.shape))
 
 
-TRAJECTORY: dict[str, Metric] = {
-    metric.symbol: metric
-    for metric in (
-        Metric(
-            "Frechet",
-            "Discrete Fréchet distance",
-            "down",
-            (0, inf),
-            "m",
-            "min_W max_(i,j) d(r_i, q_j)",
-            measure=frechet,
-        ),
-        Metric(
-            "Hausdorff", "Hausdorff distance", "down", (0, inf), "m", "max(HausdorffQR, HausdorffRQ)", measure=hausdorff
-        ),
-        Metric(
-            "HausdorffQR",
-            "Directed Hausdorff distance, query to reference",
-            "down",
-            (0, inf),
-            "m",
-            "max_q min_r d(r, q)",
-            measure=hausdorff_to_reference,
-        ),
-        Metric(
-            "HausdorffRQ",
-            "Directed Hausdorff distance, reference to query",
-            "down",
-            (0, inf),
-            "m",
-            "max_r min_q d(r, q)",
-            measure=hausdorff_to_query,
-        ),
-        Metric("LCSS", "Longest Common Subsequence", "up", (0, 1), "", "LCSS(R, Q) / min(|R|, |Q|)", measure=lcss),
-        Metric("EDR", "Edit Distance on Real sequences", "down", (0, 1), "", "EDR(R, Q) / max(|R|, |Q|)", measure=edr),
-    )
-}
+_TRAJECTORIES = (
+    Metric("Frechet", "Discrete Fréchet distance", *ERROR, "min_W max_(i,j) d(r_i, q_j)", measure=frechet),
+    Metric("Hausdorff", "Hausdorff distance", *ERROR, "max(HausdorffQR, HausdorffRQ)", measure=hausdorff),
+    Metric(
+        "HausdorffQR",
+        "Directed Hausdorff distance, query to reference",
+        *ERROR,
+        "max_q min_r d(r, q)",
+        measure=hausdorff_to_reference,
+    ),
+    Metric(
+        "HausdorffRQ",
+        "Directed Hausdorff distance, reference to query",
+        *ERROR,
+        "max_r min_q d(r, q)",
+        measure=hausdorff_to_query,
+    ),
+    Metric("LCSS", "Longest Common Subsequence", *SCORE, "LCSS(R, Q) / min(|R|, |Q|)", measure=lcss),
+    Metric("EDR", "Edit Distance on Real sequences", "down", (0, 1), "", "EDR(R, Q) / max(|R|, |Q|)", measure=edr),
+)
+TRAJECTORY: dict[str, Metric] = {metric.symbol: metric for metric in _TRAJECTORIES}
 """Symbol -> metric; printed only where a user names them."""

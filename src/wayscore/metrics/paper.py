@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from wayscore.metrics.base import Floats, Measured, Measurements, Metric, ratio
+from wayscore.metrics.base import ERROR, LENGTH, SCORE, Floats, Measured, Measurements, Metric, ratio
 
 
 def oracle_success(m: Measurements) -> Floats:
@@ -59,60 +59,38 @@ CHEAP: frozenset[str] = frozenset()
 NEAREST, COVERAGE, WARPING = frozenset({"nearest"}), frozenset({"coverage"}), frozenset({"warping"})
 EDITS, OPTIMAL = frozenset({"edits"}), frozenset({"optimal_length"})
 
-METRICS: dict[str, Metric] = {
-    metric.symbol: metric
-    for metric in (
-        Metric("PL", "Path Length", None, (0, inf), "m", "sum d(q_i, q_i+1)", Measured("query_length"), CHEAP),
-        Metric("NE", "Navigation Error", "down", (0, inf), "m", "d(q_|Q|, r_|R|)", Measured("end"), CHEAP),
-        Metric("ONE", "Oracle Navigation Error", "down", (0, inf), "m", "min_q d(q, r_|R|)", Measured("closest")),
-        Metric("SR", "Success Rate", "up", (0, 1), "", "1[NE <= d_th]", Measured("success"), CHEAP),
-        Metric("OSR", "Oracle Success Rate", "up", (0, 1), "", "1[ONE <= d_th]", oracle_success),
-        Metric("AD", "Average Deviation", "down", (0, inf), "m", "sum_q d(q, R) / |Q|", Measured("mean_deviation")),
-        Metric("MD", "Max Deviation", "down", (0, inf), "m", "max_q d(q, R)", Measured("max_deviation")),
-        Metric(
-            "SPL",
-            "Success weighted by Path Length",
-            "up",
-            (0, 1),
-            "",
-            "SR * d(q_1, r_|R|) / max(PL, d(q_1, r_|R|))",
-            success_by_length,
-            OPTIMAL,
-        ),
-        Metric(
-            "SED",
-            "Success weighted by Edit Distance",
-            "up",
-            (0, 1),
-            "",
-            "SR * (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|))",
-            success_by_edits,
-            EDITS,
-        ),
-        Metric("CLS", "Coverage weighted by Length Score", "up", (0, 1), "", "PC * LS", coverage_by_length, COVERAGE),
-        Metric(
-            "DTW",
-            "Dynamic Time Warping",
-            "down",
-            (0, inf),
-            "m",
-            "min_W sum_(i,j) d(r_i, q_j)",
-            Measured("warping"),
-            WARPING,
-        ),
-        Metric(
-            "nDTW",
-            "Normalized Dynamic Time Warping",
-            "up",
-            (0, 1),
-            "",
-            "exp(-DTW / (|R| d_th))",
-            Measured("similarity"),
-            WARPING,
-        ),
-        Metric("SDTW", "Success weighted by nDTW", "up", (0, 1), "", "SR * nDTW", success_by_warping, WARPING),
-    )
-}
+PAPERS = (
+    Metric("PL", "Path Length", *LENGTH, "sum d(q_i, q_i+1)", Measured("query_length"), CHEAP),
+    Metric("NE", "Navigation Error", *ERROR, "d(q_|Q|, r_|R|)", Measured("end"), CHEAP),
+    Metric("ONE", "Oracle Navigation Error", *ERROR, "min_q d(q, r_|R|)", Measured("closest")),
+    Metric("SR", "Success Rate", *SCORE, "1[NE <= d_th]", Measured("success"), CHEAP),
+    Metric("OSR", "Oracle Success Rate", *SCORE, "1[ONE <= d_th]", oracle_success),
+    Metric("AD", "Average Deviation", *ERROR, "sum_q d(q, R) / |Q|", Measured("mean_deviation")),
+    Metric("MD", "Max Deviation", *ERROR, "max_q d(q, R)", Measured("max_deviation")),
+    Metric(
+        "SPL",
+        "Success weighted by Path Length",
+        *SCORE,
+        "SR * d(q_1, r_|R|) / max(PL, d(q_1, r_|R|))",
+        success_by_length,
+        OPTIMAL,
+    ),
+    Metric(
+        "SED",
+        "Success weighted by Edit Distance",
+        *SCORE,
+        "SR * (1 - ED(A_R, A_Q) / max(|A_R|, |A_Q|))",
+        success_by_edits,
+        EDITS,
+    ),
+    Metric("CLS", "Coverage weighted by Length Score", *SCORE, "PC * LS", coverage_by_length, COVERAGE),
+    Metric("DTW", "Dynamic Time Warping", *ERROR, "min_W sum_(i,j) d(r_i, q_j)", Measured("warping"), WARPING),
+    Metric(
+        "nDTW", "Normalized Dynamic Time Warping", *SCORE, "exp(-DTW / (|R| d_th))", Measured("similarity"), WARPING
+    ),
+    Metric("SDTW", "Success weighted by nDTW", *SCORE, "SR * nDTW", success_by_warping, WARPING),
+)
+METRICS: dict[str, Metric] = {metric.symbol: metric for metric in PAPERS}
 """Symbol -> metric: PL NE ONE SR OSR AD MD SPL SED CLS DTW nDTW SDTW."""
 
 

@@ -5,23 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from math import inf
 from types import MappingProxyType
-from typing import Any
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.errors import OptionError, did_you_mean, shortened
 from wayscore.metrics.base import Floats, Measurements, Metric
 from wayscore.metrics.extra import EXTRA, TRAJECTORY
-from wayscore.metrics.paper import METRICS
+from wayscore.metrics.paper import METRICS, PAPERS
 
 ENTRY_POINTS = "wayscore.metrics"
 """The entry-point group in which installed packages offer metrics."""
 KNOWN: Mapping[str, Metric] = MappingProxyType({**METRICS, **EXTRA, **TRAJECTORY})
 """Symbol -> metric, of all that come with wayscore."""
-PAPERS = tuple(METRICS.values())
-"""The paper's, in its order."""
 ALIASES: Mapping[str, str] = MappingProxyType(
     {
         **{symbol.lower(): symbol for symbol in KNOWN},
@@ -76,16 +72,25 @@ def find_metrics(
         if not convention.metrics:
             return PAPERS
         names = convention.metrics
-    own = {} if convention is PAPER else _own_names(convention)
     if isinstance(names, str):
         names = names.split(",")
     elif isinstance(names, Metric):
         names = [names]
     if not isinstance(names, Iterable):
         raise OptionError(f"metrics must be symbols such as 'nDTW,SDTW' or a list of them, got {shortened(names)}")
+    own = {key.partition(":")[0]: own_column(key) for key in convention.metrics if ":" in key}
     found: dict[str, Metric] = {}
     for name in names:
-        metric = name if isinstance(name, Metric) else _by_name(name, own)
+        if isinstance(name, Metric):
+            metric = name
+        elif not isinstance(name, str):
+            raise OptionError(f"a metric is a symbol such as 'nDTW' or a Metric, got {shortened(name)}")
+        elif ":" in name:
+            metric = own_column(name.strip())
+        else:
+            name, symbol = name.strip(), paper_symbol(name)
+            known = own.get(name) or own.get(symbol or "") or KNOWN.get(symbol or "")
+            metric = known or _named_otherwise(name, own, convention)
         if found.setdefault(metric.symbol, metric) != metric:
             raise OptionError(f"two different metrics have the symbol {metric.symbol!r}; rename one of them")
     if not found:
@@ -93,36 +98,26 @@ def find_metrics(
     return tuple(found.values())
 
 
-def find_metric(symbol: str, own: Mapping[str, Metric] | None = None) -> Metric:
-    """Return the metric of a column, for reports; a column that nobody knows gets a metric with no direction.
+def _named_otherwise(name: str, own: Mapping[str, Metric], convention: Convention) -> Metric:
+    """Return a metric by the name that the convention's evaluator prints, or of an installed package."""
+    from importlib.metadata import entry_points  # slow, and only needed for names that are not known
 
-    >>> find_metric("collisions").direction is None
-    True
-    """
-    try:
-        return _by_name(symbol, own or {})
-    except OptionError:
-        return Metric(symbol, symbol, None, (-inf, inf), "", symbol, compute=_unknown)
+    from wayscore.convention.presets import EVALUATORS
 
-
-def _by_name(name: Any, own: Mapping[str, Metric]) -> Metric:
-    if not isinstance(name, str):
-        raise OptionError(f"a metric is a symbol such as 'nDTW' or a Metric, got {shortened(name)}")
-    name = name.strip()
-    if ":" in name:
-        return own_column(name)
-    symbol = paper_symbol(name)
-    mine = own.get(name) or (own.get(symbol) if symbol else None)
-    if mine is not None:
-        return mine
-    if symbol is not None:
-        return KNOWN[symbol]
-    installed = _installed()
+    evaluator = EVALUATORS.get(convention.name)
+    theirs = {
+        column: own.get(symbol) or KNOWN[symbol]
+        for column, symbol in (evaluator.names if evaluator else {}).items()
+        if paper_symbol(column) is None and column not in own and (symbol in own or symbol in KNOWN)
+    }
+    if name in theirs:
+        return theirs[name]
+    installed = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
     entry = installed.get(name) or {key.lower(): entry for key, entry in installed.items()}.get(name.lower())
     if entry is None:
-        known = [*KNOWN, *installed, *own]
+        named = [*KNOWN, *installed, *own, *theirs]
         raise OptionError(
-            f"there is no metric {shortened(name)}{did_you_mean(name, known) or '.'} Known: {', '.join(known)}"
+            f"there is no metric {shortened(name)}{did_you_mean(name, named) or '.'} Known: {', '.join(named)}"
         )
     metric = entry.load()
     if not isinstance(metric, Metric):
@@ -130,19 +125,16 @@ def _by_name(name: Any, own: Mapping[str, Metric]) -> Metric:
     return metric
 
 
-@lru_cache(maxsize=64)
-def _own_names(convention: Convention) -> Mapping[str, Metric]:
-    """Return a convention's own columns, and those of its evaluator by its own names where these mean nothing else."""
-    own = {key.partition(":")[0]: own_column(key) for key in convention.metrics if ":" in key}
-    from wayscore.convention.presets import EVALUATORS
+def find_metric(symbol: str, own: Mapping[str, Metric] = MappingProxyType({})) -> Metric:
+    """Return the metric of a column, for reports; a column that nobody knows gets a metric with no direction.
 
-    known = EVALUATORS.get(convention.name)
-    names = {} if known is None else known.names
-    return own | {
-        name: own.get(symbol) or KNOWN[symbol]
-        for name, symbol in names.items()
-        if paper_symbol(name) is None and name not in own and (symbol in own or symbol in KNOWN)
-    }
+    >>> find_metric("collisions").direction is None
+    True
+    """
+    try:
+        return own.get(symbol) or own.get(paper_symbol(symbol) or "") or find_metrics([symbol])[0]
+    except OptionError:
+        return Metric(symbol, symbol, None, (-inf, inf), "", symbol, compute=_unknown)
 
 
 def own_column(key: str) -> Metric:
@@ -165,12 +157,6 @@ def with_columns(convention: Convention, metrics: Iterable[Metric]) -> Conventio
     used = [keys[id(metric)] for metric in strange if id(metric) in keys]
     added = tuple(key for key in used if key not in convention.metrics)
     return replace(convention, metrics=(*convention.metrics, *added)) if added else convention
-
-
-def _installed() -> dict[str, Any]:
-    from importlib.metadata import entry_points  # slow, and only needed for names that are not known
-
-    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 
 def _unknown(_: Measurements) -> Floats:

@@ -15,7 +15,7 @@ from wayscore.report.document import Document, Part, Table
 from wayscore.report.layout import counted, head, headline_first, number
 
 if TYPE_CHECKING:
-    from wayscore.evaluation.effects import Effects
+    from wayscore.evaluation.comparison import Effects
 
 
 def describe(convention: Convention) -> dict[str, list[str]]:
@@ -24,47 +24,50 @@ def describe(convention: Convention) -> dict[str, list[str]]:
     >>> describe(EVALUATORS["r4r-hops"].convention)["choices that differ from the paper"]
     ['distance: hops']
     """
-    known, theirs = _evaluator(convention)
-    changes = convention.differences(PAPER)
-    changes.pop("metrics", None)
+    known = to_dict(convention)
     columns = []
-    for metric in find_metrics(None, convention):
-        names = ", ".join(name for name in theirs.get(metric.symbol, ()) if name != metric.symbol)
-        columns.append(f"{metric.symbol} = {formula_of(metric, convention)}{names and f'  (its name: {names})'}")
-    found = {"": [f"{convention.name}: {convention.about}"]}
-    if known is not None:
-        unmatched = [f"{column} is not matched: {why}" for column, why in known.unmatched.items()]
-        found |= {
-            "follows": [known.source],
-            "the same in": [*known.copies],
-            "proven": [proof_of(known)],
-            "also needs from the run or the references": [f"{name}: {text}" for name, text in known.takes.items()],
-            "where wayscore differs": [known.instead, *unmatched],
-        }
-    found["columns"] = columns
-    found["choices that differ from the paper"] = [f"{choice}: {mine}" for choice, (mine, _) in changes.items()]
+    for column in known["columns"]:
+        names = ", ".join(name for name in column["names"] if name != column["symbol"])
+        columns.append(f"{column['symbol']} = {column['formula']}{names and f'  (its name: {names})'}")
+    unmatched = [f"{column} is not matched: {why}" for column, why in known["unmatched"].items()]
+    changes = convention.differences(PAPER).items()
+    found = {
+        "": [f"{convention.name}: {convention.about}"],
+        "follows": [known["source"]],
+        "the same in": known["copies"],
+        "proven": [known["proven"]],
+        "also needs from the run or the references": [f"{name}: {text}" for name, text in known["takes"].items()],
+        "where wayscore differs": [known["instead"], *unmatched],
+        "columns": columns,
+        "choices that differ from the paper": [f"{name}: {mine}" for name, (mine, _) in changes if name != "metrics"],
+    }
     return {heading: [*filter(None, lines)] for heading, lines in found.items() if any(lines)}
 
 
 def to_dict(convention: Convention) -> dict[str, Any]:
     """Return the same for programs: every choice, and null for what is not known of a convention of your own."""
-    known, theirs = _evaluator(convention)
+    known = EVALUATORS.get(convention.name)
+    if known is None or known.convention != convention:  # its choices were changed
+        known = Evaluator(convention, "", {})
+    theirs: dict[str, list[str]] = {}
+    for name, symbol in known.names.items():
+        theirs.setdefault(symbol, []).append(name)
     choices = asdict(convention)
-    named = {name: choices.pop(name) for name in ("name", "about")}
     choices.pop("metrics")
     return {
-        **named,
-        "source": known.source if known is not None and known.source else None,
-        "proven": None if known is None else proof_of(known),
-        "copies": [] if known is None else [*known.copies],
+        "name": choices.pop("name"),
+        "about": choices.pop("about"),
+        "source": known.source or None,
+        "proven": proof_of(known) if EVALUATORS.get(convention.name) is known else None,
+        "copies": list(known.copies),
         "choices": choices,
         "columns": [
             {"symbol": metric.symbol, "formula": formula_of(metric, convention), "names": theirs.get(metric.symbol, [])}
             for metric in find_metrics(None, convention)
         ],
-        "takes": {} if known is None else dict(known.takes),
-        "instead": None if known is None or not known.instead else known.instead,
-        "unmatched": {} if known is None else dict(known.unmatched),
+        "takes": dict(known.takes),
+        "instead": known.instead or None,
+        "unmatched": dict(known.unmatched),
     }
 
 
@@ -88,17 +91,6 @@ def formula_of(metric: Metric, convention: Convention = PAPER) -> str:
     return text
 
 
-def _evaluator(convention: Convention) -> tuple[Evaluator | None, dict[str, list[str]]]:
-    """Return the program that a convention follows, unless its choices were changed, and its names of our columns."""
-    known = EVALUATORS.get(convention.name)
-    if known is None or known.convention != convention:
-        return None, {}
-    theirs: dict[str, list[str]] = {}
-    for name, symbol in known.names.items():
-        theirs.setdefault(symbol, []).append(name)
-    return known, theirs
-
-
 def differences(first: Convention, second: Convention) -> dict[str, str]:
     """Return by choice what two conventions do differently, in words."""
 
@@ -114,22 +106,20 @@ def differences(first: Convention, second: Convention) -> dict[str, str]:
 def effects_document(found: Effects, words: Mapping[str, str]) -> Document:
     """Return the choices that change a mean of a run, a table of those means, and how many choices change nothing.
 
-    Args:
-        found: what the choices do.
-        words: by choice, what the conventions do differently (see `differences`).
+    `words` say by choice what the conventions do differently (see `differences`).
     """
     kept = found.changing()
+    metrics = headline_first(kept.metrics)
     parts: list[Part] = []
-    if kept.metrics:
+    if metrics:
         parts += [words["metrics" if choice == "columns" else choice] for choice in kept.choices]
-        columns = [_apart(metric, kept) for metric in headline_first(kept.metrics)]
-        rows = [*zip([label for label, _ in kept.rows()], *columns, strict=True)]
-        parts.append(Table(["", *map(head, headline_first(kept.metrics))], rows))
+        rows = zip([label for label, _ in kept.rows()], *(_apart(metric, kept) for metric in metrics), strict=True)
+        parts.append(Table(["", *map(head, metrics)], [*rows]))
     silent = [choice for choice in found.choices if choice not in kept.choices]
     if silent:
         change = "changes" if len(silent) == 1 else "change"
         parts.append(f"{counted(len(silent), 'choice')} {change} no number of this run: {', '.join(silent)}.")
-    elif not kept.metrics:
+    elif not metrics:
         parts.append("No number of this run changes.")
     return Document(parts)
 

@@ -80,8 +80,36 @@ Part: TypeAlias = str | Line | Table
 Row: TypeAlias = Sequence[str | Cell]
 
 
+class Documented:
+    """A value that prints itself as a document."""
+
+    __slots__ = ()
+
+    def document(self) -> Document:
+        """Return it as tables, words and data."""
+        raise NotImplementedError
+
+    def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
+        """Return it in one of `FORMS`; width and colour concern text only."""
+        return self.document().render(form, width, color)
+
+    def to_json(self) -> str:
+        """Return one JSON object: fractions and metres, full precision; null where a value is undefined."""
+        return self.render("json")
+
+    def to_markdown(self) -> str:
+        """Return Markdown tables."""
+        return self.render("markdown")
+
+    def __str__(self) -> str:
+        return self.render().removesuffix("\n")
+
+    def _repr_html_(self) -> str:
+        return self.render("html")
+
+
 @dataclass(frozen=True)
-class Document:
+class Document(Documented):
     r"""What a verb prints.
 
     Attributes:
@@ -105,7 +133,9 @@ class Document:
 
     def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
         """Return it in one of `FORMS`; width and colour concern text only."""
-        check_form(form)
+        if form not in FORMS:
+            guess = did_you_mean(form, FORMS) or "."
+            raise OptionError(f"there is no format {form!r}{guess} Known: {', '.join(FORMS)}")
         if form == "json":
             return "".join(json.dumps(one, allow_nan=False) + "\n" for one in self.data)
         if form == "csv":
@@ -116,45 +146,9 @@ class Document:
             return _text(self.parts, width or DEFAULT_WIDTH, color)
         return {"markdown": _markdown, "latex": _latex, "html": _html}[form](self.parts)
 
-    def __str__(self) -> str:
-        return self.render().removesuffix("\n")
-
-    def _repr_html_(self) -> str:
-        return self.render("html")
-
-
-class Documented:
-    """A value that prints itself as a document."""
-
-    __slots__ = ()
-
     def document(self) -> Document:
-        """Return it as tables, words and data."""
-        raise NotImplementedError
-
-    def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
-        """Return it in one of `FORMS`; width and colour concern text only."""
-        return self.document().render(form, width, color)
-
-    def to_json(self) -> str:
-        """Return one JSON object: fractions and metres, full precision; null where a value is undefined."""
-        return self.render("json")
-
-    def to_markdown(self) -> str:
-        """Return Markdown tables."""
-        return self.render("markdown")
-
-    def __str__(self) -> str:
-        return str(self.document())
-
-    def _repr_html_(self) -> str:
-        return self.render("html")
-
-
-def check_form(form: str) -> None:
-    """Refuse a form that does not exist."""
-    if form not in FORMS:
-        raise OptionError(f"there is no format {form!r}{did_you_mean(form, FORMS) or '.'} Known: {', '.join(FORMS)}")
+        """Return itself."""
+        return self
 
 
 def _csv(records: Sequence[Mapping[str, Any]]) -> str:
@@ -213,10 +207,6 @@ def _styled(text: str, style: str, color: bool) -> str:
     return f"{CODES[style]}{text}{PLAIN}" if color and style and text else text
 
 
-Pieces: TypeAlias = list[tuple[str, str]]
-"""A line of a cell: pieces of text, each with its style."""
-
-
 def text_table(table: Table, width: int = DEFAULT_WIDTH, color: bool = False) -> list[list[str]]:
     """Return the lines of the blocks of columns that fit the width.
 
@@ -227,47 +217,47 @@ def text_table(table: Table, width: int = DEFAULT_WIDTH, color: bool = False) ->
     intervals = any(cell.below for column in columns for cell in column)
     found = []
     for below, space in ((False, 2), (True, 2)) if intervals else ((False, 2), (False, 1)):
-        laid = [_laid_out(column, place < table.left, below) for place, column in enumerate(columns)]
+        laid = [_laid_out(column, place < table.left, below, color) for place, column in enumerate(columns)]
         blocks = [laid[: table.left]]
         for column in laid[table.left :]:
             if len(blocks[-1]) > table.left and _width([*blocks[-1], column], space) > width:
                 blocks.append(laid[: table.left])
             blocks[-1] = [*blocks[-1], column]
-        lines = [_block(block, space, width, color) for block in blocks]
+        lines = [_block(block, space, width) for block in blocks]
         cut = any(_width(block, space) > width for block in blocks)
         apart = len(blocks[0]) - table.left < table.together
         found.append(((cut, apart, sum(len(one) + 1 for one in lines)), lines))
     return min(found, key=lambda one: one[0])[1]
 
 
-Column: TypeAlias = tuple[int, bool, list[list[Pieces]]]
+Column: TypeAlias = tuple[int, bool, list[list[str]]]
 """Its width, whether it is flush left, and the lines of its cells."""
 
 
-def _laid_out(column: Sequence[Cell], left: bool, below: bool) -> Column:
-    """Return a column's cells as lines of pieces: beside each other, numbers are aligned, and so are intervals."""
+def _laid_out(column: Sequence[Cell], left: bool, below: bool, color: bool) -> Column:
+    """Return a column's cells as lines: beside each other, numbers are aligned, and so are intervals."""
     head, *cells = column
     apart = not below and any(cell.rest or cell.below for cell in cells)
     room = max((len(cell.text) for cell in cells), default=0)
     rest = max((len(cell.rest) for cell in cells), default=0)
-    lines: list[list[Pieces]] = [[[(line, "bold")] for line in escape(head.text, "text").split("\n")]]
+    lines = [[_styled(line, "bold", color) for line in escape(head.text, "text").split("\n")]]
     for cell in cells:
         style = "bold" if cell.bold else ""
         if apart:
-            between = " " if cell.below else ""
-            lines.append([[(cell.text.rjust(room), style), (cell.rest.ljust(rest), ""), (between + cell.below, "dim")]])
+            beside = _styled(f" {cell.below}" if cell.below else "", "dim", color)
+            lines.append([_styled(cell.text.rjust(room), style, color) + cell.rest.ljust(rest) + beside])
         else:
-            found: list[Pieces] = [[(line, style)] for line in escape(cell.text, "text").split("\n")]
-            found[-1].append((cell.rest, ""))
-            lines.append([*found, [(cell.below, "dim")]] if cell.below else found)
-    return max(_breadth(line) for some in lines for line in some), left or apart, lines
+            found = [_styled(line, style, color) for line in escape(cell.text, "text").split("\n")]
+            found[-1] += cell.rest
+            lines.append([*found, _styled(cell.below, "dim", color)] if cell.below else found)
+    return max(breadth(line) for some in lines for line in some), left or apart, lines
 
 
 def _width(columns: Sequence[Column], space: int) -> int:
     return sum(width for width, _, _ in columns) + space * (len(columns) - 1)
 
 
-def _block(columns: Sequence[Column], space: int, most: int, color: bool) -> list[str]:
+def _block(columns: Sequence[Column], space: int, most: int) -> list[str]:
     """Return the lines of a table; where these would be wider than `most`, the widest columns are cut."""
     widths = [width for width, _, _ in columns]
     while (total := sum(widths) + space * (len(widths) - 1)) > most and max(widths) > NARROWEST:
@@ -277,30 +267,33 @@ def _block(columns: Sequence[Column], space: int, most: int, color: bool) -> lis
         for place in range(max(map(len, row))):
             out = []
             for cell, width, (_, left, _) in zip(row, widths, columns, strict=True):
-                pieces = cell[place] if place < len(cell) else []
-                if _breadth(pieces) > width:
-                    text = "".join(text for text, _ in pieces)
+                text = cell[place] if place < len(cell) else ""
+                if breadth(text) > width:
+                    text = _plain(text)
                     while breadth(text) > width - 1:
                         text = text[:-1]
-                    pieces = [(f"{text}…", "")]
-                blank = " " * (width - _breadth(pieces))
-                written = "".join(_styled(text, style, color) for text, style in pieces)
-                out.append(written + blank if left else blank + written)
+                    text += "…"
+                blank = " " * (width - breadth(text))
+                out.append(text + blank if left else blank + text)
             lines.append((" " * space).join(out).rstrip())
     heads = max(len(cells[0]) for _, _, cells in columns)
     return [*lines[:heads], "─" * total, *lines[heads:]]
 
 
-def _breadth(pieces: Pieces) -> int:
-    return sum(breadth(text) for text, _ in pieces)
+def _plain(text: str) -> str:
+    """Return text without the codes of its styles."""
+    for code in (*CODES.values(), PLAIN) if "\x1b" in text else ():
+        text = text.replace(code, "")
+    return text
 
 
 def breadth(text: str) -> int:
-    """Return how many columns of a terminal a line takes.
+    """Return how many columns of a terminal a line takes, without the codes of its styles.
 
     >>> breadth("agent ↑"), breadth("代理")
     (7, 4)
     """
+    text = _plain(text)
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width

@@ -61,14 +61,6 @@ def interval(metric: Metric, found: Interval, *, signed: bool = False) -> str:
     return f"[{number(metric, found.low, signed=signed)}, {number(metric, found.high, signed=signed)}]"
 
 
-def best(metric: Metric, means: Sequence[float | None]) -> str | None:
-    """Return the best of several means as it is printed, None where none is better."""
-    known = [mean for mean in means if mean is not None]
-    if metric.direction is None or len(means) < 2 or not known:
-        return None
-    return number(metric, max(known) if metric.direction == "up" else min(known))
-
-
 def headline_first(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
     """Return metrics in the order of tables.
 
@@ -100,33 +92,37 @@ def means_of(results: Sequence[Result], metrics: Sequence[Metric]) -> list[list[
     columns = []
     for metric in metrics:
         symbol = metric.symbol
-        known = [one.get(symbol) for one in intervals]
-        means = [None if found is None else found.mean for found in known]
+        found = [one.get(symbol) for one in intervals]
+        known = [one.mean for one in found if one is not None and one.mean is not None]
         alike = len({result.undefined.get(symbol, 0) for result in results}) == 1
-        top = best(metric, means) if alike else None
+        top = None
+        if metric.direction is not None and len(results) > 1 and known and alike:
+            top = number(metric, max(known) if metric.direction == "up" else min(known))
         column = []
-        for result, found, mean, spread in zip(results, known, means, spreads, strict=True):
-            text, deviation = number(metric, mean), spread.get(symbol)
+        for result, one, spread in zip(results, found, spreads, strict=True):
+            text, deviation = number(metric, one and one.mean), spread.get(symbol)
             rest = "" if deviation is None else f" ± {number(metric, deviation)}"
             rest += left_out(result, metric, result.undefined.get(symbol, 0))
-            below = "" if found is None else interval(metric, found)
-            column.append(Cell(text, rest, below, bold=text == top))
+            column.append(Cell(text, rest, interval(metric, one) if one else "", bold=text == top))
         columns.append(column)
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def left_out(result: Result, metric: Metric, count: int) -> str:
-    """Return how many episodes are left out of a mean, and why as far as that is known: " (63 unreachable)", or "".
+    """Return how many episodes are left out of a mean, and why: " (63 unreachable)", or ""."""
+    return f" ({count:,} {why_undefined(result, metric)})" if count else ""
+
+
+def why_undefined(result: Result, metric: Metric) -> str:
+    """Return why values of a metric are undefined, as far as that is known: "unreachable" or "undefined".
 
     Besides unreachable goals, episodes that a policy gives the worst values, metrics of the user's own, and the score
     files of other evaluators have values that are undefined.
     """
-    if not count:
-        return ""
     policies = result.settings.get("policies", {})
     worst = any(policies.get(kind) == "zero" for kind in result.problems.counts)
     known = not worst and metric.measure is None and result.settings.get("format") != "scores"
-    return f" ({count:,} {'unreachable' if known else 'undefined'})"
+    return "unreachable" if known else "undefined"
 
 
 def p_value(value: float | None) -> str:

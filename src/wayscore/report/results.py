@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import OptionError, Sentence, check_choice, did_you_mean, marked
@@ -30,7 +29,7 @@ from wayscore.report.layout import (
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
-    from wayscore.evaluation.contrasts import Contrast
+    from wayscore.evaluation.differences import PairedDifference
     from wayscore.evaluation.result import Group, Result
     from wayscore.metrics import Metric
 
@@ -68,37 +67,32 @@ def render(
 ) -> str:
     """Return results in one of the forms `FORMS`.
 
-    Args:
-        results: one or more.
-        form: "text" for a terminal, "json" and "csv" for programs, "markdown", "latex", "html" for notebooks.
-        width: columns of the terminal, for text.
-        color: whether it has colours, for text.
-        split_by: also give the means of groups of episodes: by "scan", "length" of the reference, or "path".
-        sort: list runs by this metric, the best first.
+    Width and colour concern text only. `split_by` adds the means of groups of episodes (see `SPLITS`), and `sort` lists
+    the runs by a metric, the best first.
     """
     if not results:
         raise OptionError("there is no result to render; give at least one")
     listed = results if sort is None else sort_results(results, sort)
-    groups = [] if split_by is None else _groups(listed, split_by)
-    if form == "json":
-        document = Document(data=[*_objects(listed, split_by, groups)])
-    elif form == "csv":
-        document = Document(records=[*_records(listed, split_by, groups)])
-    else:
-        metrics, names = metrics_of(listed), _names(listed, form, width)
-        parts: list[Part] = [_means(listed, names, metrics)]
-        for result, name, found in zip(listed, names, groups, strict=False):
-            rows: list[Row] = []
-            for group in found:
-                rest = (left_out(result, metric, group.undefined.get(metric.symbol, 0)) for metric in metrics)
-                means = (number(metric, group.means.get(metric.symbol)) for metric in metrics)
-                rows.append([escape(group.name), f"{group.episodes:,}", *map(Cell, means, rest)])
+    groups = [[] if split_by is None else _groups_of(result, split_by) for result in listed]
+    metrics = metrics_of(listed)
+    if form in ("json", "csv"):
+        data = [_object(result, split_by, some) for result, some in zip(listed, groups, strict=True)]
+        records = _records(data, [metric.symbol for metric in metrics]) if form == "csv" else ()
+        return Document(data=data, records=[*records]).render(form)
+    names = _names(listed, form, width)
+    parts: list[Part] = [_means(listed, names, metrics)]
+    for result, name, some in zip(listed, names, groups, strict=True):
+        rows: list[Row] = []
+        for group in some:
+            rest = (left_out(result, metric, group.undefined.get(metric.symbol, 0)) for metric in metrics)
+            means = (number(metric, group.means.get(metric.symbol)) for metric in metrics)
+            rows.append([escape(group.name), f"{group.episodes:,}", *map(Cell, means, rest)])
+        if split_by is not None:
             of = f" of {name}" if len(listed) > 1 else ""
-            heads = [str(split_by), "n", *(head(metric).replace(" ", "\n", 1) for metric in metrics)]
-            parts.append(Table(heads, rows, f"Means{of} by {SPLITS[str(split_by)][1]}"))
-        parts += [f"{caption(listed)}.", *_signed(listed, names, warnings_of(listed))]
-        document = Document(parts)
-    return document.render(form, width, color)
+            heads = [split_by, "n", *(head(metric).replace(" ", "\n", 1) for metric in metrics)]
+            parts.append(Table(heads, rows, f"Means{of} by {SPLITS[split_by][1]}"))
+    parts += [f"{caption(listed)}.", *_signed(listed, names, warnings_of(listed))]
+    return Document(parts).render(form, width, color)
 
 
 def render_comparison(comparison: Comparison, form: str, *, width: int | None = None, color: bool = False) -> str:
@@ -108,36 +102,27 @@ def render_comparison(comparison: Comparison, form: str, *, width: int | None = 
     """
     results = comparison.results
     warnings = warnings_of(results, comparison.warnings)
-    tests = [contrast for run in comparison.others for _, contrast in contrasts_of(comparison, run)]
+    tests = [contrast.to_dict() for run in comparison.others for _, contrast in contrasts_of(comparison, run)]
     if form == "json":
-        found = {
-            **comparison.to_dict(),
-            "runs": [*_objects(results)],
-            "tests": [contrast.to_dict() for contrast in tests],
-            "warnings": warnings,
-        }
-        return Document(data=[found]).render(form)
+        runs = [_object(result) for result in results]
+        return Document(data=[{**comparison.to_dict(), "runs": runs, "tests": tests, "warnings": warnings}]).render(
+            form
+        )
     if form == "csv":
-        records = []
-        for contrast in tests:
-            row = contrast.to_dict()
-            row |= row["difference"] | {"baseline": comparison.baseline, "difference": row["difference"]["mean"]}
-            records.append({column: row[column] for column in TESTS})
-        return Document(records=records).render(form)
+        for row in tests:
+            row |= {**row["difference"], "baseline": comparison.baseline, "difference": row["difference"]["mean"]}
+        return Document(records=[{column: row[column] for column in TESTS} for row in tests]).render(form)
     metrics, names = metrics_of(results), _names(results, form, width)
     short = {result.name: name for result, name in zip(results, names, strict=True)}
     # text has no room for marks in the table of means: they stand beside the p-values
     marked = {run: comparison.of(run) for run in comparison.others} if form != "text" else {}
     parts: list[Part] = [scope(comparison), _means(results, names, metrics, marked)]
     for run in comparison.others if form != "latex" else ():
-        parts += [
-            tests_table(comparison, run, short),
-            *(differing_tables(comparison, run, short) if form != "html" else ()),
-        ]
+        parts.append(tests_table(comparison, run, short))
+        parts += differing_tables(comparison, run, short) if form != "html" else ()
     latex = "Tests are over the episodes in which both runs have a value."
-    columns = latex if form == "latex" else explained(comparison)
-    said = [f"{caption(results)}.", method(comparison), columns]
-    parts += [Line(text, "dim") for text in said]
+    words = [f"{caption(results)}.", method(comparison), latex if form == "latex" else explained(comparison)]
+    parts += [Line(text, "dim") for text in words]
     return Document([*parts, *_signed(results, names, warnings)]).render(form, width, color)
 
 
@@ -161,64 +146,45 @@ def sort_results(results: Sequence[Result], metric: str) -> list[Result]:
     return sorted(results, key=key)
 
 
-def _groups(results: Sequence[Result], split_by: str) -> list[list[Group]]:
+def _groups_of(result: Result, split_by: str) -> list[Group]:
     check_choice("split_by", split_by, tuple(SPLITS))
     fact, title = SPLITS[split_by]
-    for result in results:
-        if fact not in result.table.facts:
-            raise OptionError(f"{result.name}: the {title} of its episodes is not known; leave <<split_by>> out")
-    return [result.groups(split_by) for result in results]
+    if fact not in result.table.facts:
+        raise OptionError(f"{result.name}: the {title} of its episodes is not known; leave <<split_by>> out")
+    return result.groups(split_by)
 
 
-def _objects(
-    results: Sequence[Result], split_by: str | None = None, groups: Sequence[Sequence[Group]] = ()
-) -> Iterator[dict[str, Any]]:
-    """Yield each run's object, its metrics in the order of tables; None where a mean is undefined."""
-    for number_, result in enumerate(results):
-        found = result.to_dict()
-        symbols = [metric.symbol for metric in metrics_of([result])]
-        found["metrics"] = {symbol: found["metrics"][symbol] for symbol in symbols}
-        if split_by is not None:
-            found["split_by"] = split_by
-            found["groups"] = {
-                group.name: {
-                    "episodes": group.episodes,
-                    "undefined": group.undefined,
-                    "metrics": {symbol: {"mean": group.means[symbol]} for symbol in symbols},
-                }
-                for group in groups[number_]
-            }
-        yield found
+def _object(result: Result, split_by: str | None = None, groups: Sequence[Group] = ()) -> dict[str, Any]:
+    """Return a run for programs, its metrics in the order of tables; None where a mean is undefined."""
+    found = result.to_dict()
+    symbols = [metric.symbol for metric in metrics_of([result])]
+    found["metrics"] = {symbol: found["metrics"][symbol] for symbol in symbols}
+    if split_by is not None:
+        found["split_by"], found["groups"] = split_by, {}
+        for group in groups:
+            means = {symbol: {"mean": group.means[symbol]} for symbol in symbols}
+            found["groups"][group.name] = {"episodes": group.episodes, "undefined": group.undefined, "metrics": means}
+    return found
 
 
-def _records(
-    results: Sequence[Result], split_by: str | None, groups: Sequence[Sequence[Group]]
-) -> Iterator[dict[str, Any]]:
+def _records(runs: Sequence[Mapping[str, Any]], symbols: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield one row per run, or per run and group; fractions (not percent) and metres, None where undefined.
 
     Each metric has columns for its mean and interval (groups have no intervals), for how many episodes are left out
     of its mean where any are, and for the spread over runs where an agent has several.
     """
-    symbols = [metric.symbol for metric in metrics_of(results)]
-    gone = {symbol for result in results for symbol in result.undefined}
-    several = any(result.runs > 1 for result in results)
-    for number_, result in enumerate(results):
-        if split_by is not None:
-            for group in groups[number_]:
-                row: dict[str, Any] = {"run": result.name, split_by: group.name, "episodes": group.episodes}
-                for symbol in symbols:
-                    row[symbol] = group.means.get(symbol)
-                    row |= {f"{symbol}_undefined": group.undefined.get(symbol, 0)} if symbol in gone else {}
-                yield {**row, "signature": result.signature}
-            continue
-        known, spread = result.intervals(), result.spread() if several else {}
-        row = {"run": result.name, "episodes": result.episodes_scored}
-        for symbol in symbols:
-            mean, low, high = known.get(symbol, (None, None, None))
-            row |= {symbol: mean, f"{symbol}_low": low, f"{symbol}_high": high}
-            row |= {f"{symbol}_undefined": result.undefined.get(symbol, 0)} if symbol in gone else {}
-            row |= {f"{symbol}_spread": spread.get(symbol)} if several else {}
-        yield {**row, "signature": result.signature}
+    gone = {symbol for run in runs for symbol in run["undefined"]}
+    several = any("runs" in run for run in runs)
+    for run in runs:
+        for name, part in run.get("groups", {None: run}).items():
+            row = {"run": run["run"], **({} if name is None else {run["split_by"]: name}), "episodes": part["episodes"]}
+            for symbol in symbols:
+                found = part["metrics"].get(symbol, {})
+                row[symbol] = found.get("mean")
+                row |= {f"{symbol}_{end}": found.get(end) for end in ("low", "high") if name is None}
+                row |= {f"{symbol}_undefined": part["undefined"].get(symbol, 0)} if symbol in gone else {}
+                row |= {f"{symbol}_spread": found.get("spread")} if several and name is None else {}
+            yield {**row, "signature": run["signature"]}
 
 
 def _names(results: Sequence[Result], form: str, width: int | None) -> list[str]:
@@ -231,11 +197,11 @@ def _means(
     results: Sequence[Result],
     names: Sequence[str],
     metrics: Sequence[Metric],
-    tests: Mapping[str, Mapping[str, Contrast]] = MappingProxyType({}),
+    tests: Mapping[str, Mapping[str, PairedDifference]] | None = None,
 ) -> Table:
     rows: list[Row] = []
     for result, name, means in zip(results, names, means_of(results, metrics), strict=True):
-        marks = (_mark(tests.get(result.name, {}).get(metric.symbol)) for metric in metrics)
+        marks = (_mark((tests or {}).get(result.name, {}).get(metric.symbol)) for metric in metrics)
         rows.append([name, *(cell._replace(mark=stars) for cell, stars in zip(means, marks, strict=True))])
     headline = sum(metric.symbol in HEADLINE for metric in metrics)
     return Table(["run", *map(head, metrics)], rows, together=headline)
@@ -253,9 +219,7 @@ def _signed(results: Sequence[Result], names: Sequence[str], warnings: Sequence[
 def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None) -> list[Sentence]:
     """Return each warning once, with the names of the runs that have it unless all have it.
 
-    Args:
-        results: the runs.
-        warnings: those of a comparison; by default what the signatures differ in, and what each run warns of.
+    `warnings` are those of a comparison; by default what the signatures differ in, and what each run warns of.
     """
     if warnings is None:
         warnings = [*signature_differences(results), *(warning for result in results for warning in result.warnings)]
@@ -270,7 +234,7 @@ def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None
 def caption(results: Sequence[Result]) -> str:
     """Say over what the means are, what stands after ±, and what the intervals resample.
 
-    Seeds and resamples move intervals and leave means alone, which is why the signature does not have them.
+    Seeds and resamples change intervals and not means, so the signature does not have them.
     """
     scopes = {extent(result) for result in results}
     over = f" over {scopes.pop()}" if len(scopes) == 1 else ""
@@ -323,20 +287,17 @@ def method(comparison: Comparison) -> str:
 
 def explained(comparison: Comparison) -> str:
     """Say what the columns of tests are."""
-    return f"{EXPLAINED} {LEFT_OUT}" if _has_left_out(comparison) else EXPLAINED
+    some = any(contrast.episodes < comparison.episodes for contrast in comparison.contrasts)
+    return f"{EXPLAINED} {LEFT_OUT}" if some else EXPLAINED
 
 
-def _has_left_out(comparison: Comparison) -> bool:
-    return any(contrast.episodes < comparison.episodes for contrast in comparison.contrasts)
-
-
-def _mark(contrast: Contrast | None) -> str:
+def _mark(contrast: PairedDifference | None) -> str:
     """Return the stars of a test."""
     p = None if contrast is None else contrast.p_holm
     return "" if p is None else next((stars for level, stars in MARKS if p < level), "")
 
 
-def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, Contrast]]:
+def contrasts_of(comparison: Comparison, run: str) -> Iterator[tuple[Metric, PairedDifference]]:
     """Go through the tests of one run, in the order of the metrics."""
     known = comparison.of(run)
     return ((metric, known[metric.symbol]) for metric in metrics_of(comparison.results) if metric.symbol in known)
@@ -346,20 +307,18 @@ def tests_table(comparison: Comparison, run: str, names: dict[str, str]) -> Tabl
     """Return a run's differences from the baseline and their tests; the significant ones are bold."""
     rows: list[Row] = []
     for metric, contrast in contrasts_of(comparison, run):
-        found, size, stars = contrast.difference, contrast.effect_size, _mark(contrast)
-        rows.append(
-            [
-                head(metric),
-                Cell(number(metric, found.mean, signed=True), bold=bool(stars)),
-                interval(metric, found, signed=True) or UNDEFINED,
-                Cell(p_value(contrast.p_holm), f" {stars}" if stars else ""),
-                "/".join(map(str, contrast.outcomes)) if contrast.outcomes else UNDEFINED,
-                UNDEFINED if size is None else f"{round(size, 2) + 0.0:+.2f}",
-                UNDEFINED if contrast.superiority is None else f"{contrast.superiority:.3f}",
-                f"{contrast.episodes:,}",
-            ]
+        found, size, better, stars = contrast.difference, contrast.effect_size, contrast.superiority, _mark(contrast)
+        mean = Cell(number(metric, found.mean, signed=True), bold=bool(stars))
+        p = Cell(p_value(contrast.p_holm), f" {stars}" if stars else "")
+        outcomes = "/".join(map(str, contrast.outcomes)) if contrast.outcomes else UNDEFINED
+        sizes = (
+            UNDEFINED if size is None else f"{round(size, 2) + 0.0:+.2f}",
+            UNDEFINED if better is None else f"{better:.3f}",
+            f"{contrast.episodes:,}",
         )
-    count = len(HEADS) if _has_left_out(comparison) else len(HEADS) - 1
+        rows.append([head(metric), mean, interval(metric, found, signed=True) or UNDEFINED, p, outcomes, *sizes])
+    some = any(contrast.episodes < comparison.episodes for contrast in comparison.contrasts)
+    count = len(HEADS) if some else len(HEADS) - 1
     title = f"{names[run]} minus {names[comparison.baseline]}"
     return Table(HEADS[:count], [row[:count] for row in rows], title)
 
@@ -370,15 +329,10 @@ def differing_tables(comparison: Comparison, run: str, names: dict[str, str]) ->
     sides = ("gains most", "loses most") if metric.direction else ("is most above", "is most below")
     for side, examples in zip(sides, (comparison.better[run], comparison.worse[run]), strict=True):
         if examples:
-            rows = [
-                [
-                    escape(one.episode),
-                    escape(one.scene),
-                    number(metric, one.baseline),
-                    number(metric, one.run),
-                    number(metric, one.run - one.baseline, signed=True),
-                ]
-                for one in examples
-            ]
+            rows: list[Row] = []
+            for one in examples:
+                values = number(metric, one.baseline), number(metric, one.run)
+                gain = number(metric, one.run - one.baseline, signed=True)
+                rows.append([escape(one.episode), escape(one.scene), *values, gain])
             heads = ["episode", "scan", names[comparison.baseline], names[run], "difference"]
             yield Table(heads, rows, f"Where {names[run]} {side}, {head(metric)}", left=2)

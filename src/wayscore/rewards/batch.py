@@ -1,8 +1,8 @@
 """Many agents at once: the nodes of their scenes, what their steps look up, and their state, as arrays.
 
 An agent's pose is a node and a heading. It is at the start of an episode, or has come along an edge and looks in its
-direction; so there are few poses, and what is observed in each is computed once. Headings are in radians clockwise from
-+y, as in R2R; z points up.
+direction; so there are few poses, and what an agent observes in each is computed once. Headings are in radians
+clockwise from +y, as in R2R; z points up.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ VISITED = FEATURES.index("visited")
 STOP = 0
 """The action that ends an episode; action k > 0 goes to the k-th neighbour."""
 HELD = ("_lookup", "_progress", "_views", "episode", "pose", "steps")
-"""Views of other attributes of an `AgentBatch`, which a copy makes again."""
+"""Views of other attributes of an `AgentBatch`, which are created again in a copy."""
 
 
 class Nodes:
@@ -80,7 +80,7 @@ class Nodes:
         heading = np.arctan2(away[:, 0], away[:, 1])
         shape = (len(self), int(self.degree.max(initial=1)))
         self.neighbors: Codes = np.full(shape, -1, dtype=np.int64)  # -1 where a node has fewer
-        # Of the edge to each neighbour: the direction, the sine of the slope, and the length, infinite where is none.
+        # Of the edge to each neighbour: the direction, the sine of the slope, and the length (or infinity).
         self.headings, self.climbs, self.lengths = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
         self.neighbors[sources, column] = targets
         self.headings[sources, column] = heading

@@ -100,9 +100,6 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
     - `threshold`: d_th, metres; 3 for files, 1.4 for generated worlds.
     - `max_episode_steps`: 20 by default. `gymnasium.make` uses an argument of this name for its own TimeLimit, which
       truncates without the final reward; to set it, construct the environment directly.
-
-    ## Version History
-    - v0: first.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
@@ -179,10 +176,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
 class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.float64]]):
     """The same for many agents at once; an environment whose episode has ended starts a new one at the next step.
 
-    Args:
-        num_envs: how many agents.
-        tasks: the episodes; as for `NavigationEnv`.
-        options: `references`, `graphs`, `reward`, `threshold` and `max_episode_steps`, as for `NavigationEnv`.
+    Besides `num_envs`, it takes the arguments of `NavigationEnv`.
     """
 
     def __init__(self, num_envs: int = 1, tasks: Tasks | None = None, **options: Any) -> None:

@@ -36,7 +36,7 @@ from wayscore.warping.alignment import check_threshold
 
 ANSWERS = ("nodes", "points", "actions")
 COLUMNS = ("reference", "scene", "start", "heading")
-"""What a dataset may tell of an episode; `columns` renames them."""
+"""The columns of a dataset that are read; `PathReward(columns=...)` renames them."""
 ACTIONS: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("0", "stop"), "stop"),
@@ -45,7 +45,7 @@ ACTIONS: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("3", "right", "turn_right"), "right"),
     }
 )
-"""How actions may be written, in small letters -> the action; the numbers are those of VLN-CE."""
+"""How actions may be written, in lower case -> the action; the numbers are those of VLN-CE."""
 AXES = ((1, 2, 1.0), (0, 2, -1.0), (0, 1, 1.0))
 """For each axis that may point up: the axis to the right of heading 0, the axis ahead of it, and the latter's sign."""
 _BLOCK = re.compile(r"<answer>(.*)</answer>", re.DOTALL)
@@ -93,7 +93,7 @@ def items_of(text: str) -> list[Any]:
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
-            raise PathError(f"the answer begins like a JSON list and is none: {shortened(text)}") from None
+            raise PathError(f"the answer looks like a JSON list but is not valid JSON: {shortened(text)}") from None
         if not found:
             raise PathError("the answer is an empty list")
         return list(found)

@@ -132,7 +132,23 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
         """Reset the environment, and take the episode's reference and the agent's first position."""
         self._reward, self._steps = None, 0
         observation, info = self.env.reset(seed=seed, options=options)
-        reward = self._new_reward()
+        given: Any = self._distance
+        if callable(given) and not all(hasattr(given, method) for method in METHODS):
+            given = given(self.env)
+        distance = None if given is None else as_distance(given)
+        found = self._reference(self.env) if callable(self._reference) else self._reference
+        if not hasattr(found, "__len__") or not len(found):
+            raise PathError(
+                "FidelityWrapper: reference must return the ground-truth path of the episode, one node or point or "
+                f"more, got {shortened(found)}"
+            )
+        references = [deepcopy(found)]  # environments reuse their arrays
+        try:
+            reward = Reward(self.function, references=references, distance=distance, threshold=self.threshold)
+        except WayscoreError as error:
+            raise type(error)(
+                f"FidelityWrapper: reference returned {shortened(found)}, which does not fit: {first_line(error)}"
+            ) from None
         self._here = self._take(reward.start)[0]
         self._reward = reward
         return observation, {**info, "ndtw": float(reward.ndtw[0]), "wayscore_reward": 0.0}
@@ -150,26 +166,6 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
         total = self.keep * float(own) + self.weight * added
         scores = {"ndtw": float(self._reward.ndtw[0]), "wayscore_reward": added}
         return observation, total, terminated, truncated, {**info, **scores}
-
-    def _new_reward(self) -> Reward:
-        """Return the reward of an episode that has just begun."""
-        given = self._distance
-        is_distance = given is None or all(hasattr(given, method) for method in METHODS)
-        found: Any = given if is_distance or not callable(given) else given(self.env)
-        distance = None if found is None else as_distance(found)
-        found = self._reference(self.env) if callable(self._reference) else self._reference
-        reference = deepcopy(found)  # environments reuse their arrays
-        if not hasattr(reference, "__len__") or not len(reference):
-            raise PathError(
-                "FidelityWrapper: reference must return the ground-truth path of the episode, one node or point or "
-                f"more, got {shortened(found)}"
-            )
-        try:
-            return Reward(self.function, references=[reference], distance=distance, threshold=self.threshold)
-        except WayscoreError as error:
-            raise type(error)(
-                f"FidelityWrapper: reference returned {shortened(found)}, which does not fit: {first_line(error)}"
-            ) from None
 
     def _take(self, use: Callable[[list[Any]], Any]) -> tuple[Any, Any]:
         """Return the agent's position now, and what `use` makes of it: None if it is a repeat that is dropped."""

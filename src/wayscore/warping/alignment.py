@@ -44,11 +44,8 @@ class Alignment:
         encoded: bool = True,
     ) -> None:
         """Keep a warping; paths that are not `encoded` are when they are first looked at, since that takes longer."""
-        self.cost = cost
-        self.pairs = pairs
-        self.distance = distance
-        self._paths = (reference, query)
-        self._is_encoded = encoded
+        self.cost, self.pairs, self.distance = cost, pairs, distance
+        self._paths, self._is_encoded = (reference, query), encoded
 
     @property
     def reference(self) -> Places:
@@ -179,11 +176,8 @@ def align(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dis
     except TypeError:  # something without a length
         found = None
     if found is not None:
-        reference = reference if type(reference) is np.ndarray else list(reference)  # lists may grow later
-        query = query if type(query) is np.ndarray else list(query)
-        return Alignment(
-            found[0], cells[: found[1]], reference, query, EUCLIDEAN if distance is None else distance, False
-        )
+        R, Q = (path if type(path) is np.ndarray else list(path) for path in (reference, query))  # lists may grow later
+        return Alignment(found[0], cells[: found[1]], R, Q, EUCLIDEAN if distance is None else distance, encoded=False)
     R, Q, distance = encode_pair(reference, query, distance)
     return Alignment(*optimal_warping(R, Q, distance), R, Q, distance)
 
@@ -234,14 +228,7 @@ def fast_dtw(
 def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[Places, Places, Distance]:
     """Check two paths and return them encoded, with their distance."""
     distance = EUCLIDEAN if distance is None else as_distance(distance)
-    if (
-        is_plain_points(reference, distance)
-        and is_plain_points(query, distance)
-        and reference.shape[1] == query.shape[1]
-    ):
-        return reference, query, distance
-    R = distance.encode([reference], role=lambda _: "the reference").places
-    Q = distance.encode([query], role=lambda _: "the query").places
+    R, Q = _encoded(reference, distance, "the reference"), _encoded(query, distance, "the query")
     if R.ndim == 2 and R.shape[1] != Q.shape[1]:
         raise PathError(
             f"the reference has {R.shape[1]}-dimensional points and the query {Q.shape[1]}-dimensional ones; "
@@ -250,9 +237,10 @@ def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[
     return R, Q, distance
 
 
-def is_plain_points(path: Any, distance: Distance) -> bool:
-    """Return whether a path can be used directly: making a batch of it would cost more than a short warping."""
-    return (
+def _encoded(path: Any, distance: Distance, role: str) -> Places:
+    """Return one path encoded: an array of points as it is, since making a batch of it takes longer than to warp it."""
+    points: Places = path
+    if (
         type(path) is np.ndarray
         and distance.is_straight
         and path.dtype == np.float64
@@ -260,18 +248,15 @@ def is_plain_points(path: Any, distance: Distance) -> bool:
         and path.size > 0
         and path.flags.c_contiguous
         and kernels.all_within(path, kernels.LARGEST)
-    )
+    ):
+        return points
+    return distance.encode([path], role=lambda _: role).places
 
 
 def check_threshold(threshold: float) -> None:
     """Refuse a success threshold that is not a positive, finite number."""
-    if type(threshold) is float and 0.0 < threshold < math.inf:
-        return
-    if (
-        not isinstance(threshold, int | float | np.number)
-        or isinstance(threshold, bool)
-        or not 0 < threshold < math.inf
-    ):
+    is_number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
+    if not is_number or not 0 < threshold < math.inf:
         raise OptionError(f"<<threshold>> must be a positive distance such as 3.0, got {shortened(threshold)}")
 
 

@@ -39,28 +39,23 @@ def alignment_html(alignment: Alignment) -> str:
 
 def _drawn(pairs: Any, reference: Any, query: Any) -> str:
     """Draw two rows of nodes with the links between them, as SVG."""
-    top, bottom = MARGIN, HEIGHT - MARGIN
-    above, below = _spread(len(reference)), _spread(len(query))
-    links = "".join(
-        f'<line x1="{above[a]}" y1="{top}" x2="{below[b]}" y2="{bottom}" stroke="#e66101" stroke-opacity="0.6"/>'
+    rows, across = [], []
+    for nodes, y in ((reference, MARGIN), (query, HEIGHT - MARGIN)):
+        count = len(nodes)
+        xs = np.linspace(MARGIN, WIDTH - MARGIN, count).round(1).tolist() if count > 1 else [WIDTH / 2]
+        across.append(xs)
+        rows.append(f'<line x1="{xs[0]}" y1="{y}" x2="{xs[-1]}" y2="{y}" stroke="#1f4e79"/>')
+        for x, node in zip(xs, nodes, strict=True):
+            rows.append(f'<circle cx="{x}" cy="{y}" r="4" fill="#1f4e79"><title>{_text(node)}</title></circle>')
+    links = [
+        f'<line x1="{across[0][a]}" y1="{MARGIN}" x2="{across[1][b]}" y2="{HEIGHT - MARGIN}" stroke="#e66101" '
+        'stroke-opacity="0.6"/>'
         for a, b in pairs.tolist()
-    )
+    ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'role="img" aria-label="Warping">{links}{_row(reference, above, top)}{_row(query, below, bottom)}</svg>'
+        f'role="img" aria-label="Warping">{"".join(links + rows)}</svg>'
     )
-
-
-def _spread(count: int) -> list[float]:
-    return np.linspace(MARGIN, WIDTH - MARGIN, count).round(1).tolist() if count > 1 else [WIDTH / 2]
-
-
-def _row(nodes: Any, across: list[float], y: int) -> str:
-    dots = "".join(
-        f'<circle cx="{x}" cy="{y}" r="4" fill="#1f4e79"><title>{_text(node)}</title></circle>'
-        for x, node in zip(across, nodes, strict=True)
-    )
-    return f'<line x1="{across[0]}" y1="{y}" x2="{across[-1]}" y2="{y}" stroke="#1f4e79"/>{dots}'
 
 
 def _text(node: Any) -> str:

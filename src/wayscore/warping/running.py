@@ -37,19 +37,16 @@ class RunningDTW:
     def __init__(self, *, reference: Any, distance: Distance | None = None) -> None:
         space = self._distance = EUCLIDEAN if distance is None else as_distance(distance)
         self._reference = None
-        self._state = _state(reference, space, space.table) or self._start(reference)
-
-    def _start(self, reference: Any) -> kernels.Running:
-        """Return the state before the first step if the reference is not a plain list or array."""
-        space = self._distance
-        encoded = np.ascontiguousarray(space.encode([reference], role=lambda _: "the reference").places)
-        table = None if space.table is None else np.ascontiguousarray(space.table, dtype=np.float64)
-        state = _state(encoded if table is None else encoded.astype(np.int32), space, table)
+        state = _state(reference, space, space.table)
+        if state is None:  # the reference is not a plain list or array
+            encoded = np.ascontiguousarray(space.encode([reference], role=lambda _: "the reference").places)
+            table = None if space.table is None else np.ascontiguousarray(space.table, dtype=np.float64)
+            state = _state(encoded if table is None else encoded.astype(np.int32), space, table)
         if state is None:
             self._reference = encoded
             state = kernels.running(len(encoded), None, None)
-        assert state is not None  # a path is not empty
-        return state
+            assert state is not None  # a path is not empty
+        self._state: kernels.Running = state
 
     def __repr__(self) -> str:
         return f"<RunningDTW to {self._state.count} nodes, step {self.steps}: {self.dtw:g}>"

@@ -32,22 +32,16 @@ class RunningBatch:
     def __init__(self, *, references: Sequence[Any], distance: Distance | Sequence[Distance] | None = None) -> None:
         if not len(references):
             raise PathError("a running batch needs at least one reference")
-        if isinstance(distance, Sequence):
-            if len(distance) != len(references):
-                raise PathError(
-                    f"{len(references)} references but {len(distance)} distances; give one for each environment"
-                )
-            self._distances = [as_distance(one) for one in distance]
-        else:
-            self._distances = [EUCLIDEAN if distance is None else as_distance(distance)] * len(references)
-        count = len(references)
-        self._paths: list[Any] = []
-        """The references as their distances encode them."""
+        if not isinstance(distance, Sequence):
+            distance = [EUCLIDEAN if distance is None else as_distance(distance)] * len(references)
+        _check_count(distance, len(references), "distances", "references")
+        self._distances = [as_distance(one) for one in distance]
+        self._paths: list[Any] = []  # the references as their distances encode them
         for number, (reference, space) in enumerate(zip(references, self._distances, strict=True)):
             self._paths.append(self._encode(number, reference, space))
-        self.steps = np.zeros(count, dtype=np.int64)
-        self._values = np.full(count, np.inf)
-        self._rows = np.zeros((count, 1))
+        self.steps = np.zeros(len(references), dtype=np.int64)
+        self._values = np.full(len(references), np.inf)
+        self._rows = np.zeros((len(references), 1))
         self._lay_out()
 
     def __len__(self) -> int:
@@ -85,11 +79,10 @@ class RunningBatch:
                 meant.
             active: which environments move, as booleans; the others keep their value, and their node is ignored.
         """
-        if len(nodes) != len(self):
-            raise PathError(f"{len(self)} environments but {len(nodes)} nodes; give one for each environment")
+        _check_count(nodes, len(self), "nodes")
         mask = None if active is None else np.ascontiguousarray(active, dtype=bool).view(np.uint8)
-        if mask is not None and len(mask) != len(self):
-            raise PathError(f"{len(self)} environments but {len(mask)} active flags; give one for each environment")
+        if mask is not None:
+            _check_count(mask, len(self), "active flags")
         if self._kind == "points":
             self._step_points(nodes, mask)
         elif self._kind == "codes":
@@ -107,8 +100,7 @@ class RunningBatch:
     def ndtw(self, threshold: float = 3.0) -> Floats:
         """Return nDTW so far of every environment; 0 before its first step."""
         check_threshold(threshold)
-        result: Floats = np.exp(-self._values / (self._lengths * threshold))
-        return result
+        return np.asarray(np.exp(-self._values / (self._lengths * threshold)))
 
     def fork(self) -> RunningBatch:
         """Return an independent copy, to try steps without taking them."""
@@ -157,42 +149,33 @@ class RunningBatch:
         self._tables: list[Any] = []
         self._indexes: list[dict[Any, int]] = []
         self._scene_of: dict[int, int] = {}
-        self._numbered = False
-        """Whether labels are whole numbers, which are then not taken for codes."""
+        self._numbered = False  # whether labels are whole numbers, which are then not taken for codes
         for environment in range(len(self)):
             self._enter(environment)
         self._hold()
 
     def _hold(self) -> None:
         """Keep views of the arrays, which are the same at every step."""
-        self._state: tuple[Any, Any, Any] = (
-            kernels.view(self._references),
-            kernels.view(self._lengths),
-            kernels.view(self._rows),
-        )
-        self._values_view, self._scenes_view = kernels.view(self._values), kernels.view(self._scenes)
+        view = kernels.view
+        self._state: tuple[Any, Any, Any] = (view(self._references), view(self._lengths), view(self._rows))
+        self._values_view, self._scenes_view = view(self._values), view(self._scenes)
 
     def _enter(self, environment: int) -> None:
-        """Write one environment's reference where the kernels read it."""
-        path = self._paths[environment]
+        """Write one environment's reference, and the distance of its scene, where the kernels read them."""
+        path, space = self._paths[environment], self._distances[environment]
         self._lengths[environment] = len(path)
         if self._kind == "points":
             self._references[environment, :, : len(path)] = path.T
-        elif self._kind == "codes":
+        elif self._kind == "codes" and space.index is not None:
             self._references[environment, : len(path)] = path
             self._references[environment, len(path) :] = 0  # what stood here may not be in this scene
-            self._scenes[environment] = self._scene(self._distances[environment])
-
-    def _scene(self, space: Distance) -> int:
-        """Return the number of a distance among the tables that the kernels are given."""
-        if id(space) not in self._scene_of:
-            assert space.index is not None  # or it would be of another kind
-            self._scene_of[id(space)] = len(self._spaces)
-            self._spaces.append(space)
-            self._tables.append(kernels.view(np.ascontiguousarray(space.table, dtype=np.float64)))
-            self._indexes.append(space.index)
-            self._numbered |= isinstance(next(iter(space.index)), int | np.integer)
-        return self._scene_of[id(space)]
+            if id(space) not in self._scene_of:
+                self._scene_of[id(space)] = len(self._spaces)
+                self._spaces.append(space)
+                self._tables.append(kernels.view(np.ascontiguousarray(space.table, dtype=np.float64)))
+                self._indexes.append(space.index)
+                self._numbered |= isinstance(next(iter(space.index)), int | np.integer)
+            self._scenes[environment] = self._scene_of[id(space)]
 
     def _step_points(self, nodes: Any, mask: Mask) -> None:
         dimension = self._references.shape[1]
@@ -230,6 +213,11 @@ class RunningBatch:
     def _unknown(self, node: Any, environment: int) -> UnknownNodeError:
         space = self._distances[environment]
         return unknown_node(node, f"the node of environment {environment}", space.index or {}, space.name)
+
+
+def _check_count(given: Any, count: int, kind: str, of: str = "environments") -> None:
+    if len(given) != count:
+        raise PathError(f"{count} {of} but {len(given)} {kind}; give one for each environment")
 
 
 def _kind(space: Distance) -> str:

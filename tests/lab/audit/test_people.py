@@ -204,7 +204,8 @@ def test_wrong_calls_are_explained(tmp_path):
 
 def test_answers_to_a_study_agree_with_its_analysis(tmp_path):
     from wayscore.lab.study.analysis import analyze
-    from wayscore.lab.study.create import create, write_study
+    from wayscore.lab.study.create import create
+    from wayscore.lab.study.files import write_study
     from wayscore.lab.study.rankings import write_rankings
     from wayscore.lab.study.rater_models import simulate
 

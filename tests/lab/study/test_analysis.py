@@ -10,6 +10,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -19,13 +20,15 @@ from tests.house import command
 from wayscore import statistics
 from wayscore.errors import OptionError
 from wayscore.lab.study import report, table1
-from wayscore.lab.study.analysis import agree, analyze, care_of, kendall_w, krippendorff_alpha
-from wayscore.lab.study.correlations import MAIN, METHODS, RIVALS, Correlations, correlate, goodness
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.analysis import Haste, agree, analyze, care_of, haste_of, kendall_w, krippendorff_alpha
+from wayscore.lab.study.correlations import METHODS, RIVALS, Correlations, correlate, goodness
+from wayscore.lab.study.create import create
 from wayscore.lab.study.figures import figure_study
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.page import page
 from wayscore.lab.study.rankings import Ranking, write_rankings
+from wayscore.lab.study.rater_models import simulate
+from wayscore.lab.study.report import page
 from wayscore.lab.study.table1 import PAPER, PAPER_P, contests
 
 rows = st.lists(st.integers(0, 4).map(float), min_size=5, max_size=5)
@@ -112,7 +115,6 @@ def test_the_papers_counts_give_its_p_values() -> None:
     found = {contest.rival: f"{contest.p:.1e}" for part in PAPER.values() for contest in part}
     assert found == {**PAPER_P, "AD": "3.6e-60"}
     assert PAPER_P["AD"] == "6.9e-60" == f"{table1.Contest('AD', 253, 12).p:.1e}"
-    assert [MAIN[kind] for kind in PAPER] == ["nDTW", "SDTW"]
     assert {kind: tuple(contest.rival for contest in part) for kind, part in PAPER.items()} == RIVALS
     for kind, sets in (("UC", 265), ("SC", 240)):
         over = [c.rival for c in PAPER[kind] if c.positive + c.negative > sets]  # type: ignore[index]
@@ -184,19 +186,19 @@ def literal_alpha(units: Sequence[Sequence[float]]) -> float:
     return 1 - (observed / len(every)) / (expected / (len(every) * (len(every) - 1)))
 
 
-def test_w_of_siegels_three_executives() -> None:
-    # Siegel (1956), six applicants: sums 8, 14, 11, 11, 11, 8; s = 25.5; W = 25.5 / (9 x 210 / 12) = 0.16
-    ranks = [[1, 6, 3, 2, 5, 4], [1, 5, 6, 4, 2, 3], [6, 3, 2, 5, 4, 1]]
-    assert kendall_w(ranks) == pytest.approx(25.5 / 157.5)
-    assert kendall_w(ranks) == pytest.approx(literal_w(ranks))
-
-
-def test_w_with_ties_is_corrected() -> None:
-    # two raters who tie the same two of three: sums 2, 5, 5; T = 6 each; (12 x 54 - 3 x 4 x 48) / (4 x 24 - 2 x 12)
-    assert kendall_w([[1, 2.5, 2.5], [1, 2.5, 2.5]]) == pytest.approx((648 - 576) / (96 - 24))
-    assert kendall_w([[2, 2, 2], [2, 2, 2]]) is None
+@pytest.mark.parametrize(
+    ("ranks", "w"),
+    [  # Siegel (1956), six applicants: sums 8, 14, 11, 11, 11, 8; s = 25.5; W = 25.5 / (9 x 210 / 12) = 0.16
+        ([[1, 6, 3, 2, 5, 4], [1, 5, 6, 4, 2, 3], [6, 3, 2, 5, 4, 1]], 25.5 / 157.5),
+        # two raters who tie the same two of three: sums 2, 5, 5; T = 6 each; (12 x 54 - 3 x 4 x 48) / (4 x 24 - 2 x 12)
+        ([[1, 2.5, 2.5], [1, 2.5, 2.5]], (648 - 576) / (96 - 24)),
+        ([[2, 2, 2], [2, 2, 2]], None),
+    ],
+)
+def test_w_by_hand(ranks: Any, w: float | None) -> None:
+    assert kendall_w(ranks) == (w if w is None else pytest.approx(w))
     with pytest.raises(OptionError, match="two or more raters"):
-        kendall_w([[1, 2, 3]])
+        kendall_w(ranks[:1])
 
 
 @given(st.lists(st.permutations([1.0, 2.0, 3.0, 4.0, 5.0]), min_size=2, max_size=6))
@@ -210,20 +212,8 @@ def test_w_against_the_formula_and_the_mean_correlation(ranks: list[list[float]]
 
 def test_alpha_of_krippendorffs_own_example() -> None:
     # Krippendorff (2011), four observers and twelve units: ordinal alpha is 0.815
-    units = [
-        [1, 1, 1],
-        [2, 2, 3, 2],
-        [3, 3, 3, 3],
-        [3, 3, 3, 3],
-        [2, 2, 2, 2],
-        [1, 2, 3, 4],
-        [4, 4, 4, 4],
-        [1, 1, 2, 1],
-        [2, 2, 2, 2],
-        [5, 5, 5],
-        [1, 1],
-        [3],
-    ]
+    ratings = "111 2232 3333 3333 2222 1234 4444 1121 2222 555 11 3"
+    units = [[float(rating) for rating in unit] for unit in ratings.split()]
     assert krippendorff_alpha(units) == pytest.approx(0.815, abs=5e-4)
     assert krippendorff_alpha(units) == pytest.approx(literal_alpha(units))
 
@@ -286,6 +276,49 @@ def test_the_inattentive_are_left_out_of_a_second_table(study: Study) -> None:
     assert found.attentive == contests(correlate(study, ranked_by(study, "nDTW", "good")))
     assert all(contest.negative == 0 for contest in found.attentive or ())
     assert analyze(study, rankings, pass_share=0, resamples=100).attentive is None
+
+
+def timed(rankings: list[Ranking], seconds: float) -> list[Ranking]:
+    return [msgspec.structs.replace(one, seconds=seconds) for one in rankings]
+
+
+def test_fast_answers_are_left_out_of_a_third_table(study: Study) -> None:
+    good = timed(ranked_by(study, "nDTW", "good"), 20.0)
+    hasty = timed(ranked_by(study, "nDTW", "hasty", reverse=True), 4.9)
+    found = analyze(study, [*good, *hasty], resamples=100)
+    assert found.haste == Haste(least=5.0, timed=32, fast={"hasty": 16})
+    assert found.unhurried == contests(correlate(study, good))
+    assert found.contests != found.unhurried
+    lines = report.findings(found)
+    assert "Too fast (less than 5 s for a set): 16 of 32 answers with a time (rater hasty: 16)." in lines
+    (without,) = (line for line in lines if line.startswith("Table 1 without answers that came too fast: "))
+    assert f"NE {found.unhurried[1].counts} (p " in without
+    assert "16 of 32 answers" in " ".join(str(report.document([found])).split())
+    (plain,) = json.loads(report.document([found]).render("json"))
+    assert plain["haste"] == {"least": 5.0, "timed": 32, "fast": {"hasty": 16}}
+    assert plain["unhurried"][1]["p"] == found.unhurried[1].p
+    html = re.sub(' style="[^"]*"', "", page([found]))
+    assert '<tr><th scope="row">hasty</th><td>10</td><td>0/3</td><td>3</td><td>+1.00</td><td>16</td></tr>' in html
+
+
+def test_the_threshold_is_per_picture(study: Study) -> None:
+    answers = timed(ranked_by(study, "nDTW"), 5.0)
+    assert haste_of(answers, 1.01).fast == {"1": 16}
+    found = analyze(study, answers, resamples=100)
+    assert (found.haste.fast, found.unhurried) == ({}, None)
+    assert "Too fast (less than 5 s for a set): 0 of 16 answers with a time." in report.findings(found)
+    hasty = analyze(study, timed(answers, 0.1), resamples=100)
+    assert (hasty.haste.count, hasty.unhurried) == (16, None)
+    assert "Without answers that came too fast, no ranking is left." in report.findings(hasty)
+
+
+def test_what_has_no_time_is_not_fast(study: Study) -> None:
+    """Nor are programs, which are as fast as they are."""
+    for rankings in (ranked_by(study, "nDTW"), timed(simulate(study, seed=1), 0.1)):
+        found = analyze(study, rankings, resamples=100)
+        assert (found.haste, found.unhurried) == (Haste(least=5.0, timed=0, fast={}), None)
+        assert not any("fast" in line for line in report.findings(found))
+        assert re.search("<td[^>]*>–</td></tr>", page([found]))
 
 
 # The whole
@@ -391,31 +424,6 @@ def test_analyze_as_a_command(study: Study, tmp_path: Path) -> None:
     assert run("analyze", *files, "--resamples", 200).stdout == result.stdout
     as_json = json.loads(run("analyze", *files[:2], "--format", "json", "--resamples", 50).stdout)
     assert as_json[0]["kind"] == "UC"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "give a study and its answers"),
-        (("uc.json",), "or two such pairs; files given: 1"),
-        (("uc.json", "uc.jsonl", "uc.json", "uc.jsonl"), "two of the studies are UC"),
-        (("uc.json", "uc.jsonl", "--method", "rho"), "--method must be spearman, kendall or pearson, not"),
-        (("uc.json", "uc.jsonl", "--format", "csv"), "--format must be text, json or latex, not"),
-        (("uc.json", "uc.jsonl", "--pass-share", "2"), "pass_share must be a number, from 0 to 1"),
-        (("uc.json", "none.jsonl"), "no such file"),
-        (("uc.jsonl", "uc.json"), "is not a study"),
-    ],
-)
-def test_mistakes_of_analyze_are_one_line(
-    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_study("uc.json", study)
-    write_rankings("uc.jsonl", answers(study))
-    result = run("analyze", *words)
-    assert result.exit_code == (1 if message in ("no such file", "is not a study") else 2)
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
 
 
 def test_the_score_of_a_set_is_the_packages_own(study: Study) -> None:

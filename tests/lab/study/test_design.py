@@ -16,19 +16,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import wayscore as ws
-from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.lab.study.create import (
-    PAPER,
-    assign,
-    create,
-    create_from_runs,
-    deal,
-    paper_study,
-    read_study,
-    rebuild,
-    study_bytes,
-    write_study,
-)
+from tests.house import command
+from wayscore.errors import FormatError, OptionError
+from wayscore.lab.study.create import PAPER, assign, create, create_from_runs, deal, rebuild
+from wayscore.lab.study.files import read_study, study_bytes, write_study
 from wayscore.lab.study.model import QUERIES, QUESTION, ComparisonSet, Study
 from wayscore.lab.study.rankings import Ranking, fault_of, read_rankings, write_rankings
 from wayscore.lab.study.sets import Around, far_path, make_check
@@ -140,16 +131,10 @@ def test_paths_are_walks_in_their_world_and_queries_differ(sampler: Any) -> None
         assert (starts == {one.reference[0]}) == (sampler != "independent")
 
 
-def test_success_constrained_queries_meet_the_success_rule() -> None:
-    made = create("SC", sets=8, raters=2, seed=1, worlds=2)
-    assert [scores(made, one, "SR") for one in made.sets] == [[1.0] * QUERIES] * 8
-
-
-def test_mixed_sets_have_two_to_four_successes() -> None:
-    made = create("SC", sets=12, raters=2, seed=1, worlds=2, success="mixed")
-    counts = [sum(scores(made, one, "SR")) for one in made.sets]
-    assert {*counts} <= {2.0, 3.0, 4.0}
-    assert len({*counts}) > 1
+@pytest.mark.parametrize(("success", "counts"), [("all", {5.0}), ("mixed", {2.0, 3.0, 4.0})])
+def test_success_constrained_queries_meet_the_rule(success: Any, counts: set[float]) -> None:
+    made = create("SC", sets=12, raters=2, seed=1, worlds=2, success=success)
+    assert {sum(scores(made, one, "SR")) for one in made.sets} == counts
 
 
 def test_checks_have_an_obvious_answer_by_construction(study: Study) -> None:
@@ -205,27 +190,19 @@ def test_repeats_are_the_same_paths(study: Study) -> None:
         assert (one.reference, one.queries) == (study.set(one.of).reference, study.set(one.of).queries)
 
 
-def test_raters_see_a_title_in_plain_words(study: Study) -> None:
-    assert study.name == "UC study, seed 5"
-    assert study.title == "Which path would you prefer?"
-    assert create(sets=1, raters=1, worlds=1, name="Paths of a robot").title == "Paths of a robot"
-
-
-def test_threshold_is_the_papers() -> None:
+def test_threshold_and_question_are_the_papers() -> None:
     made = create(sets=2, raters=1, seed=4, worlds=2)
     lengths = [length for scene in made.scenes.values() for length in scene.lengths]
     assert made.threshold == pytest.approx(1.33 * np.mean(lengths), rel=1e-12)
     assert all(max(scene.lengths) <= 1.4 for scene in made.scenes.values())
-    assert made.question == QUESTION
+    assert (made.question, made.name, made.title) == (QUESTION, "UC study, seed 4", "Which path would you prefer?")
+    assert create(sets=1, raters=1, worlds=1, name="Paths of a robot").title == "Paths of a robot"
 
 
 @pytest.mark.soak
 def test_the_papers_two_studies_have_its_numbers() -> None:
-    studies = [paper_study(kind, seed=1) for kind in ("UC", "SC")]
-    samples = [len(one.sets) * QUERIES for one in studies]
-    assert samples == [1325, 1200]
-    assert sum(samples) == 2525
-    assert sum(len(one.sets) for one in studies) == 505
+    studies = [create(kind, seed=1, **PAPER[kind]) for kind in ("UC", "SC")]
+    assert [len(one.sets) * QUERIES for one in studies] == [1325, 1200]
     for one in studies:
         loads = [len(hand.items) for hand in one.assignments]
         assert len(loads) == 9
@@ -251,14 +228,6 @@ def test_raters_change_no_set(study: Study) -> None:
     other = create(**{**study.how["options"], "raters": 3, "each": 1, "repeats": 0})
     assert other.of_kind("plain") == study.of_kind("plain")
     assert other.of_kind("check") == study.of_kind("check")
-
-
-def test_the_map_of_a_scene_gives_back_its_graph(study: Study) -> None:
-    scene = study.scenes["world1"]
-    graph = study.graph("world1")
-    assert graph is study.graph("world1")
-    assert [tuple(place) for place in graph.positions.tolist()] == list(scene.positions.values())
-    assert len(scene.lines()) == len(graph.edges) == len(scene.edges)
 
 
 def change(study: Study, path: Path, edit: Any) -> Path:
@@ -296,42 +265,29 @@ DAMAGE: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damaged_studies_are_refused_in_a_sentence(study: Study, tmp_path: Path, damage: str) -> None:
     edit, words = DAMAGE[damage]
-    with pytest.raises(FormatError, match=re.escape(words)) as told:
+    with pytest.raises(FormatError, match=re.escape(words)) as error:
         read_study(change(study, tmp_path / "study.json", edit))
-    assert str(told.value).startswith(str(tmp_path / "study.json"))
-    assert "\n" not in str(told.value)
+    assert str(error.value).startswith(str(tmp_path / "study.json"))
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [(b"", "damaged JSON"), (b'{"name": "x"', "damaged JSON"), (b"[]", "is not a study"), (b"\xff\xfe", "damaged")],
 )
-def test_what_is_no_study_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+def test_what_is_no_study_is_refused(study: Study, tmp_path: Path, content: bytes, words: str) -> None:
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(FormatError, match=words):
         read_study(tmp_path / "x.json")
-
-
-def test_a_study_cut_short_is_refused(study: Study, tmp_path: Path) -> None:
-    content = study_bytes(study)
-    for share in (0.1, 0.5, 0.99):
-        (tmp_path / "x.json").write_bytes(content[: int(share * len(content))])
-        with pytest.raises(FormatError, match="damaged JSON"):
-            read_study(tmp_path / "x.json")
+    (tmp_path / "x.json").write_bytes(study_bytes(study)[:-3])
+    with pytest.raises(FormatError, match="damaged JSON"):
+        read_study(tmp_path / "x.json")
 
 
 def test_a_study_without_its_design_cannot_be_rebuilt(study: Study, tmp_path: Path) -> None:
-    def forget(content: dict[str, Any]) -> None:
-        content["how"] = {"from": "worlds"}
-
+    edited = change(study, tmp_path / "x.json", lambda content: content.update(how={"from": "worlds"}))
     with pytest.raises(OptionError, match="has no saved design"):
-        rebuild(read_study(change(study, tmp_path / "x.json", forget)))
-
-
-def test_nothing_is_left_where_a_study_cannot_be_written(study: Study, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot be written: not a directory"):
-        write_study(tmp_path / "file" / "study.json", study)
+        rebuild(read_study(edited))
 
 
 # Rankings
@@ -374,12 +330,9 @@ ONE_BY_ONE = [[0], [1], [2], [3], [4]]
 )
 def test_damaged_answers_are_refused_in_a_sentence(study: Study, tmp_path: Path, line: str, words: str) -> None:
     (tmp_path / "a.jsonl").write_text(f"{answer(ONE_BY_ONE, rater='0')}\n{line}\n")
-    with pytest.raises(FormatError, match=re.escape(words)) as told:
+    with pytest.raises(FormatError, match=re.escape(words)) as error:
         read_rankings(tmp_path / "a.jsonl", study)
-    assert str(told.value).startswith(str(tmp_path / "a.jsonl"))
-
-
-def test_an_empty_file_of_answers_is_refused(study: Study, tmp_path: Path) -> None:
+    assert str(error.value).startswith(str(tmp_path / "a.jsonl"))
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(FormatError):
         read_rankings(tmp_path / "a.jsonl", study)
@@ -399,13 +352,9 @@ def test_ranks_of_any_order_share_their_places(order: list[int], cuts: list[int]
 # From runs
 
 
-def runs_of(course: Path, agents: Any = AGENTS) -> list[Path]:
-    return [course / "runs" / f"{agent}.json" for agent in agents]
-
-
-def from_course(course: Path, runs: list[Path] | None = None, **options: Any) -> Study:
+def from_course(course: Path, agents: Any = AGENTS, **options: Any) -> Study:
     return create_from_runs(
-        runs_of(course) if runs is None else runs,
+        [course / "runs" / f"{agent}.json" for agent in agents],
         references=course / "references.json",
         graphs=course / "connectivity",
         **{"sets": 8, "raters": 3, "threshold": 1.41, **options},
@@ -424,6 +373,10 @@ def test_runs_become_sets_with_their_sources(course: Path, tmp_path: Path) -> No
             steps = walked[source].queries[episode].path
             assert query == [node for n, node in enumerate(steps) if n == 0 or node != steps[n - 1]]
     assert len({tuple(one.reference) for one in made.of_kind("plain")}) == 8
+    graphs = ws.load_graphs(course / "connectivity")
+    for one in made.sets[:3]:
+        ends = one.reference[0], one.queries[0][-1]
+        assert made.graph(one.scene).distance(*ends) == graphs[one.scene].distance(*ends)
     assert [one.queries[one.best] == one.reference for one in made.of_kind("check")] == [True]
     write_study(tmp_path / "s.json", made)
     assert read_study(tmp_path / "s.json") == made
@@ -434,14 +387,6 @@ def test_runs_become_sets_with_their_sources(course: Path, tmp_path: Path) -> No
         rebuild(made)
 
 
-def test_distances_along_a_study_are_those_of_its_graphs(course: Path) -> None:
-    made = from_course(course)
-    graphs = ws.load_graphs(course / "connectivity")
-    for one in made.sets[:3]:
-        ends = one.reference[0], one.queries[0][-1]
-        assert made.graph(one.scene).distance(*ends) == graphs[one.scene].distance(*ends)
-
-
 def test_success_constrained_sets_of_runs(course: Path) -> None:
     made = from_course(course, kind="SC", success="mixed", sets=4)
     assert all(2 <= sum(scores(made, one, "SR")) <= 4 for one in made.sets)
@@ -449,24 +394,21 @@ def test_success_constrained_sets_of_runs(course: Path) -> None:
 
 def test_too_few_runs_or_sets_are_told(course: Path) -> None:
     with pytest.raises(OptionError, match="give 5 runs or more, not 4"):
-        from_course(course, runs_of(course)[:4])
+        from_course(course, AGENTS[:4])
     with pytest.raises(OptionError, match="cannot find 90 sets: in only"):
         from_course(course, sets=90)
     with pytest.raises(OptionError, match="cannot make 99 checks: only"):
         from_course(course, checks=99)
 
 
-def test_five_real_agents_make_a_study(data: Path, tmp_path: Path) -> None:
+def test_five_real_agents_make_a_study_from_the_command_line(data: Path, tmp_path: Path) -> None:
     agents = ("prevalent_add", "seq2seq_iter19000", "seq2seq_iter05000", "random_agent", "phi3_agent")
-    made = create_from_runs(
-        [data / "predictions" / "r2r" / f"val_unseen_{agent}.json.gz" for agent in agents],
-        references=data / "r2r" / "R2R_val_unseen.json.gz",
-        graphs=data / "connectivity.tar.gz",
-        sets=40,
-        raters=5,
-        each=2,
-        checks=2,
-    )
+    runs = [data / "predictions" / "r2r" / f"val_unseen_{agent}.json.gz" for agent in agents]
+    given = ("--references", data / "r2r" / "R2R_val_unseen.json.gz", "--graphs", data / "connectivity.tar.gz")
+    sizes = ("--sets", 40, "--raters", 5, "--each", 2, "--checks", 2)
+    file, answers = tmp_path / "s.json", tmp_path / "s-simulated.jsonl"
+    command("study", "create", "-o", file, *sizes, "--from-runs", *runs, *given, status=0)
+    made = read_study(file)
     assert made.threshold == 3.0
     graphs = ws.load_graphs(data / "connectivity.tar.gz")
     for one in made.of_kind("plain"):
@@ -478,5 +420,5 @@ def test_five_real_agents_make_a_study(data: Path, tmp_path: Path) -> None:
             references=[one.reference] * QUERIES, queries=one.queries, distance=graphs[one.scene], metrics=["nDTW"]
         )
         assert scores(made, one, "nDTW") == pytest.approx(theirs["nDTW"].tolist(), abs=1e-12)
-    write_study(tmp_path / "s.json", made)
-    assert read_study(tmp_path / "s.json") == made
+    command("study", "simulate", file, status=0)
+    assert "d_th = 3.00 m" in command("study", "analyze", file, answers, "--resamples", 100, status=0).stdout

@@ -15,27 +15,15 @@ from tests.house import command
 from wayscore.errors import OptionError
 from wayscore.lab.study.analysis import analyze, care_of
 from wayscore.lab.study.correlations import RIVALS, goodness
-from wayscore.lab.study.create import create, read_study, write_study
+from wayscore.lab.study.create import create
 from wayscore.lab.study.figures import figure_study
+from wayscore.lab.study.files import read_study, write_study
 from wayscore.lab.study.model import ComparisonSet, SceneMap, Study
-from wayscore.lab.study.page import page
 from wayscore.lab.study.power import pilot_source, power, simulated_source
-from wayscore.lab.study.protocol import reproduce
-from wayscore.lab.study.rankings import fault_of, rankings_bytes, read_rankings
-from wayscore.lab.study.rater_models import (
-    IN_WORDS,
-    TASTES,
-    Temper,
-    dislikes,
-    draw_weights,
-    perceive,
-    rank_assignment,
-    simulate,
-)
-from wayscore.lab.study.report import document
-from wayscore.lab.study.winners import find_winners, table as winners_table
-
-EXACT = Temper(noise=0.0, spread=0.0, lapse=0.0)
+from wayscore.lab.study.protocol import find_winners, reproduce, winners_table
+from wayscore.lab.study.rankings import fault_of, rankings_bytes, read_rankings, write_rankings
+from wayscore.lab.study.rater_models import IN_WORDS, TASTES, Temper, dislikes, draw_weights, perceive, simulate
+from wayscore.lab.study.report import document, page
 
 
 @pytest.fixture(scope="module")
@@ -83,19 +71,19 @@ def test_dislikes_are_those_computed_by_hand(taste: str) -> None:
 
 
 @pytest.mark.parametrize("taste", TASTES)
-def test_without_noise_the_taste_decides(study: Study, taste: str) -> None:
-    for ranking in simulate(study, temper=Temper(taste, noise=0.0, spread=0.0, lapse=0.0)):
+def test_without_noise_the_taste_decides_and_is_no_metric(study: Study, taste: str) -> None:
+    exact = Temper(taste, noise=0.0, spread=0.0, lapse=0.0)
+    for ranking in simulate(study, temper=exact):
         disliked = dislikes(study, study.set(ranking.set), taste).sum(axis=1)
         assert [query for (query,) in ranking.groups] == np.argsort(disliked, kind="stable").tolist()
-
-
-@pytest.mark.parametrize("taste", TASTES)
-def test_no_taste_is_one_of_the_metrics(study: Study, taste: str) -> None:
     plain = study.of_kind("plain")
     theirs = [np.argsort(dislikes(study, one, taste).sum(axis=1), kind="stable").tolist() for one in plain]
     for metric in (*RIVALS["UC"], *RIVALS["SC"], "nDTW", "SDTW", "DTW"):
         scores = goodness(study, plain, [metric])[..., 0]
         assert [np.argsort(-row, kind="stable").tolist() for row in scores] != theirs
+    checked = create("UC", sets=1, raters=1, checks=12, seed=4, worlds=1)
+    (care,) = care_of(checked, simulate(checked, temper=exact)).values()
+    assert (care.passed, care.checks) == (12, 12)
 
 
 def test_the_winner_follows_from_the_taste() -> None:
@@ -108,18 +96,6 @@ def test_the_winner_follows_from_the_taste() -> None:
     assert [row[0] for row in winners_table(found).rows] == list(TASTES)
 
 
-@pytest.mark.parametrize("taste", TASTES)
-def test_every_taste_passes_every_check(taste: str) -> None:
-    made = create("UC", sets=1, raters=1, checks=12, seed=4, worlds=1)
-    (care,) = care_of(made, simulate(made, temper=Temper(taste, noise=0.0, spread=0.0, lapse=0.0))).values()
-    assert (care.passed, care.checks) == (12, 12)
-
-
-def test_an_unknown_taste_is_refused() -> None:
-    with pytest.raises(OptionError, match=r"taste must be faithful or covering or .*did you mean 'careful'"):
-        Temper("carefull")
-
-
 def test_noise_is_that_of_plackett_and_luce() -> None:
     utility, noise, count = np.array([0.0, -0.5, -1.0]), 0.5, 20_000
     seen = perceive(np.tile(utility, (count, 1)), Temper(noise=noise, lapse=0.0), np.random.default_rng(0))
@@ -130,22 +106,21 @@ def test_noise_is_that_of_plackett_and_luce() -> None:
         assert found / count == pytest.approx(chance, abs=4 * np.sqrt(chance * (1 - chance) / count))
 
 
-def test_lapses_are_as_many_as_told() -> None:
+def test_lapses_and_tastes_are_as_given() -> None:
     utility = np.tile([1e6, 0.0, 0.0, 0.0, 0.0], (20_000, 1))
     seen = perceive(utility, Temper(noise=0.1, lapse=0.25), np.random.default_rng(1))
     assert (seen.argmax(axis=1) == 0).mean() == pytest.approx(0.75 + 0.25 / 5, abs=0.01)
-
-
-def test_tastes_differ_as_much_as_told() -> None:
     weights = draw_weights(20_000, 3, Temper(spread=0.4), np.random.default_rng(2))
     assert np.log(weights).std(axis=0) == pytest.approx([0.4] * 3, abs=0.01)
-    assert (draw_weights(5, 3, EXACT, np.random.default_rng(2)) == 1).all()
+    assert (draw_weights(5, 3, Temper(spread=0.0), np.random.default_rng(2)) == 1).all()
 
 
 @pytest.mark.parametrize("wrong", [{"noise": -1.0}, {"lapse": 1.5}, {"careless": float("nan")}, {"spread": "x"}])
 def test_tempers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match=f"{next(iter(wrong))} must be a number"):
         Temper(**wrong)
+    with pytest.raises(OptionError, match=r"taste must be faithful or covering or .*did you mean 'careful'"):
+        Temper("carefull")
 
 
 # Their rankings
@@ -162,10 +137,6 @@ def test_every_ranking_says_that_it_is_simulated(study: Study) -> None:
 def test_the_same_seed_gives_the_same_rankings(study: Study) -> None:
     assert simulate(study, seed=1) == simulate(study, seed=1)
     assert simulate(study, seed=1) != simulate(study, seed=2)
-    alone = list(rank_assignment(study, 3, seed=1))
-    assert alone == [ranking for ranking in simulate(study, seed=1) if ranking.rater == "simulated-3"]
-    with pytest.raises(OptionError, match="has no rater 9; it has 4"):
-        list(rank_assignment(study, 9))
 
 
 def test_ties_are_made_where_a_study_allows_them() -> None:
@@ -305,8 +276,6 @@ def test_power_as_a_command(study: Study, tmp_path: Path, monkeypatch: pytest.Mo
     pilot = run("power", "--pilot", *files, "--sets", 20, "--simulations", 20)
     assert "rankings from p-simulated.jsonl" in pilot.stdout
     assert "SIMULATED" in pilot.stdout
-    assert "--kind must be UC or SC" in run("power", "--kind", "AC").stderr
-    assert "text or json" in run("power", "--format", "csv").stderr
 
 
 # Commands, end to end
@@ -331,18 +300,6 @@ def test_create_simulate_analyze(tmp_path: Path) -> None:
     assert "SC: SDTW vs" in shown.stdout
 
 
-def test_create_from_runs_takes_them_one_after_another(data: Path, tmp_path: Path) -> None:
-    agents = ("prevalent_add", "seq2seq_iter19000", "seq2seq_iter05000", "random_agent", "phi3_agent")
-    runs = [data / "predictions" / "r2r" / f"val_unseen_{agent}.json.gz" for agent in agents]
-    asked = ("--references", data / "r2r" / "R2R_val_unseen.json.gz", "--graphs", data / "connectivity.tar.gz")
-    made = run("create", "-o", tmp_path / "s.json", "--sets", 10, "--raters", 2, "--from-runs", *runs, *asked)
-    assert made.exit_code == 0
-    assert {*read_study(tmp_path / "s.json").sets[0].sources} == {f"val_unseen_{agent}" for agent in agents}
-    run("simulate", tmp_path / "s.json")
-    shown = run("analyze", tmp_path / "s.json", tmp_path / "s-simulated.jsonl", "--resamples", 100)
-    assert "d_th = 3.00 m" in shown.stdout
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -354,23 +311,33 @@ def test_create_from_runs_takes_them_one_after_another(data: Path, tmp_path: Pat
         (("simulate", "none.json"), "no such file"),
         (("simulate", "s.json", "--noise", "-1"), "noise must be a number"),
         (("reproduce", "--sampler", "far"), "--sampler must be near, start or independent"),
+        (("power", "--kind", "AC"), "--kind must be UC or SC"),
+        (("power", "--format", "csv"), "--format must be text or json"),
+        (("analyze",), "give a study and its answers"),
+        (("analyze", "uc.json"), "or two such pairs; files given: 1"),
+        (("analyze", "uc.json", "uc.jsonl", "uc.json", "uc.jsonl"), "two of the studies are UC"),
+        (("analyze", "uc.json", "uc.jsonl", "--method", "rho"), "--method must be spearman, kendall or pearson, not"),
+        (("analyze", "uc.json", "uc.jsonl", "--format", "csv"), "--format must be text, json or latex, not"),
+        (("analyze", "uc.json", "uc.jsonl", "--pass-share", "2"), "pass_share must be a number, from 0 to 1"),
+        (
+            ("analyze", "uc.json", "uc.jsonl", "--seconds-per-picture", "-1"),
+            "seconds_per_picture must be a number, 0 or more",
+        ),
+        (("analyze", "uc.json", "none.jsonl"), "no such file"),
+        (("analyze", "uc.jsonl", "uc.json"), "is not a study"),
     ],
 )
 def test_mistakes_are_one_line(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_study("s.json", study)
+    for name in ("s", "uc"):
+        write_study(f"{name}.json", study)
+    write_rankings("uc.jsonl", simulate(study))
     result = run(*words)
     assert result.exit_code == (1 if message in ("no such file", "is not a study") else 2)
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-def test_without_a_verb_there_is_help() -> None:
-    result = run()
-    assert result.exit_code == 0
-    assert "reproduce" in result.stdout
 
 
 @pytest.mark.soak

@@ -43,7 +43,7 @@ def build_houses(size: int = 7) -> Houses:
 
 @cache
 def references_in(episodes: int = 20) -> References:
-    """Return so many references per house, one with words that a careless page would obey, and one on an island."""
+    """Return references: as many in each house, one with words that a careless page would obey, one on an island."""
     found = {}
     for name, (world, _) in build_houses().items():
         rng = np.random.default_rng(world.seed)
@@ -84,14 +84,8 @@ def compared(*walkers: str, episodes: int = 20, **options: Any) -> Comparison:
     return compare(scored(*walkers, episodes=episodes, **options))
 
 
-def write_one(path: Path, walker: str = "noisy", **options: Any) -> Path:
-    """Write the page of one walker."""
-    write_page(path, scored(walker, **options))
-    return path
-
-
-def write_two(path: Path, *walkers: str) -> Path:
-    """Write the page of compared walkers."""
-    comparison = compared(*walkers)
-    write_page(path, comparison.results, comparison)
+def write(path: Path, found: Comparison | list[Result]) -> Path:
+    """Write the page of some results."""
+    results, comparison = (found, None) if isinstance(found, list) else (list(found.results), found)
+    write_page(path, results, comparison)
     return path

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from tests.report.browser.houses import HOSTILE, ISLAND, graphs_of, references_in, run_of, scored, write_one, write_two
-from wayscore.evaluation.agents import pool
+from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, references_in, run_of, scored, write
 from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate
+from wayscore.evaluation.repeated_runs import pool
 from wayscore.evaluation.saved import load_result
-from wayscore.report.page import write_page
 from wayscore.report.results import render
 
 pytestmark = pytest.mark.soak
@@ -27,12 +26,18 @@ Open = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_one(tmp_path_factory.mktemp("page") / "one.html")
+    return write(tmp_path_factory.mktemp("page") / "one.html", scored("noisy"))
 
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_two(tmp_path_factory.mktemp("page") / "two.html", "noisy", "overshoot")
+    return write(tmp_path_factory.mktemp("page") / "two.html", compared("noisy", "overshoot"))
+
+
+@pytest.fixture
+def shown(opened: Open, tmp_path: Path) -> Open:
+    """Write the page of some results and open it, or a place in it."""
+    return lambda found, where="", **options: opened(write(tmp_path / "page.html", found), **options).go(where)
 
 
 def listed(page: Any) -> list[str]:
@@ -82,11 +87,10 @@ def test_the_means_are_those_that_the_terminal_prints(opened: Open, one: Path) -
     assert "Unreachable episodes are left out of the mean" in page.locator("#means .note").first.text_content()
 
 
-def test_warnings_stand_above_the_numbers(opened: Open, one: Path, tmp_path: Path) -> None:
+def test_warnings_stand_above_the_numbers(shown: Open) -> None:
     said = "79 % of the steps repeat the node before; use <<repeats=drop>> to leave them out"
     (result,) = scored("noisy")
-    write_page(tmp_path / "page.html", [replace(result, warnings=(said, "no `stopped`"))])
-    page = opened(tmp_path / "page.html").go()
+    page = shown([replace(result, warnings=(said, "no `stopped`"))])
     box = page.locator("#warnings")
     assert box.locator("h2").text_content().startswith("2 warnings")
     assert [" ".join(line.split()) for line in box.locator("li").all_text_contents()] == [
@@ -95,8 +99,7 @@ def test_warnings_stand_above_the_numbers(opened: Open, one: Path, tmp_path: Pat
     ]
     assert box.locator("code").all_text_contents() == ["--repeats drop", "stopped"]
     assert box.bounding_box()["y"] < page.locator(".means").bounding_box()["y"]
-    write_page(tmp_path / "calm.html", [replace(result, warnings=())])
-    assert opened(tmp_path / "calm.html").go().locator("#warnings").count() == 0
+    assert shown([replace(result, warnings=())]).locator("#warnings").count() == 0
 
 
 def test_signatures_are_read_key_by_key_and_copied_whole(opened: Open, one: Path) -> None:
@@ -122,29 +125,27 @@ def test_scatter_plots_are_folded(opened: Open, two: Path) -> None:
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("walkers", [1, 2, 5])
-def test_nothing_is_clipped(opened: Open, tmp_path: Path, walkers: int, width: int) -> None:
+def test_nothing_is_clipped(shown: Open, walkers: int, width: int) -> None:
     names = ("noisy", "overshoot", "perfect", "shortest", "early_stop")[:walkers]
-    file = tmp_path / "page.html"
-    write_one(file) if walkers == 1 else write_two(file, *names)
-    page = opened(file, viewport={"width": width, "height": 900}).go()
+    page = shown(scored(*names) if walkers == 1 else compared(*names), viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     clipped = "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth).map(box => box.ariaLabel)"
     found = page.locator("main .scrolling:visible").evaluate_all(clipped)
     assert width < 1280 or found == []
 
 
-def test_repeats_are_seen_on_the_map(opened: Open, tmp_path: Path) -> None:
+def test_repeats_are_seen_on_the_map(shown: Open) -> None:
     positions = {node: (float(n), 0.0) for n, node in enumerate("abc")}
     graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.0, 1.0], positions=positions)
     references = ws.References("r", "r2r", {n: ws.Reference(n, "s", ["a", "b", "c"], n) for n in "12"})
     run = {"1": [*"aaabbccb"], "2": [*"abc"]}
-    write_page(tmp_path / "page.html", [evaluate(run, references, {"s": graph}, resamples=9)])
-    page = opened(tmp_path / "page.html").go("#episode=1")
+    results = [evaluate(run, references, {"s": graph}, resamples=9)]
+    page = shown(results, "#episode=1")
     assert page.locator(".map .stays text").all_text_contents() == ["×3", "×2", "×2"]
     assert page.locator(".map .stays circle").count() == 3
     assert "logged steps" in page.locator(".key").text_content()
     assert page.locator(".map .query circle title").all_text_contents()[0] == "query 1 to 3 of 8: a"
-    page = opened(tmp_path / "page.html").go("#episode=2")
+    page = shown(results, "#episode=2")
     assert page.locator(".map .stays").count() == 0
     assert "logged steps" not in page.locator(".key").text_content()
 
@@ -154,6 +155,7 @@ def test_undefined_values_are_never_numbers(opened: Open, one: Path) -> None:
     tile = page.locator(".tiles > div", has_text=re.compile("^NE")).locator("dd")
     assert tile.text_content() == "–unreachable"
     assert "– (unreachable)" in page.locator(".walk-head").text_content()
+    assert "there is no warping" in page.locator(".warping").text_content()
     figure = page.locator("#distributions figure", has=page.get_by_text("NE", exact=True))
     assert "Not shown: 1 unreachable." in figure.text_content()
     barn = page.locator(".groups tr", has_text="barn")
@@ -252,19 +254,10 @@ def test_an_address_leads_to_an_episode(opened: Open, one: Path) -> None:
     assert page.locator("[aria-selected=true] .id").text_content() == "barn_7"
     page.keyboard.press("j")
     page.wait_for_url("**#episode=barn_8")
-    page.evaluate("location.hash = '#episode=attic_3'")
-    page.locator("#episode-title", has_text="attic_3").wait_for()
-
-
-def test_words_from_files_are_only_words(opened: Open, one: Path) -> None:
-    page = opened(one).go("#episode=attic_1")
-    assert page.locator("blockquote").text_content() == HOSTILE.replace("\u2028", r"\u2028")
+    page.evaluate("location.hash = '#episode=attic_1'")
+    page.locator("#episode-title", has_text="attic_1").wait_for()
+    assert page.locator("blockquote").text_content() == HOSTILE.replace("\u2028", r"\u2028")  # words are only words
     assert page.locator("img").count() == 0
-
-
-def test_unreachable_episodes_have_no_warping(opened: Open, one: Path) -> None:
-    page = opened(one).go(f"#episode={ISLAND}")
-    assert "there is no warping" in page.locator(".warping").text_content()
 
 
 def test_floors_dim_each_other(opened: Open, one: Path) -> None:
@@ -327,17 +320,13 @@ def test_two_runs(opened: Open, two: Path) -> None:
     link.click()
     page.locator("#episode-title", has_text=name).wait_for()
     assert page.locator(".detail .map svg").count() == 2
-    row = list(first.episodes).index(name)
-    for which, table in enumerate((first, second)):
-        total = sum(float(pair[3]) for pair in warping(page, which))
-        assert total == pytest.approx(table["DTW"][row], abs=0.005 * len(warping(page, which)) + 0.001)
     tests = page.locator(".tests tbody tr", has=page.get_by_text("nDTW", exact=True))
     wins = int((second["nDTW"] > first["nDTW"]).sum())
     assert tests.locator("td").nth(4).text_content().startswith(f"{wins}/")
 
 
-def test_many_runs_have_a_chooser(opened: Open, tmp_path: Path) -> None:
-    page = opened(write_two(tmp_path / "many.html", "perfect", "noisy", "overshoot", "early_stop")).go()
+def test_many_runs_have_a_chooser(shown: Open) -> None:
+    page = shown(compared("perfect", "noisy", "overshoot", "early_stop"))
     assert page.locator(".contrast:visible").count() == 1
     page.get_by_label("Run, against perfect").select_option("2")
     assert page.locator(".contrast:visible caption >> nth=0").text_content().startswith("early_stop")
@@ -345,12 +334,11 @@ def test_many_runs_have_a_chooser(opened: Open, tmp_path: Path) -> None:
     assert page.locator(".means tbody tr").count() == 2 * 4
 
 
-def test_runs_that_answer_different_episodes(opened: Open, tmp_path: Path) -> None:
+def test_runs_that_answer_different_episodes(shown: Open) -> None:
     references = references_in()
     half = list(references.episodes)[::2]
     some = evaluate(run_of("shortest", references, half), references, graphs_of(), missing="skip", resamples=50)
-    write_page(tmp_path / "page.html", [*scored("noisy"), some])
-    page = opened(tmp_path / "page.html").go()
+    page = shown([*scored("noisy"), some])
     assert page.locator("#warnings li").count() > 0
     assert len(page.locator(".signature").all()) == 2
     choose(page, "run", "1")
@@ -358,50 +346,42 @@ def test_runs_that_answer_different_episodes(opened: Open, tmp_path: Path) -> No
     assert count(page) == f"{len(half)} of {len(references.episodes)} episodes"
 
 
-def test_loaded_results_have_no_maps(opened: Open, tmp_path: Path) -> None:
+def test_loaded_results_have_no_maps(shown: Open, tmp_path: Path) -> None:
     live, other = scored("noisy", "overshoot")
     other.save(tmp_path / "overshoot.parquet")
     loaded = load_result(tmp_path / "overshoot.parquet")
-    comparison = compare([loaded, loaded.renamed("again")])
-    write_page(tmp_path / "loaded.html", comparison.results, comparison)
-    page = opened(tmp_path / "loaded.html").go("#episode=barn_7")
+    page = shown(compare([loaded, loaded.renamed("again")]), "#episode=barn_7")
     assert "hold scores but no paths" in page.locator("#episodes .note").first.text_content()
     assert page.locator(".map").count() == 0
     assert page.locator(".tiles").count() == 1
-    write_page(tmp_path / "mixed.html", [live, loaded])
-    page = opened(tmp_path / "mixed.html").go("#episode=barn_7")
+    page = shown([live, loaded], "#episode=barn_7")
     assert page.locator(".detail .map svg").count() == 2  # the reference is known, and one of the walks
     assert "loaded from a file" in page.locator(".warping").nth(1).text_content()
 
 
-def test_scores_of_other_evaluators(opened: Open, tmp_path: Path) -> None:
+def test_scores_of_other_evaluators(shown: Open, tmp_path: Path) -> None:
     (tmp_path / "theirs.csv").write_text("episode,success,ndtw,ne\n1,1,0.5,1\n2,0,0.3,inf\n3,0,0.2,inf\n")
-    write_page(tmp_path / "page.html", [load_result(tmp_path / "theirs.csv")])
-    page = opened(tmp_path / "page.html").go()
+    page = shown([load_result(tmp_path / "theirs.csv")])
     assert "Scored by another evaluator." in page.locator("#lead").text_content()
     assert not page.locator("#breakdown").is_visible()
     assert count(page) == "3 episodes"
 
 
-def test_several_runs_of_one_agent(opened: Open, tmp_path: Path) -> None:
+def test_several_runs_of_one_agent(shown: Open) -> None:
     agent = pool([*scored("noisy"), *scored("noisy", seed=6)], "agent")
-    comparison = compare([agent, *scored("overshoot")])
-    write_page(tmp_path / "page.html", comparison.results, comparison)
-    page = opened(tmp_path / "page.html").go("#episode=barn_7")
+    page = shown(compare([agent, *scored("overshoot")]), "#episode=barn_7")
     assert "± " in page.locator(".means small").first.text_content()
     assert "bootstrap of runs and " in page.locator("#comparison p").last.text_content()
     assert page.locator(".detail .map svg").count() == 2
 
 
-def test_nothing_defined(opened: Open, tmp_path: Path) -> None:
+def test_nothing_defined(shown: Open) -> None:
     """Two agents that never get anywhere: means, differences and p-values that do not exist."""
     references = ws.References("r", "r2r", {n: ws.Reference(n, "s", ["a", "b"], n) for n in "123"})
     graphs = {"s": ws.Graph.from_edges([("a", "b"), ("x", "y")], [1.0, 1.0])}
     runs = [{n: list(path) for n in "123"} for path in ("xy", "yx")]
     results = [evaluate(run, references, graphs, start="keep", resamples=9) for run in runs]
-    comparison = compare(results, names=["one", "two"])
-    write_page(tmp_path / "page.html", comparison.results, comparison)
-    page = opened(tmp_path / "page.html").go()
+    page = shown(compare(results, names=["one", "two"]))
     row = page.locator(".means tbody tr", has=page.get_by_text("NE", exact=True))
     assert [cell[0] for cell in row.locator("td").all_text_contents()[:2]] == ["–", "–"]
     row = page.locator(".tests tbody tr", has=page.get_by_text("NE", exact=True))
@@ -443,14 +423,6 @@ def test_nothing_serious_stands_in_the_way(
     assert not serious, "\n".join(serious)
 
 
-def test_colours_can_be_chosen(opened: Open, one: Path) -> None:
-    page = opened(one, color_scheme="light").go()
-    background = "getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(background)
-    page.get_by_role("button", name="Dark colours").click()
-    assert page.evaluate(background) != light
-
-
 def test_a_phone_shows_the_list_or_the_episode(opened: Open, one: Path) -> None:
     window = opened(one, viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
     page = window.go()
@@ -462,8 +434,12 @@ def test_a_phone_shows_the_list_or_the_episode(opened: Open, one: Path) -> None:
     assert page.locator(".list").is_visible()
 
 
-def test_paper_gets_tables_and_figures_without_the_browser(opened: Open, two: Path) -> None:
-    page = opened(two).go()
+def test_dark_colours_and_paper(opened: Open, two: Path) -> None:
+    page = opened(two, color_scheme="light").go()
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(background)
+    page.get_by_role("button", name="Dark colours").click()
+    assert page.evaluate(background) != light
     page.emulate_media(media="print")
     assert page.locator(".means").is_visible()
     assert page.locator("#distributions svg").first.is_visible()
@@ -479,15 +455,13 @@ def test_without_a_program_there_is_a_table(opened: Open, one: Path) -> None:
     assert window.page.locator("section:visible").count() == 1
 
 
-def test_real_agents(opened: Open, data: Path, tmp_path: Path) -> None:
+def test_real_agents(shown: Open, data: Path) -> None:
     """2,349 episodes in eleven scans of several floors, and two agents."""
     references = ws.load_references(data / "r2r" / "R2R_val_unseen.json.gz")
     files = [
         data / "predictions" / "r2r" / f"val_unseen_{agent}.json.gz" for agent in ("seq2seq_iter19000", "prevalent_add")
     ]
-    comparison = compare(files, references, data / "connectivity.tar.gz", resamples=100)
-    write_page(tmp_path / "real.html", comparison.results, comparison)
-    page = opened(tmp_path / "real.html").go()
+    page = shown(compare(files, references, data / "connectivity.tar.gz", resamples=100))
     assert count(page) == "2,349 episodes"
     assert len(listed(page)) < 100  # those further down are drawn when someone goes there
     page.locator(".list").focus()

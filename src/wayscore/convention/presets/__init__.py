@@ -17,16 +17,11 @@ from typing import Any
 from wayscore import reading
 from wayscore.convention.choices import CHOICES, PAPER, Convention
 from wayscore.convention.evaluator import Evaluator
-from wayscore.convention.presets import dialogs, flights, graphs, objects, rooms, streets
+from wayscore.convention.presets import flights, graphs, objects, rooms
 from wayscore.errors import FormatError, OptionError, WayscoreError, did_you_mean, first_line, shortened
 
-EVALUATORS: Mapping[str, Evaluator] = MappingProxyType(
-    {
-        one.convention.name: one
-        for family in (graphs, dialogs, objects, rooms, flights, streets)
-        for one in family.EVALUATORS
-    }
-)
+_ALL = (*graphs.WALKS, *graphs.DIALOGS, *objects.EVALUATORS, *rooms.EVALUATORS, *flights.EVALUATORS, *graphs.STREETS)
+EVALUATORS: Mapping[str, Evaluator] = MappingProxyType({one.convention.name: one for one in _ALL})
 """Whose code each convention follows, by the convention's name."""
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType({name: one.convention for name, one in EVALUATORS.items()})
 """The conventions that come with wayscore, by name."""
@@ -89,29 +84,24 @@ def read_convention(path: Path) -> Convention:
         raise FormatError(f"{path}: not TOML: {first_line(error)}") from None
     except RecursionError:
         raise FormatError(f"{path}: is nested too deeply, or its base leads back to it") from None
-    changes = {name: _checked(path, name, value) for name, value in given.items()}
-    return replace(start, **{"name": path.stem, "about": f"{start.name}, changed by {path.name}", **changes})
-
-
-def _checked(path: Path, name: str, value: Any) -> Any:
-    """Return one field of a TOML file, if there is such a field and it can have this value."""
     kinds = {field.name: type(getattr(PAPER, field.name)) for field in fields(Convention)}
-    if name not in kinds:
-        known = ", ".join(kinds)
-        raise FormatError(
-            f"{path}: there is no choice {shortened(name)}{did_you_mean(name, kinds) or '.'} Known: {known}"
-        )
-    if name in CHOICES and value not in CHOICES[name]:
-        raise FormatError(f"{path}: {name} must be one of {', '.join(CHOICES[name])}, got {shortened(value)}")
-    if kinds[name] is tuple:
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise FormatError(f'{path}: {name} must be a list such as ["SR", "nDTW"], got {shortened(value)}')
-        return tuple(value)
-    if kinds[name] is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if type(value) is not kinds[name]:
-        raise FormatError(f"{path}: {name} must be a {kinds[name].__name__}, got {shortened(value)}")
-    return value
+    changes: dict[str, Any] = {"name": path.stem, "about": f"{start.name}, changed by {path.name}"}
+    for name, value in given.items():
+        if name not in kinds:
+            hint = did_you_mean(name, kinds) or "."
+            raise FormatError(f"{path}: there is no choice {shortened(name)}{hint} Known: {', '.join(kinds)}")
+        if name in CHOICES and value not in CHOICES[name]:
+            raise FormatError(f"{path}: {name} must be one of {', '.join(CHOICES[name])}, got {shortened(value)}")
+        if kinds[name] is tuple:
+            if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+                raise FormatError(f'{path}: {name} must be a list such as ["SR", "nDTW"], got {shortened(value)}')
+            value = tuple(value)
+        if kinds[name] is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kinds[name]:
+            raise FormatError(f"{path}: {name} must be a {kinds[name].__name__}, got {shortened(value)}")
+        changes[name] = value
+    return replace(start, **changes)
 
 
 def signed(convention: Convention) -> str:

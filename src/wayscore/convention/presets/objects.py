@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from wayscore.convention.evaluator import evaluator
+from wayscore.convention.presets.graphs import ACTIONS, ANSWERED, RAISES, REFERENCE_LENGTH
 
 DUET = {"trajectory_steps": "steps", "trajectory_lengths": "PL", "success": "SR", "oracle_success": "OSR", "spl": "SPL"}
 OBJECTS = {
     "object": "the right object, from the references",
     "predicted_object": "the object that the agent named: `predObjId` or `pred_objid` in run files",
-}
-ACTIONS = {"actions": "for action_steps (--metrics actions): DUET's nested trajectories say it"}
-RAISES = (
-    "Where it raises (an unreachable node, a wrong start, an empty path) wayscore refuses the file, or counts the "
-    "episode as undefined."
-)
-REFERENCE_LENGTH: dict[str, Any] = {
-    "goal": "set",
-    "spl_length": "reference",
-    "spl_floor": 0.01,
-    "missing": "skip",
-    "duplicate": "all",
 }
 
 EVALUATORS = (
@@ -54,6 +41,7 @@ EVALUATORS = (
         takes={**OBJECTS, **ACTIONS},
         golden=("reverie-duet", "reverie-duet-hamt"),
         instead=RAISES,
+        goal="set",
         **REFERENCE_LENGTH,
     ),
     evaluator(
@@ -64,6 +52,7 @@ EVALUATORS = (
         measured={"action_steps": "actions"},
         takes={**OBJECTS, **ACTIONS},
         instead=RAISES,
+        goal="set",
         **REFERENCE_LENGTH,
     ),
     evaluator(
@@ -95,7 +84,6 @@ EVALUATORS = (
         instead=f"{RAISES} Its errors of direction exist only where the walk ends in a box; elsewhere they are "
         "undefined.",
         comparison="<",
-        missing="skip",
-        duplicate="all",
+        **ANSWERED,
     ),
 )

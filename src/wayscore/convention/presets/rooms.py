@@ -9,15 +9,18 @@ from wayscore.convention.evaluator import evaluator
 HABITAT: dict[str, Any] = {"comparison": "<", "goal": "nearest", "goal_distance": "simulator", "stop": "required"}
 VLNCE: dict[str, Any] = {**HABITAT, "reference": "dense", "repeats": "drop", "warping": "fast"}
 ETPNAV: dict[str, Any] = {**VLNCE, "comparison": "<=", "stop": "any"}
+CWP: dict[str, Any] = {**ETPNAV, "stop": "required", "repeats": "keep"}
 LAB = "facebookresearch/habitat-lab@0fb6f43ffe, habitat-lab/habitat/tasks/nav/nav.py"
 SIMULATOR = {
     "goal_distances": "how far the simulator found each position from the goal; straight lines stand in with a warning",
     "stopped": "whether the agent stopped by itself; counted as stopped where it is not known, with a warning",
 }
+AT_GOAL = "An episode whose start is its goal divides by zero there; here SPL is 1 if the agent stayed, else 0."
 INSTEAD = (
-    "An episode whose start is its goal divides by zero there; here SPL is 1 if the agent stayed, else 0. Where the "
-    "goal is unreachable SPL and SoftSPL are NaN there and 0 here, and an infinite error is undefined."
+    f"{AT_GOAL} Where the goal is unreachable SPL and SoftSPL are NaN there and 0 here, and an infinite error is "
+    "undefined."
 )
+NAN = "Where start and walk have length 0, or the goal is unreachable, SPL is NaN there; here it is 1 or 0."
 MEASURES = {
     "distance_to_goal": "NE",
     "success": "SR",
@@ -26,6 +29,7 @@ MEASURES = {
     "oracle_navigation_error": "ONE",
     "oracle_success": "OSR",
 }
+TRAINER = {"distance_to_goal": "NE", "success": "SR", "oracle_success": "OSR", "path_length": "PL"}
 
 EVALUATORS = (
     evaluator(
@@ -134,10 +138,7 @@ EVALUATORS = (
         "ETPNav and BEVBert in VLN-CE: the threshold itself is a success, and no stop is required",
         "MarSaKi/ETPNav@8dec13a4e2, vlnce_baselines/ss_trainer_ETP.py",
         {
-            "distance_to_goal": "NE",
-            "success": "SR",
-            "oracle_success": "OSR",
-            "path_length": "PL",
+            **TRAINER,
             "spl": "SPL",
             "steps_taken": "steps",
             "collisions": "collisions:etpnav",
@@ -147,47 +148,31 @@ EVALUATORS = (
         copies=("MarSaKi/VLN-BEVBert@ee40002e9e",),
         takes={"goal_distances": SIMULATOR["goal_distances"], "collisions": "how often the agent ran into something"},
         golden=("etpnav", "etpnav-bevbert"),
-        instead="Where start and walk have length 0, or the goal is unreachable, SPL is NaN there; here it is 1 or 0.",
+        instead=NAN,
         **ETPNAV,
     ),
     evaluator(
         "cwp",
         "Discrete-Continuous-VLN: as etpnav, but a stop is required, and repeats count; the oracle looks at decisions",
         "YicongHong/Discrete-Continuous-VLN@2aa38fa5a6, vlnce_baselines/common/base_il_trainer.py, low-level path",
-        {
-            "distance_to_goal": "NE",
-            "success": "SR",
-            "oracle_success": "OSR:cwp",
-            "path_length": "PL",
-            "collisions": "collisions:cwp",
-            "spl": "SPL",
-            "ndtw": "nDTW",
-        },
+        {**TRAINER, "oracle_success": "OSR:cwp", "collisions": "collisions:cwp", "spl": "SPL", "ndtw": "nDTW"},
         takes={
             **SIMULATOR,
             "decisions": "at which positions the agent decided; all of them, where it is not known",
             "collided": "whether it ran into something, for every move",
         },
-        instead="Where start and walk have length 0, or the goal is unreachable, SPL is NaN there; here it is 1 or 0.",
-        **{**ETPNAV, "stop": "required", "repeats": "keep"},
+        instead=NAN,
+        **CWP,
     ),
     evaluator(
         "cwp-waypoints",
         "the same of waypoints alone, sampled every 0.25 m before length and warping are measured",
         "YicongHong/Discrete-Continuous-VLN@2aa38fa5a6, vlnce_baselines/common/base_il_trainer.py, waypoints",
-        {
-            "distance_to_goal": "NE",
-            "success": "SR",
-            "oracle_success": "OSR",
-            "path_length": "PL:cwp-waypoints",
-            "spl": "SPL:cwp-waypoints",
-            "ndtw": "nDTW:cwp-waypoints",
-        },
+        {**TRAINER, "path_length": "PL:cwp-waypoints", "spl": "SPL:cwp-waypoints", "ndtw": "nDTW:cwp-waypoints"},
         takes=SIMULATOR,
-        instead="A vertical move, or none, divides by zero there; here no points are added to it. Where start and walk "
-        "have length 0, or the goal is unreachable, SPL is NaN there; here it is 1 or 0.",
+        instead=f"A vertical move, or none, divides by zero there; here no points are added to it. {NAN}",
         unmatched={"collisions": "the program prints those of the episode before"},
-        **{**ETPNAV, "stop": "required", "repeats": "keep"},
+        **CWP,
     ),
     evaluator(
         "navid",
@@ -204,7 +189,7 @@ EVALUATORS = (
         copies=("waynechu1021/NAVIDA@b38df05f83, whose pl is not a length but efficiency",),
         takes=SIMULATOR,
         golden=("navid", "navid-navida"),
-        instead="An episode whose start is its goal divides by zero there; here SPL is 1 if the agent stayed, else 0.",
+        instead=AT_GOAL,
         **{**VLNCE, "undefined": "zero"},
     ),
     evaluator(
@@ -223,8 +208,7 @@ EVALUATORS = (
         {"sucs_all": "SR", "spls_all": "SPL", "oss_all": "OSR", "nes_all": "NE", "ndtws_all": "nDTW"},
         takes=SIMULATOR,
         published="SPL of 8 episodes as InternNav logged it, to 6 digits",
-        instead="An episode whose start is its goal divides by zero there; here SPL is 1 if the agent stayed, else 0. "
-        "One commit logs the oracle error as NE: compare that with ONE.",
+        instead=f"{AT_GOAL} One commit logs the oracle error as NE: compare that with ONE.",
         **{**VLNCE, "warping": "exact"},
     ),
     evaluator(

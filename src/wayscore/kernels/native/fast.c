@@ -153,7 +153,7 @@ KERNEL(fast, "d2? p p n n l2w") {
     const int64_t radius = numbers[0].n, rule = numbers[1].n;
     Pair pair;
     if (!take_pair(arrays, &pair)) return NULL;
-    if (radius < 0 || LENGTH(arrays[3], 0) < pair.n + pair.m || LENGTH(arrays[3], 1) != 2)
+    if (pair.n < 1 || pair.m < 1 || radius < 0 || LENGTH(arrays[3], 0) < pair.n + pair.m || LENGTH(arrays[3], 1) != 2)
         return refuse("fast: shapes do not fit");
     if (rule != PYTHON && rule != COMPILED) return refuse("fast: the rule is 0 or 1");
     double cost = 0.0;

@@ -1,17 +1,9 @@
-/* Fast marching: the eikonal equation |grad T| = 1 from one cell of a grid, T in cells.
- *
- * The grid is framed by one blocked cell on every side, so that no neighbour is ever out of bounds. The
- * front grows from the smallest open value. These rules bound its error:
- *   - cells near the source and in straight sight of it hold their exact distance;
- *   - differences are of second order where two settled cells stand in line, of first order elsewhere;
- *   - no value exceeds a settled neighbour's by more than the step between them (1, or sqrt 2 between two
- *     free cells), so that no way is longer than on the 8-neighbour grid;
- *   - no value is below the straight line to the source. */
+/* Fast marching: the eikonal equation |grad T| = 1 from one cell of a grid, T in cells; plain/march.py says by which rules.
+ * The grid is framed by one blocked cell on every side, so that no neighbour is ever out of bounds. */
 #include "heap.h"
 #include "native.h"
 
-/* In cells. Beyond 20 cells of an empty grid the error stays below 0.2 % with 5, below 0.11 % with 8. */
-#define EXACT_RADIUS 8
+#define EXACT_RADIUS 8 /* in cells */
 static const double DIAGONAL = 1.4142135623730951;
 
 enum { BLOCKED, OPEN, EXACT, SETTLED };

@@ -35,16 +35,6 @@ void drop_arrays(Array *arrays, int count) {
         if (arrays[i].held) PyBuffer_Release(&arrays[i].view);
 }
 
-int take_count(PyObject *object, int64_t *value) {
-    *value = (int64_t)PyLong_AsLongLong(object);
-    return !(*value == -1 && PyErr_Occurred());
-}
-
-int take_double(PyObject *object, double *value) {
-    *value = PyFloat_AsDouble(object);
-    return !(*value == -1.0 && PyErr_Occurred());
-}
-
 int check_codes(const Array *codes, const Array *table, int axis) {
     const int64_t count = LENGTH(*codes, 0);
     uint32_t most = 0; /* a negative code is a huge unsigned one */
@@ -72,10 +62,11 @@ PyObject *call_kernel(const char *name, const char *form, Body *body, PyObject *
     if (!need_arguments(name, nargs, needed)) return NULL;
     for (const char *word = form; taken && word; word = strchr(word, ' '), at++) {
         word += *word == ' ';
-        if (*word == 'n') taken = take_count(args[at], &numbers[counted++].n);
-        else if (*word == 'x') taken = take_double(args[at], &numbers[counted++].x);
+        if (*word == 'n') numbers[counted++].n = (int64_t)PyLong_AsLongLong(args[at]);
+        else if (*word == 'x') numbers[counted++].x = PyFloat_AsDouble(args[at]);
         else if (*word == 'p') taken = take_array(args[at], &arrays[held++], arrays[0].held ? "i1" : "d2");
         else if (*word != 'o') taken = take_array(args[at], &arrays[held++], word);
+        if (*word == 'n' || *word == 'x') taken = !PyErr_Occurred();
     }
     PyObject *result = taken ? body(args, arrays, numbers) : NULL;
     drop_arrays(arrays, held);

@@ -30,8 +30,6 @@ typedef struct {
  * where 'w' follows ("d2w"), and be None where '?' does ("d2w?"): the array then has no memory. */
 int take_array(PyObject *object, Array *array, const char *form);
 void drop_arrays(Array *arrays, int count);
-int take_count(PyObject *object, int64_t *value);
-int take_double(PyObject *object, double *value);
 int need_arguments(const char *name, Py_ssize_t given, Py_ssize_t needed);
 /* A list of square tables: an array for each, or NULL and a Python error. The caller drops them. */
 Array *take_tables(PyObject *list, Py_ssize_t *count);

@@ -80,20 +80,16 @@ KERNEL(pair_warping, "o o o o l2w") {
 
 /* pair_measures(reference, query, index, table, scale, reach) -> a tuple of what the measure kernels write for one
  * episode, in their order, or None */
-METHOD(pair_measures) {
+KERNEL(pair_measures, "o o o o x x") {
     Given given;
-    double scale, reach, out[MEASURES];
+    double out[MEASURES];
     int measured = 0;
-    if (!need_arguments("pair_measures", nargs, 6) || !take_double(args[4], &scale) || !take_double(args[5], &reach))
-        return NULL;
     if (take_given(args, &given)) {
         const Pair *pair = &given.pair;
         const int64_t r_offsets[2] = {0, pair->n}, q_offsets[2] = {0, pair->m};
-        const Batch batch = {.dimension = pair->dimension, .r_points = pair->r_points, .q_points = pair->q_points,
-                             .r_codes = pair->r_codes, .q_codes = pair->q_codes, .table = pair->table,
-                             .table_size = pair->columns, .r_offsets = r_offsets, .q_offsets = q_offsets,
-                             .compare = COMPARE_WARPING | COMPARE_NEAREST, .scale = scale, .reach = reach, .out = out,
-                             .stride = 1, .episodes = 1};
+        const Batch batch = {.pair = *pair, .r_offsets = r_offsets, .q_offsets = q_offsets, .episodes = 1, .out = out,
+                             .stride = 1, .compare = COMPARE_WARPING | COMPARE_NEAREST, .scale = numbers[0].x,
+                             .reach = numbers[1].x};
         PyThreadState *state = let_others_run(pair);
         measured = measure(&batch);
         if (state) PyEval_RestoreThread(state);

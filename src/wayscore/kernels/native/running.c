@@ -161,11 +161,10 @@ METHOD(running) {
     PyTypeObject *type = (PyTypeObject *)PyObject_GetAttrString(self, "_Running");
     if (!type) return NULL;
     Running *running = NULL;
-    int64_t count;
     if (args[2] != Py_None)
         running = along_codes(type, args[0], args[1] == Py_None ? NULL : args[1], args[2]);
     else if (!PyLong_Check(args[0])) running = along_points(type, args[0]);
-    else if (take_count(args[0], &count) && count > 0) running = new_running(type, count, 0, 0);
+    else if (PyLong_AsLong(args[0]) > 0) running = new_running(type, PyLong_AsLong(args[0]), 0, 0);
     Py_DECREF(type);
     return running ? (PyObject *)running : PyErr_Occurred() ? NULL : none();
 }

@@ -129,8 +129,8 @@ int take_pair(const Array *arrays, Pair *pair) {
     } else {
         pair->r_points = DOUBLES(*r), pair->q_points = DOUBLES(*q), pair->dimension = (int)LENGTH(*r, 1);
     }
-    if (pair->n > 0 && pair->m > 0 && (table->held || (pair->dimension > 0 && LENGTH(*q, 1) == pair->dimension))) return 1;
-    refuse("both paths need nodes, or points of one dimension");
+    if (table->held || (pair->dimension > 0 && LENGTH(*q, 1) == pair->dimension)) return 1;
+    refuse("both paths need points of one dimension");
     return 0;
 }
 
@@ -142,6 +142,7 @@ static PyObject *run_tile(const Array *arrays, const int64_t *cell) {
     Pair pair;
     if (!take_pair(arrays, &pair)) return NULL;
     const int64_t n = pair.n, m = pair.m;
+    if (n < 1 || m < 1) return refuse("both paths need nodes or points");
     if (!top != !left || (top && (LENGTH(borders[0], 0) != m + 1 || LENGTH(borders[1], 0) != n + 1)))
         return refuse("borders must have one more value than the tile has columns and rows");
     if (cell && (cell[0] < 0 || cell[1] < 0 || cell[0] >= n || cell[1] >= m || LENGTH(*cells, 0) < cell[0] + cell[1] + 2 ||

@@ -6,6 +6,7 @@ Without an index the paths are points; with one it maps labels to rows of a tabl
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any
@@ -61,7 +62,7 @@ def pair_measures(
     table, R, Q = given
     out, r_offsets, q_offsets = np.empty((MEASURES, 1)), np.array([0, len(R)]), np.array([0, len(Q)])
     compare = COMPARE_WARPING | COMPARE_NEAREST
-    measure(table, R, r_offsets, Q, q_offsets, None, compare, scale, reach, out, 0)
+    measure(table, R, Q, r_offsets, q_offsets, None, compare, scale, reach, out, 0)
     return None if out[9, 0] == np.inf and table is None else tuple(out[:, 0].tolist())
 
 
@@ -72,37 +73,49 @@ def _given(reference: Any, query: Any, index: Index, table: Floats | None) -> tu
         return None if R is None or Q is None or R.shape[1] != Q.shape[1] else (None, R, Q)
     if table is None:
         return None
-    r, q = (_codes(path, index, len(table)) for path in (reference, query))
+    r, q = (codes_of(path, index, len(table)) for path in (reference, query))
     return None if r is None or q is None else (table, r, q)
 
 
-def _codes(path: Any, index: Mapping[Any, int], size: int) -> NDArray[np.int32] | None:
-    if not isinstance(path, list | tuple) or not path:
-        return None
+def codes_of(path: Any, index: Index, size: int) -> NDArray[np.int32] | None:
+    """Return a list of labels (without an index, of codes) as rows of a table; None where anything is unusual."""
+    codes = [code_of(node, index, size) for node in path] if isinstance(path, list | tuple) else []
+    return None if not codes or None in codes else np.array(codes, dtype=np.int32)
+
+
+def code_of(node: Any, index: Index, size: int) -> int | None:
+    """Return the row of a table for a label (without an index, for a code); None if there is none."""
     try:
-        codes = [index[label] for label in path]
+        code = operator.index(node if index is None else index[node])
     except (KeyError, TypeError):
         return None
-    return np.array(codes, dtype=np.int32) if 0 <= min(codes) and max(codes) < size else None
+    return code if 0 <= code < size else None
 
 
-def points_of(path: Any) -> Floats | None:
-    """Return a list of points or an array of floats as an array of its own; None where anything is unusual."""
-    if isinstance(path, np.ndarray):
-        plain = path.ndim == 2 and path.size and path.dtype in (np.float64, np.float32)
+def points_of(path: Any, dimensions: int = 2) -> Floats | None:
+    """Return a list of points (or with 1 dimension, one point) or an array of floats as a new array of float64.
+
+    None where anything is unusual: kinds of numbers, shapes, sizes.
+    """
+    if isinstance(path, list | tuple):
+        inside = path if dimensions == 1 else [number for step in path for number in _numbers_of(step)]
+        plain = all(isinstance(number, float | int) and not isinstance(number, bool) for number in inside)
     else:
-        plain = isinstance(path, list | tuple) and len(path) and all(_is_point(step, path[0]) for step in path)
+        try:
+            view = memoryview(path)
+        except (TypeError, ValueError):
+            return None
+        plain = view.ndim == dimensions and view.format in ("d", "f")
     try:
         points = np.array(path, dtype=np.float64, order="C") if plain else None
-    except OverflowError:
+    except (OverflowError, ValueError):
         return None
-    return points if points is not None and (np.abs(points) <= LARGEST).all() else None
+    fits = points is not None and points.ndim == dimensions and points.size and (np.abs(points) <= LARGEST).all()
+    return points if fits else None
 
 
-def _is_point(step: Any, first: Any) -> bool:
-    if not isinstance(step, list | tuple) or not isinstance(first, list | tuple) or not 0 < len(step) == len(first):
-        return False
-    return all(isinstance(number, float | int) and not isinstance(number, bool) for number in step)
+def _numbers_of(step: Any) -> list[Any] | tuple[Any, ...]:
+    return step if isinstance(step, list | tuple) else (None,)
 
 
 def encode(

@@ -9,13 +9,12 @@ A kernel returns the number of the first environment whose node does not fit, an
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.kernels.plain.pair import LARGEST, points_of
+from wayscore.kernels.plain.pair import LARGEST, code_of, codes_of, points_of
 from wayscore.kernels.plain.warp import euclidean
 
 Floats = NDArray[np.float64]
@@ -44,10 +43,10 @@ class Running:
     def step(self, node: Any) -> float | None:
         """Take the next node or point; return DTW so far, or None (and take no step) if the node is unusual."""
         if self._table is not None:
-            code = _code(node, self._index, len(self._table))
+            code = code_of(node, self._index, len(self._table))
             return None if code is None else self.advance(self._table[self._codes, code])
-        point = None if self._points is None else _point(node, self._points.shape[1])
-        if point is None:
+        point = None if self._points is None else points_of(node, 1)
+        if point is None or len(point) != self.dimension:
             return None
         return self.advance(euclidean(self._points, point))
 
@@ -85,50 +84,20 @@ def running(reference: Any, index: dict[Any, int] | None, table: Floats | None) 
     it is labels that the index finds, or codes; without an index so are the nodes of the query.
     """
     if table is not None:
-        codes = _codes(reference, index, table)
+        if (
+            table.ndim != 2
+            or table.shape[0] != table.shape[1]
+            or table.dtype != np.float64
+            or not table.flags.c_contiguous
+        ):
+            return None
+        known = isinstance(reference, np.ndarray) and reference.dtype == np.int32 and reference.ndim == 1  # codes
+        codes = codes_of(reference.tolist() if known else reference, None if known else index, len(table))
         return None if codes is None else Running(len(codes), None, codes, index, table)
     if isinstance(reference, int):
         return Running(reference) if reference > 0 else None
     points = points_of(reference)
     return None if points is None else Running(len(points), points)
-
-
-def _codes(reference: Any, index: dict[Any, int] | None, table: Floats) -> list[int] | None:
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.dtype != np.float64 or not table.flags.c_contiguous:
-        return None
-    if isinstance(reference, list | tuple):
-        codes = [_code(node, index, len(table)) for node in reference]
-    elif isinstance(reference, np.ndarray) and reference.dtype == np.int32 and reference.ndim == 1:
-        codes = [_code(code, None, len(table)) for code in reference.tolist()]
-    else:
-        return None
-    found = [code for code in codes if code is not None]
-    return found if len(found) == len(codes) > 0 else None
-
-
-def _code(node: Any, index: dict[Any, int] | None, size: int) -> int | None:
-    try:
-        code = operator.index(node if index is None else index[node])
-    except (KeyError, TypeError):
-        return None
-    return code if 0 <= code < size else None
-
-
-def _point(node: Any, dimension: int) -> Floats | None:
-    """Return a point from a list or tuple of numbers, or an array of floats; None if it is something else."""
-    if isinstance(node, list | tuple):
-        plain = all(isinstance(number, float | int) and not isinstance(number, bool) for number in node)
-    else:
-        try:
-            view = memoryview(node)
-        except (TypeError, ValueError):
-            return None
-        plain = view.ndim == 1 and view.format in ("d", "f")
-    try:
-        point = np.array(node, dtype=np.float64) if plain and len(node) == dimension else None
-    except OverflowError:
-        return None
-    return point if point is not None and (np.abs(point) <= LARGEST).all() else None
 
 
 def advance_block(costs: Floats, lengths: Numbers, rows: Floats, active: Flags, values: Floats) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,12 @@ from wayscore.statistics import (
 from wayscore.statistics.correlations import Method
 from wayscore.worlds.world import check_number, check_whole
 
-Label = TypeVar("Label", bound=Hashable)
+SECONDS_PER_PICTURE = 1.0
+"""The least time to look at one picture and to place it, seconds."""
+PASS_SHARE = 2 / 3
+"""A rater who passes less than this share of their checks is inattentive."""
+FEW = 30
+"""Intervals from fewer clusters than this are too narrow."""
 
 
 def kendall_w(ranks: Sequence[Sequence[float]]) -> float | None:
@@ -58,11 +63,7 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
     alpha = 1 - D_o / D_e. D_o is the mean squared difference of two ratings of the same item, D_e that of any two
     ratings. The difference of two values is the number of ratings between them, plus half of those equal to either.
 
-    Args:
-        units: the ratings of each item, any number of them; items with fewer than two are ignored.
-
-    Returns:
-        None if no two ratings can be compared, or if all are equal.
+    Items with fewer than two ratings are ignored. It is None if no two ratings can be compared, or if all are equal.
 
     >>> krippendorff_alpha([[1, 1], [2, 2], [3, 3]])
     1.0
@@ -83,31 +84,23 @@ def krippendorff_alpha(units: Iterable[Sequence[float]]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement between raters on the plain sets that more than one rater ranked.
-
-    Attributes:
-        sets: the number of these sets.
-        raters: the mean number of raters per set.
-        w: the mean of Kendall's W over the sets; None without such sets.
-        spearman: the mean rank correlation of two raters of one set.
-        alpha: Krippendorff's alpha of the ranks, ordinal; None without such sets.
-    """
+    """Agreement between raters on the plain sets that more than one rater ranked."""
 
     sets: int
-    raters: float
-    w: float | None
-    spearman: float | None
-    alpha: float | None
+    raters: float  # the mean number per set
+    w: float | None  # the mean of Kendall's W over the sets; None without such sets
+    spearman: float | None  # the mean rank correlation of two raters of one set
+    alpha: float | None  # Krippendorff's alpha of the ranks, ordinal
 
 
 def agree(study: Study, rankings: Sequence[Ranking]) -> Agreement:
     """Measure how far raters agree with each other."""
     plain = {one.name for one in study.of_kind("plain")}
-    several = [
-        [one.ranks() for one in found]
-        for name, found in _grouped((ranking.set, ranking) for ranking in rankings if ranking.set in plain).items()
-        if len(found) > 1
-    ]
+    by_set: dict[str, list[list[float]]] = defaultdict(list)
+    for ranking in rankings:
+        if ranking.set in plain:
+            by_set[ranking.set].append(ranking.ranks())
+    several = [ranks for ranks in by_set.values() if len(ranks) > 1]
     if not several:
         return Agreement(0, 0.0, None, None, None)
     known = [w for ranks in several if (w := kendall_w(ranks)) is not None]
@@ -123,23 +116,14 @@ def agree(study: Study, rankings: Sequence[Ranking]) -> Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """How much care one rater took.
+    """How much care one rater took."""
 
-    Attributes:
-        rankings: how many plain sets they ranked.
-        checks: how many checks they saw.
-        passed: how many of these they got right.
-        repeats: how many sets they ranked twice.
-        consistency: the mean rank correlation of the two orders; None without repeats.
-        same_best: in how many of these sets the best query was the same both times.
-    """
-
-    rankings: int
+    rankings: int  # of plain sets
     checks: int
-    passed: int
+    passed: int  # checks that were answered right
     repeats: int
-    consistency: float | None
-    same_best: int
+    consistency: float | None  # the mean rank correlation of the two orders of a set; None without repeats
+    same_best: int  # in how many of the repeats the best query was the same both times
 
     def attentive(self, share: float) -> bool:
         """Whether at least this share of the checks was passed; True for a rater who saw none."""
@@ -152,11 +136,16 @@ def care_of(study: Study, rankings: Sequence[Ranking]) -> dict[str, Care]:
     A check is passed if its obviously best query is ranked first, its obviously worst last, and their ranks differ.
     """
     found = {}
-    for rater, own in _grouped((ranking.rater, ranking) for ranking in rankings).items():
-        by_set = {ranking.set: ranking for ranking in own}
+    by_rater: dict[str, dict[str, Ranking]] = defaultdict(dict)
+    for ranking in rankings:
+        by_rater[ranking.rater][ranking.set] = ranking
+    for rater, by_set in by_rater.items():
         sets = [study.set(name) for name in by_set]
         checks = [one for one in sets if one.kind == "check"]
-        passed = sum(_passed(by_set[one.name].groups, one.best, one.worst) for one in checks)
+        passed = sum(
+            len(groups := by_set[one.name].groups) > 1 and one.best in groups[0] and one.worst in groups[-1]
+            for one in checks
+        )
         twice = [(by_set[one.of], by_set[one.name]) for one in sets if one.kind == "repeat" and one.of in by_set]
         same = [spearman(first.ranks(), second.ranks()) for first, second in twice]
         found[rater] = Care(
@@ -170,40 +159,27 @@ def care_of(study: Study, rankings: Sequence[Ranking]) -> dict[str, Care]:
     return found
 
 
-def mean_consistency(care: Mapping[str, Care]) -> float | None:
-    """Return the mean rank correlation of two orders of one set by one rater, over all repeats."""
-    repeats = sum(one.repeats for one in care.values())
-    return sum(one.repeats * (one.consistency or 0.0) for one in care.values()) / repeats if repeats else None
-
-
-def _passed(groups: Sequence[Sequence[int]], best: int, worst: int) -> bool:
-    return len(groups) > 1 and best in groups[0] and worst in groups[-1]
-
-
-def _grouped(pairs: Iterable[tuple[Label, Ranking]]) -> dict[Label, list[Ranking]]:
-    groups: dict[Label, list[Ranking]] = defaultdict(list)
-    for label, ranking in pairs:
-        groups[label].append(ranking)
-    return groups
-
-
-SECONDS_PER_PICTURE = 1.0
-"""The least time to look at one picture and to place it, seconds."""
+def total_care(care: Mapping[str, Care]) -> Care:
+    """Return the sums over all raters, and their mean consistency over all repeats."""
+    every = list(care.values())
+    repeats = sum(one.repeats for one in every)
+    return Care(
+        sum(one.rankings for one in every),
+        sum(one.checks for one in every),
+        sum(one.passed for one in every),
+        repeats,
+        sum(one.repeats * (one.consistency or 0.0) for one in every) / repeats if repeats else None,
+        sum(one.same_best for one in every),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Haste:
-    """How many answers came too fast.
+    """How many answers of people came too fast."""
 
-    Attributes:
-        least: the least time for a set, seconds: that for a picture, times five.
-        timed: how many answers of people have a time.
-        fast: rater -> how many of their answers took less; only raters with such answers.
-    """
-
-    least: float
-    timed: int
-    fast: dict[str, int]
+    least: float  # the least time for a set, seconds: that for a picture, times five
+    timed: int  # how many answers of people have a time
+    fast: dict[str, int]  # rater -> how many of their answers took less; only raters with such answers
 
     @property
     def count(self) -> int:
@@ -216,100 +192,54 @@ def is_fast(ranking: Ranking, seconds_per_picture: float = SECONDS_PER_PICTURE) 
 
     >>> is_fast(Ranking("1", "uc-1", [[0], [1], [2], [3], [4]], seconds=4.9))
     True
-    >>> is_fast(Ranking("1", "uc-1", [[0], [1], [2], [3], [4]], seconds=5.0))
-    False
     """
-    return _is_timed(ranking) and ranking.seconds < QUERIES * seconds_per_picture
+    return not ranking.simulated and 0 < ranking.seconds < QUERIES * seconds_per_picture
 
 
 def haste_of(rankings: Sequence[Ranking], seconds_per_picture: float = SECONDS_PER_PICTURE) -> Haste:
     """Count the answers that came too fast."""
     fast = Counter(one.rater for one in rankings if is_fast(one, seconds_per_picture))
-    return Haste(QUERIES * seconds_per_picture, sum(map(_is_timed, rankings)), dict(fast))
-
-
-def _is_timed(ranking: Ranking) -> bool:
-    return not ranking.simulated and ranking.seconds > 0
-
-
-PASS_SHARE = 2 / 3
-"""A rater who passes less than this share of their checks is inattentive."""
-FEW = 30
-"""Intervals from fewer clusters than this are too narrow."""
+    timed = sum(not one.simulated and one.seconds > 0 for one in rankings)
+    return Haste(QUERIES * seconds_per_picture, timed, dict(fast))
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How much better the study's metric correlates with rankings than one other.
-
-    Attributes:
-        rival: the other metric.
-        mean: the mean difference of the two correlations.
-        by_rater: its 95 % interval, all rankings of a rater resampled together; None if there is only one rater.
-        by_set: its 95 % interval, all rankings of a set resampled together.
-        d_z: the mean in standard deviations of the differences; infinite if all differences are equal.
-        superiority: the probability of a better correlation with a ranking, ties counted half.
-        p_swap: p-value of a randomization test that swaps the two metrics in all rankings of a set at once.
-        p_holm: the sign test's p-value, corrected for the number of rivals by Holm's method.
-    """
+    """How much better the study's metric correlates with rankings than one other."""
 
     rival: str
-    mean: float
-    by_rater: Interval | None
-    by_set: Interval
-    d_z: float | None
-    superiority: float | None
-    p_swap: float | None
-    p_holm: float
+    mean: float  # the mean difference of the two correlations
+    by_rater: Interval | None  # its 95 % interval, all rankings of a rater resampled together; None with one rater
+    by_set: Interval  # its 95 % interval, all rankings of a set resampled together
+    d_z: float | None  # the mean in standard deviations of the differences; infinite if all are equal
+    superiority: float | None  # the probability of a better correlation with a ranking, ties counted half
+    p_swap: float | None  # of a randomization test that swaps the two metrics in all rankings of a set at once
+    p_holm: float  # of the sign test, corrected for the number of rivals by Holm's method
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The results of a study.
-
-    Attributes:
-        study: its name.
-        kind: "UC" or "SC".
-        method: of the correlations.
-        directed: False if the sign of metrics for which lower is better was not changed.
-        rankings: how many rankings of plain sets there are.
-        raters: how many raters gave them.
-        sets: how many sets they rank.
-        simulated: how many of the rankings are simulated.
-        correlations: metric -> mean correlation with raters, with its 95 % interval resampled by set.
-        contests: Table 1.
-        effects: one for each rival.
-        agreement: of raters with each other.
-        care: rater -> checks and repeats.
-        consistency: of raters with themselves, on repeats; None without repeats.
-        left_out: the inattentive raters.
-        attentive: Table 1 without them; None if there are none, or if all raters are inattentive.
-        haste: the answers that came too fast.
-        unhurried: Table 1 without them; None if there are none, or if no other answers are left.
-        threshold: d_th, metres.
-        seed: random seed of the bootstrap.
-        resamples: the number of resamples.
-    """
+    """The results of a study."""
 
     study: str
     kind: Kind
     method: Method
-    directed: bool
-    rankings: int
+    directed: bool  # False if the sign of metrics for which lower is better was not changed
+    rankings: int  # of plain sets
     raters: int
     sets: int
-    simulated: int
-    correlations: dict[str, Interval]
-    contests: list[Contest]
+    simulated: int  # how many of the rankings are simulated
+    correlations: dict[str, Interval]  # metric -> mean correlation with raters, with its 95 % interval by set
+    contests: list[Contest]  # Table 1
     effects: list[Effect]
     agreement: Agreement
-    care: dict[str, Care]
-    consistency: float | None
-    left_out: list[str]
-    attentive: list[Contest] | None
+    care: dict[str, Care]  # by rater
+    consistency: float | None  # of raters with themselves, on repeats; None without repeats
+    left_out: list[str]  # the inattentive raters
+    attentive: list[Contest] | None  # Table 1 without them; None if there are none, or if all raters are inattentive
     haste: Haste
-    unhurried: list[Contest] | None
-    threshold: float
+    unhurried: list[Contest] | None  # Table 1 without hasty answers; None if there are none, or no others
+    threshold: float  # d_th, metres
     seed: int
     resamples: int
 
@@ -347,7 +277,7 @@ def analyze(
         study: the study.
         rankings: the answers.
         method: "spearman", "kendall" (tau-b) or "pearson" (of a metric's values with the ranks).
-        directed: change the sign of metrics for which lower is better; see `wayscore.lab.study.correlations.correlate`.
+        directed: change the sign of metrics for which lower is better; see `correlations.goodness`.
         pass_share: raters who pass a smaller share of their checks are left out of a second table.
         seconds_per_picture: answers that took less, times five pictures, are left out of a third table.
         seed: random seed of the bootstrap.
@@ -386,7 +316,7 @@ def analyze(
         effects=[_effect(found, contest.rival, p, rng, resamples) for contest, p in zip(table, corrected, strict=True)],
         agreement=agree(study, rankings),
         care=care,
-        consistency=mean_consistency(care),
+        consistency=total_care(care).consistency,
         left_out=left_out,
         attentive=without(lambda ranking: ranking.rater in left_out),
         haste=haste_of(rankings, seconds_per_picture),

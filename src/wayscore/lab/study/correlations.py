@@ -26,19 +26,12 @@ DECIMALS = 9
 
 @dataclass(frozen=True, slots=True)
 class Correlations:
-    """Rank correlations of every metric with every ranking.
+    """Rank correlations of every metric with every ranking."""
 
-    Attributes:
-        metrics: their symbols, the study's own first.
-        values: one row per ranking, one column per metric.
-        raters: who gave each ranking.
-        sets: which set each ranking is of.
-    """
-
-    metrics: tuple[str, ...]
-    values: Floats
-    raters: tuple[str, ...]
-    sets: tuple[str, ...]
+    metrics: tuple[str, ...]  # the study's own first
+    values: Floats  # one row per ranking, one column per metric
+    raters: tuple[str, ...]  # who gave each ranking
+    sets: tuple[str, ...]  # which set each ranking is of
 
     def differences(self, rival: str) -> Floats:
         """Return the study's metric minus another, one value per ranking."""
@@ -52,15 +45,12 @@ def goodness(study: Study, sets: Sequence[ComparisonSet], metrics: Sequence[str]
     The sign of metrics for which lower is better is changed. PL has no direction; the paper calls it best if it equals
     that of the reference, so it becomes -|PL(Q) - PL(R)|. If `directed` is False, no metric is changed.
     """
-    references = [one.reference for one in sets for _ in one.queries]
-    queries = [query for one in sets for query in one.queries]
     scenes = [one.scene for one in sets for _ in one.queries]
-    graphs = {scene: study.graph(scene) for scene in dict.fromkeys(scenes)}
     columns = higher_is_better(
         metrics,
-        references=references,
-        queries=queries,
-        distance=graphs,
+        references=[one.reference for one in sets for _ in one.queries],
+        queries=[query for one in sets for query in one.queries],
+        distance={scene: study.graph(scene) for scene in dict.fromkeys(scenes)},
         scenes=scenes,
         threshold=study.threshold,
         directed=directed,
@@ -94,12 +84,8 @@ def correlate(
 ) -> Correlations:
     """Correlate metrics with the rankings of plain sets; repeats and checks are left out.
 
-    Args:
-        study: the study.
-        rankings: the answers to it.
-        method: "spearman", "kendall" (tau-b), or "pearson", the linear correlation of a metric's values with the
-            rater's ranks. Ties share their mean rank. It is 0 if a metric or a rater ties all queries.
-        directed: see `goodness`.
+    Pearson's is the linear correlation of a metric's values with the rater's ranks. Ties share their mean rank. A
+    correlation is 0 if a metric or a rater ties all queries. For `directed`, see `goodness`.
     """
     if method not in METHODS:
         raise OptionError(f"<<method>> must be spearman, kendall or pearson, not {method!r}")

@@ -1,45 +1,46 @@
 """Creating a study: which sets people compare, from generated worlds or the runs of agents, and who sees which.
 
-    study = create("UC", sets=265, raters=9, seed=1)
-    write_study("uc.json", study)
-
 Pictures show paths from above, where two storeys would cover each other. So all paths of a set are on one storey.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
-from wayscore.episodes import Reference, Run
+from wayscore.episodes import Reference
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.evaluation.result import names_apart
 from wayscore.evaluation.validation import join
 from wayscore.formats import load_references, load_run
+from wayscore.formats.base import read
 from wayscore.formats.graphs import distances_for
-from wayscore.lab.study.files import read_study, study_bytes, write_study
 from wayscore.lab.study.model import QUERIES, QUESTION, Assignment, ComparisonSet, Item, Kind, SceneMap, Study
-from wayscore.lab.study.sets import (
-    SAMPLERS,
-    SUCCESSES,
-    Sampler,
-    Success,
-    draw_check,
-    draw_set,
-    make_check,
-    make_worlds,
-    mean_threshold,
-    scene_map,
-)
-from wayscore.worlds import Rng
+from wayscore.lab.study.sets import SAMPLERS, SUCCESSES, Sampler, Success, draw_check, draw_set, make_check
+from wayscore.worlds import THRESHOLD_IN_EDGES, Node, Rng, World
+from wayscore.worlds.files import node_name
 from wayscore.worlds.world import check_whole
+
+File = str | os.PathLike[str]
+POLICIES: dict[str, Any] = {"missing": "skip", "unknown": "skip", "duplicate": "keep", "start": "keep", "node": "skip"}
+"""Sets use the episodes that several runs have in common, so gaps and problems of single runs are skipped."""
+STOREY = 2.0
+"""The nodes of a set differ by no more than this in height, metres."""
+PAPER: dict[str, dict[str, Any]] = {"UC": {"sets": 265, "raters": 9}, "SC": {"sets": 240, "raters": 9}}
+"""The paper's two studies: 1,325 and 1,200 samples in sets of five.
+
+The counts of its Table 1 never exceed these numbers of sets (except for one slip), so one rater ranked each set.
+"""
+AGAIN = "-again"
+"""Ends the name of a repeat, after that of its set."""
 
 
 def deal(names: Sequence[str], raters: int, each: int, rng: Rng) -> list[list[str]]:
@@ -67,7 +68,7 @@ def assign(
     """Return what each rater sees: their share of the plain sets, all checks, and some of their sets a second time.
 
     A repeat comes at a random position after the set that it repeats, with at least one other set between the two if
-    there is one. It is named after its set, see `repeat_name`.
+    there is one.
     """
     assignments = []
     for rater, hand in enumerate(deal([one.name for one in plain], raters, each, rng), start=1):
@@ -80,48 +81,9 @@ def assign(
             )
         for name in rng.choice(again, size=repeats, replace=False) if repeats else ():
             first = min(names.index(name) + 2, len(names))
-            names.insert(int(rng.integers(first, len(names) + 1)), repeat_name(str(name)))
+            names.insert(int(rng.integers(first, len(names) + 1)), f"{name}{AGAIN}")
         assignments.append(Assignment(rater, [Item(name, rng.permutation(QUERIES).tolist()) for name in names]))
     return assignments
-
-
-def repeats_in(assignments: Sequence[Assignment], plain: Sequence[ComparisonSet]) -> list[ComparisonSet]:
-    """Return the repeats that the assignments name."""
-    wanted = {item.set for one in assignments for item in one.items}
-    return [
-        ComparisonSet(name, one.scene, one.reference, one.queries, kind="repeat", of=one.name, sources=one.sources)
-        for one in plain
-        if (name := repeat_name(one.name)) in wanted
-    ]
-
-
-def repeat_name(name: str) -> str:
-    """Return what the repeat of a set is called."""
-    return f"{name}-again"
-
-
-__all__ = [
-    "PAPER",
-    "QUERIES",
-    "QUESTION",
-    "Assignment",
-    "ComparisonSet",
-    "Item",
-    "SceneMap",
-    "Study",
-    "create",
-    "paper_study",
-    "read_study",
-    "rebuild",
-    "study_bytes",
-    "write_study",
-]
-
-PAPER: dict[str, dict[str, Any]] = {"UC": {"sets": 265, "raters": 9}, "SC": {"sets": 240, "raters": 9}}
-"""The paper's two studies: 1,325 and 1,200 samples in sets of five.
-
-The counts of its Table 1 never exceed these numbers of sets (except for one slip), so one rater ranked each set.
-"""
 
 
 def create(
@@ -172,23 +134,28 @@ def create(
             f"<<sampler>> must be near, start or independent, not {sampler!r}{did_you_mean(sampler, SAMPLERS)}"
         )
     check_whole("worlds", worlds, least=1)
-    made = make_worlds(seed, min(worlds, sets))
-    threshold = mean_threshold(made)
-    scenes = list(made)
+    seeds = np.random.default_rng([seed, *b"worlds"]).choice(2**31, size=min(worlds, sets), replace=False)
+    made = {f"world{number + 1}": World.paper(int(one)) for number, one in enumerate(seeds)}
+    lengths = np.concatenate([world.lengths for world in made.values()])
+    threshold = THRESHOLD_IN_EDGES * math.fsum(lengths) / len(lengths)
+
+    def drawn(count: int, words: str) -> Iterator[tuple[int, str, World, np.random.Generator]]:
+        """Yield the number of each set, its scene, and its own random stream."""
+        for number in range(count):
+            scene = f"world{number % len(made) + 1}"
+            yield number, scene, made[scene], np.random.default_rng([seed, number, *words.encode()])
+
     plain = []
-    for number in range(sets):
-        scene = scenes[number % len(scenes)]
-        rng = np.random.default_rng([seed, number, *kind.encode()])
+    for number, scene, world, rng in drawn(sets, kind):
         called = f"{kind.lower()}-{number + 1:0{len(str(sets))}}"
         plain.append(
-            draw_set(called, scene, made[scene], rng, kind=kind, threshold=threshold, sampler=sampler, success=success)
+            draw_set(called, scene, world, rng, kind=kind, threshold=threshold, sampler=sampler, success=success)
         )
-    obvious = []
-    for number in range(checks):
-        scene = scenes[number % len(scenes)]
-        rng = np.random.default_rng([seed, number, *b"checks"])
-        obvious.append(draw_check(f"check-{number + 1}", scene, made[scene], rng))
-    maps = {scene: scene_map(world) for scene, world in made.items()}
+    obvious = [draw_check(f"check-{n + 1}", scene, world, rng) for n, scene, world, rng in drawn(checks, "checks")]
+    maps = {
+        scene: SceneMap.of(world.graph, [node_name(cast(Node, node)) for node in world.graph.nodes])
+        for scene, world in made.items()
+    }
     return assemble(plain, obvious, maps, threshold, {"from": "worlds", "options": options})
 
 
@@ -221,6 +188,12 @@ def assemble(
         repeats=options["repeats"],
         rng=np.random.default_rng([seed, *b"assignments", *kind.encode()]),
     )
+    assigned = {item.set for one in assignments for item in one.items}
+    repeats = [
+        ComparisonSet(name, one.scene, one.reference, one.queries, kind="repeat", of=one.name, sources=one.sources)
+        for one in plain
+        if (name := one.name + AGAIN) in assigned
+    ]
     return Study(
         name=options["name"] or f"{kind} study, seed {seed}",
         kind=kind,
@@ -229,15 +202,10 @@ def assemble(
         seed=seed,
         threshold=threshold,
         scenes=scenes,
-        sets=[*plain, *repeats_in(assignments, plain), *checks],
+        sets=[*plain, *repeats, *checks],
         assignments=assignments,
         how=how,
     )
-
-
-def paper_study(kind: Kind, seed: int = 0) -> Study:
-    """Return one of the paper's two studies: 265 sets (UC) or 240 (SC), each ranked by one of nine raters."""
-    return create(kind, seed=seed, **PAPER[kind])
 
 
 def rebuild(study: Study) -> Study:
@@ -251,13 +219,6 @@ def rebuild(study: Study) -> Study:
         return create(**study.how["options"])
     except (KeyError, TypeError):
         raise OptionError(f"the study {study.name!r} has no saved design, so it cannot be recreated") from None
-
-
-File = str | os.PathLike[str]
-POLICIES: dict[str, Any] = {"missing": "skip", "unknown": "skip", "duplicate": "keep", "start": "keep", "node": "skip"}
-"""Sets use the episodes that several runs have in common, so gaps and problems of single runs are skipped."""
-STOREY = 2.0
-"""The nodes of a set differ by no more than this in height, metres."""
 
 
 def create_from_runs(
@@ -283,22 +244,8 @@ def create_from_runs(
     A set is an episode in which five agents took five different paths on one storey. If there are more than five, five
     are drawn at random. No two sets have the same reference.
 
-    Args:
-        runs: result files of five agents or more.
-        references: the ground-truth paths.
-        graphs: connectivity files, a folder or a tar of them.
-        kind: "UC", unconstrained, or "SC", success-constrained.
-        sets: how many sets.
-        raters: how many raters share them.
-        each: how many raters see each set.
-        repeats: how many of their sets each rater sees twice.
-        checks: how many sets with an obvious answer every rater sees.
-        seed: random seed of the study.
-        success: in an SC study, "all" five queries of a set succeed, or two to four do ("mixed").
-        threshold: d_th in metres; 3 by default.
-        ties: whether several queries may share a rank.
-        name: what pages and tables call the study.
-        question: the question to the raters.
+    `runs` and `references` are files; `graphs` are connectivity files, a folder or a tar of them; `threshold` is d_th
+    in metres, 3 by default. The other options are those of `create`.
     """
     options = {name: given for name, given in locals().items() if name not in ("runs", "references", "graphs")}
     check_options(kind=kind, success=success, sets=sets, seed=seed)
@@ -315,7 +262,12 @@ def create_from_runs(
             f"{truth.name}: a study from runs needs paths on graphs of buildings, not coordinates or streets"
         )
     names = names_apart([run.name for run in loaded], [Path(path).parent.name for path in runs])
-    found = _paths(loaded, names, truth, scenes)
+    walked: dict[str, dict[str, list[str]]] = {}  # episode -> agent -> path, without repeated nodes
+    for run, agent in zip(loaded, names, strict=True):
+        for reference, query in join(run, truth, graphs=scenes, **POLICIES).pairs:
+            path = [node for n, node in enumerate(query.path) if n == 0 or node != query.path[n - 1]]
+            walked.setdefault(reference.episode, {})[agent] = path
+    found = [(truth.episodes[episode], paths) for episode, paths in walked.items() if len(paths) >= QUERIES]
     rng = np.random.default_rng([seed, *b"runs", *kind.encode()])
     plain: list[ComparisonSet] = []
     used: set[tuple[str, str]] = set()
@@ -336,29 +288,38 @@ def create_from_runs(
             f"cannot find {sets} sets: in only {len(plain)} episodes of {truth.name} five agents took five different "
             f"paths on one storey{wanted}; give more runs or lower <<sets>>"
         )
-    obvious = _checks(plain, scenes, checks, seed)
-    files = [*map(Path, runs), Path(references)]
+    obvious: list[ComparisonSet] = []
+    for one in plain:  # checks of the references of the first sets where there is room for an obvious answer
+        if len(obvious) == checks:
+            break
+        rng = np.random.default_rng([seed, len(obvious), *b"checks"])
+        check = make_check(scenes[one.scene], one.reference, rng, storey=STOREY)
+        if check is not None:
+            called, (queries, best, worst) = f"check-{len(obvious) + 1}", check
+            obvious.append(
+                ComparisonSet(called, one.scene, one.reference, queries, kind="check", best=best, worst=worst)
+            )
+    if len(obvious) < checks:
+        raise OptionError(
+            f"cannot make {checks} checks: only {len(obvious)} of the sets allow an obvious answer; lower <<checks>> "
+            "or raise <<sets>>"
+        )
+    digests = [f"sha256:{hashlib.sha256(read(path).content).hexdigest()[:16]}" for path in (*runs, references)]
     how = {
         "from": "runs",
         "options": options,
-        "runs": dict(zip(names, (_digest(path) for path in files[:-1]), strict=True)),
-        "references": {files[-1].name: _digest(files[-1])},
+        "runs": dict(zip(names, digests[:-1], strict=True)),
+        "references": {Path(references).name: digests[-1]},
         "graphs": {one.scene: scenes[one.scene].fingerprint for one in plain},
     }
-    maps = {one.scene: _map(scenes[one.scene], one.scene) for one in plain}
+    maps = {}
+    for one in plain:
+        if one.scene not in maps:
+            graph = scenes[one.scene]
+            if graph.positions is None:
+                raise PathError(f"the graph of {one.scene} has no positions, so its paths cannot be drawn")
+            maps[one.scene] = SceneMap.of(graph, [str(node) for node in graph.nodes])
     return assemble(plain, obvious, maps, d_th, how)
-
-
-def _paths(
-    runs: Sequence[Run], names: Sequence[str], truth: Any, scenes: Mapping[str, Graph]
-) -> list[tuple[Reference, dict[str, list[str]]]]:
-    """Return each episode with the path of every agent that answered it, without repeated nodes."""
-    paths: dict[str, dict[str, list[str]]] = {}
-    for run, name in zip(runs, names, strict=True):
-        for reference, query in join(run, truth, graphs=scenes, **POLICIES).pairs:
-            walked = [node for n, node in enumerate(query.path) if n == 0 or node != query.path[n - 1]]
-            paths.setdefault(reference.episode, {})[name] = walked
-    return [(truth.episodes[episode], found) for episode, found in paths.items() if len(found) >= QUERIES]
 
 
 def _five(
@@ -398,38 +359,3 @@ def _different(agents: Sequence[str], paths: Mapping[str, list[str]]) -> list[st
     for agent in agents:
         first.setdefault(tuple(paths[agent]), agent)
     return list(first.values())
-
-
-def _checks(plain: Sequence[ComparisonSet], scenes: Mapping[str, Graph], count: int, seed: int) -> list[ComparisonSet]:
-    """Create checks from the references of the first sets where there is room for an obvious answer."""
-    made: list[ComparisonSet] = []
-    for one in plain:
-        if len(made) == count:
-            break
-        graph = scenes[one.scene]
-        check = make_check(graph, one.reference, np.random.default_rng([seed, len(made), *b"checks"]), storey=STOREY)
-        if check is not None:
-            name = f"check-{len(made) + 1}"
-            made.append(
-                ComparisonSet(
-                    name, one.scene, one.reference, check.queries, kind="check", best=check.best, worst=check.worst
-                )
-            )
-    if len(made) < count:
-        raise OptionError(
-            f"cannot make {count} checks: only {len(made)} of the sets allow an obvious answer; lower <<checks>> or "
-            "raise <<sets>>"
-        )
-    return made
-
-
-def _map(graph: Graph, scene: str) -> SceneMap:
-    if graph.positions is None:
-        raise PathError(f"the graph of {scene} has no positions, so its paths cannot be drawn")
-    return SceneMap.of(graph, [str(node) for node in graph.nodes])
-
-
-def _digest(path: Path) -> str:
-    from wayscore.formats.base import read
-
-    return f"sha256:{hashlib.sha256(read(path).content).hexdigest()[:16]}"

@@ -51,7 +51,7 @@ def figure_study(analyses: Sequence[Analysis]) -> Figure:
     return figure
 
 
-def draw_correlations(ax: Axes, one: Analysis) -> Axes:
+def draw_correlations(ax: Axes, one: Analysis) -> None:
     """Draw the mean correlation of each metric with raters."""
     rows = np.arange(len(one.correlations))[::-1]
     for row, (metric, found) in zip(rows, one.correlations.items(), strict=True):
@@ -64,10 +64,9 @@ def draw_correlations(ax: Axes, one: Analysis) -> Axes:
     low = min(0.0, *(found.low or 0.0 for found in one.correlations.values()))
     ax.set(xlim=(low - 0.04, 1.0), ylim=(-0.6, len(rows) - 0.4), title=f"{one.kind}: agreement with raters")
     ax.set_xlabel(METHODS[one.method])
-    return ax
 
 
-def draw_contests(ax: Axes, one: Analysis) -> Axes:
+def draw_contests(ax: Axes, one: Analysis) -> None:
     """Draw Table 1 as bars, with counts and p-values."""
     rows = np.arange(len(one.contests))[::-1]
     before = np.zeros(len(rows))
@@ -89,4 +88,3 @@ def draw_contests(ax: Axes, one: Analysis) -> Axes:
     ax.set(xlim=(0, 1.22 * one.rankings), ylim=(-0.6, len(rows) - 0.4), title=f"{MAIN[one.kind]} compared with")
     ax.set_xticks([tick for tick in ax.get_xticks() if tick <= one.rankings])
     ax.set_xlabel("number of rankings")
-    return ax

@@ -23,32 +23,11 @@ TITLE = "Which path would you prefer?"
 
 
 class SceneMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A navigation graph, with everything that drawing and scoring need.
+    """A navigation graph, with everything that drawing and scoring need."""
 
-    Attributes:
-        positions: node label -> x and y in metres.
-        edges: pairs of node numbers, in the order of `positions`; each leads both ways.
-        lengths: the length of each edge in metres; stairs make it longer than the distance in x and y.
-    """
-
-    positions: dict[str, tuple[float, float]]
-    edges: list[tuple[int, int]]
-    lengths: list[float]
-
-    def lines(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-        """Return the two ends of each edge, to draw.
-
-        >>> SceneMap({"a": (0.0, 0.0), "b": (1.0, 2.0)}, [(0, 1)], [2.5]).lines()
-        [((0.0, 0.0), (1.0, 2.0))]
-        """
-        points = list(self.positions.values())
-        return [(points[a], points[b]) for a, b in self.edges]
-
-    def graph(self, name: str) -> Graph:
-        """Return the graph that paths are measured along."""
-        nodes = list(self.positions)
-        edges = [(nodes[a], nodes[b]) for a, b in self.edges]
-        return Graph.from_edges(edges, self.lengths, nodes=nodes, positions=self.positions, name=name)
+    positions: dict[str, tuple[float, float]]  # node label -> x and y in metres
+    edges: list[tuple[int, int]]  # pairs of node numbers, in the order of `positions`; each leads both ways
+    lengths: list[float]  # of each edge in metres; stairs make it longer than the distance in x and y
 
     @classmethod
     def of(cls, graph: Graph, labels: list[str]) -> SceneMap:
@@ -66,29 +45,17 @@ class SceneMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ComparisonSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One reference and five queries (trajectories of agents), which raters put in order.
-
-    Attributes:
-        name: its name, unique in a study.
-        scene: the scene of all its paths.
-        reference: the instructed path, as node labels.
-        queries: five paths.
-        kind: "plain"; "repeat", the same paths as the set `of` again; or "check", with an obvious answer.
-        of: the set that a repeat repeats.
-        best: the number of the query that is obviously best, in a check.
-        worst: the number of the query that is obviously worst, in a check.
-        sources: which agent each query comes from, in a study from runs.
-    """
+    """One reference and five queries (trajectories of agents), which raters put in order."""
 
     name: str
     scene: str
-    reference: list[str]
+    reference: list[str]  # node labels, as in each query
     queries: list[list[str]]
-    kind: SetKind = "plain"
-    of: str = ""
-    best: int = -1
+    kind: SetKind = "plain"  # or "repeat", the same paths as another set; or "check", with an obvious answer
+    of: str = ""  # the set that a repeat repeats
+    best: int = -1  # the number of the query that is obviously best, in a check
     worst: int = -1
-    sources: list[str] = []
+    sources: list[str] = []  # which agent each query comes from, in a study from runs
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -108,31 +75,19 @@ class Assignment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """A whole study; the same options and seed give the same study, byte for byte.
 
-    Attributes:
-        name: what tables and the administrator's pages call it; raters see `title`.
-        kind: "UC", unconstrained, which compares nDTW with PL, NE, ONE, CLS, AD and MD; "SC", success-constrained,
-            which compares SDTW with SR, OSR, SPL and SED.
-        question: the question to the raters.
-        ties: whether several queries may share a rank.
-        seed: random seed of the study.
-        threshold: d_th, metres.
-        scenes: name -> map.
-        sets: the plain sets first, then repeats and checks.
-        assignments: one for each rater.
-        how: the options that it was created with.
-        format: the version of the file format.
+    A UC study compares nDTW with PL, NE, ONE, CLS, AD and MD, an SC study SDTW with SR, OSR, SPL and SED.
     """
 
-    name: str
+    name: str  # what tables and the administrator's pages call it; raters see `title`
     kind: Kind
     question: str
-    ties: bool
+    ties: bool  # whether several queries may share a rank
     seed: int
-    threshold: float
+    threshold: float  # d_th, metres
     scenes: dict[str, SceneMap]
-    sets: list[ComparisonSet]
+    sets: list[ComparisonSet]  # the plain sets first, then repeats and checks
     assignments: list[Assignment]
-    how: dict[str, Any]
+    how: dict[str, Any]  # the options that it was created with
     format: str = FORMAT
 
     @property
@@ -154,7 +109,11 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         if scene not in self.scenes:
             raise OptionError(f"the study {self.name!r} has no scene {scene!r}{did_you_mean(scene, self.scenes)}")
         if scene not in self._graphs:
-            self._graphs[scene] = self.scenes[scene].graph(scene)
+            found = self.scenes[scene]
+            nodes = list(found.positions)
+            edges = [(nodes[a], nodes[b]) for a, b in found.edges]
+            graph = Graph.from_edges(edges, found.lengths, nodes=nodes, positions=found.positions, name=scene)
+            self._graphs[scene] = graph
         return self._graphs[scene]
 
     def set(self, name: str) -> ComparisonSet:

@@ -1,6 +1,6 @@
 """How many sets a study needs: many studies with simulated raters, and how often they find a difference.
 
-The raters are those of `lab.study.simulated`; a study with people may need more or fewer sets. The rankings of a
+The raters are those of `rater_models`; a study with people may need more or fewer sets. The rankings of a
 pilot study can be used instead, see `pilot_source`.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from wayscore.lab.study.rater_models import Temper, dislikes, draw_weights, perc
 from wayscore.report.document import Document, Table
 from wayscore.report.layout import counted
 from wayscore.statistics.bootstrap import Floats, Rng
-from wayscore.statistics.correlations import Method, row_correlations
+from wayscore.statistics.correlations import row_correlations
 from wayscore.statistics.tests import holm_rows, sign_tests
 from wayscore.worlds.world import check_number, check_whole
 
@@ -41,41 +41,23 @@ PER_RATER = 30
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """How often studies of several sizes find that the metric correlates better or worse than each rival.
-
-    Attributes:
-        kind: "UC" or "SC".
-        sizes: numbers of sets.
-        raters: numbers of raters that go with them.
-        each: rankings of each set.
-        found: rival -> the share of studies of each size whose sign test is below alpha and in favour of the metric.
-        against: rival -> the share whose sign test is below alpha and in favour of the rival.
-        together: the share of studies that favour the metric over every rival, with Holm's correction.
-        needed: rival -> the smallest size from which on the share reaches the target; None if no size does.
-        needed_together: the same for all rivals together.
-        target: the share to reach.
-        alpha: the significance level of the two-sided tests.
-        simulations: how many studies of each size.
-        seed: random seed.
-        source: where rankings come from: "simulated raters" or the pilot's name.
-        simulated: whether they are simulated: no person gave them.
-    """
+    """How often studies of several sizes find that the metric correlates better or worse than each rival."""
 
     kind: Kind
-    sizes: tuple[int, ...]
-    raters: tuple[int, ...]
-    each: int
-    found: dict[str, tuple[float, ...]]
-    against: dict[str, tuple[float, ...]]
-    together: tuple[float, ...]
-    needed: dict[str, int | None]
-    needed_together: int | None
+    sizes: tuple[int, ...]  # numbers of sets
+    raters: tuple[int, ...]  # numbers of raters that go with them
+    each: int  # rankings of each set
+    found: dict[str, tuple[float, ...]]  # rival -> share of studies of each size that favour the metric, p < alpha
+    against: dict[str, tuple[float, ...]]  # rival -> the share that favour the rival, p < alpha
+    together: tuple[float, ...]  # the share that favour the metric over every rival, with Holm's correction
+    needed: dict[str, int | None]  # rival -> the smallest size from which on the share reaches the target, if any
+    needed_together: int | None  # the same for all rivals together
     target: float
-    alpha: float
-    simulations: int
+    alpha: float  # of the two-sided sign tests
+    simulations: int  # studies of each size
     seed: int
-    source: str
-    simulated: bool
+    source: str  # where rankings come from: "simulated raters" or the pilot's name
+    simulated: bool  # whether they are simulated: no person gave them
 
 
 def power(
@@ -94,7 +76,7 @@ def power(
     temper: Temper | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Power:
-    """Simulate studies of several sizes, and count how often each finds what it looks for.
+    """Simulate studies of several numbers of sets, and count how often each finds what it looks for.
 
     Args:
         kind: "UC" or "SC".
@@ -128,7 +110,8 @@ def power(
     for column, (size, people) in enumerate(zip(sizes, raters, strict=True)):
         if progress is not None:
             progress(f"{size} sets")
-        pairs = _deal(size, people, each)
+        numbers = np.arange(size * each)
+        pairs = np.column_stack((numbers % people, numbers // each))  # rater and set; loads differ by at most one
         streams = (np.random.default_rng([seed, size, number, *kind.encode()]) for number in range(simulations))
         signs = np.stack([source(pairs, rng) for rng in streams])
         positive, negative = (signs > 0).sum(axis=1), (signs < 0).sum(axis=1)
@@ -137,6 +120,13 @@ def power(
         against[:, column] = ((p < alpha) & (positive < negative)).mean(axis=0)
         rejected = (holm_rows(p) < alpha).all(axis=1)
         together[column] = (rejected & (positive > negative).all(axis=1)).mean()
+
+    def needed(shares: Floats) -> int | None:
+        """Return the least size from which on every share reaches the target."""
+        short = np.flatnonzero(shares < target)
+        first = short[-1] + 1 if len(short) else 0
+        return sizes[first] if first < len(sizes) else None
+
     return Power(
         kind=kind,
         sizes=sizes,
@@ -145,8 +135,8 @@ def power(
         found={rival: tuple(row.tolist()) for rival, row in zip(rivals, found, strict=True)},
         against={rival: tuple(row.tolist()) for rival, row in zip(rivals, against, strict=True)},
         together=tuple(together.tolist()),
-        needed={rival: _needed(row, sizes, target) for rival, row in zip(rivals, found, strict=True)},
-        needed_together=_needed(together, sizes, target),
+        needed={rival: needed(row) for rival, row in zip(rivals, found, strict=True)},
+        needed_together=needed(together),
         target=target,
         alpha=alpha,
         simulations=simulations,
@@ -156,12 +146,10 @@ def power(
     )
 
 
-def simulated_source(
-    kind: Kind, *, seed: int = 0, temper: Temper | None = None, method: Method = "spearman", **options: Any
-) -> Source:
-    """Return a source of rankings by simulated raters, of sets drawn from a pool; `options` go to `create`."""
+def simulated_source(kind: Kind, *, seed: int = 0, temper: Temper | None = None) -> Source:
+    """Return a source of rankings by simulated raters, of sets drawn from a pool."""
     temper = temper or Temper()
-    study = create(kind, sets=POOL, raters=1, seed=seed, **options)
+    study = create(kind, sets=POOL, raters=1, seed=seed)
     metrics = (MAIN[kind], *RIVALS[kind])
     scores = goodness(study, study.sets, metrics)
     looks = np.stack([dislikes(study, one, temper.taste) for one in study.sets])
@@ -171,15 +159,15 @@ def simulated_source(
         sets = rng.integers(POOL, size=int(raters[:, 1].max()) + 1)[raters[:, 1]]
         utilities = -np.einsum("nqf,nf->nq", looks[sets], weights[raters[:, 0]])
         seen = perceive(utilities, temper, rng)
-        values = [row_correlations(scores[sets, :, number], seen, method) for number in range(len(metrics))]
+        values = [row_correlations(scores[sets, :, number], seen, "spearman") for number in range(len(metrics))]
         return _signs(np.stack(values, axis=1))
 
     return draw
 
 
-def pilot_source(study: Study, rankings: Sequence[Ranking], method: Method = "spearman") -> Source:
+def pilot_source(study: Study, rankings: Sequence[Ranking]) -> Source:
     """Return a source that draws raters from a pilot, and rankings from each of these, with replacement."""
-    found = correlate(study, rankings, method)
+    found = correlate(study, rankings)
     signs = _signs(found.values)
     names = {rater: number for number, rater in enumerate(dict.fromkeys(found.raters))}
     codes = np.array([names[rater] for rater in found.raters])
@@ -194,25 +182,9 @@ def pilot_source(study: Study, rankings: Sequence[Ranking], method: Method = "sp
     return draw
 
 
-def _deal(sets: int, raters: int, each: int) -> NDArray[np.int64]:
-    """Return the rater and the set of each ranking, (rankings, 2); loads differ by at most one."""
-    numbers = np.arange(sets * each)
-    return np.column_stack((numbers % raters, numbers // each))
-
-
 def _signs(values: Floats) -> Signs:
     """Return whether the first metric correlates better with each ranking than each of the others."""
     return np.sign(np.round(values[:, :1] - values[:, 1:], DECIMALS)).astype(np.int8)
-
-
-def _needed(shares: Floats, sizes: Sequence[int], target: float) -> int | None:
-    """Return the least size from which on every share reaches the target."""
-    enough = None
-    for size, share in zip(reversed(sizes), reversed(shares.tolist()), strict=True):
-        if share < target:
-            break
-        enough = size
-    return enough
 
 
 def document(found: Power) -> Document:
@@ -220,14 +192,10 @@ def document(found: Power) -> Document:
     main = MAIN[found.kind]
     heads = ["sets\nraters", *(f"{size}\n{raters}" for size, raters in zip(found.sizes, found.raters, strict=True))]
     shares = [(f"{main} vs {rival}", row, found.needed[rival]) for rival, row in found.found.items()]
-    rows = [
-        [
-            name,
-            *(f"{100 * share:.0f}" for share in row),
-            f"more than {found.sizes[-1]}" if needed is None else str(needed),
-        ]
-        for name, row, needed in [*shares, ("all (Holm)", found.together, found.needed_together)]
-    ]
+    rows = []
+    for name, row, needed in [*shares, ("all (Holm)", found.together, found.needed_together)]:
+        size = f"more than {found.sizes[-1]}" if needed is None else str(needed)
+        rows.append([name, *(f"{100 * share:.0f}" for share in row), size])
     worse = [rival for rival, row in found.against.items() if row[-1] > found.alpha]
     share = f"more than {100 * found.alpha:g} % of the studies of {found.sizes[-1]} sets"
     against = f"In {share}, the sign test favours the other metric: {', '.join(worse)}."

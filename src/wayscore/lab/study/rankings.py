@@ -20,24 +20,16 @@ EXPECTED = 'lines such as {"rater": "1", "set": "uc-001", "groups": [[2], [0, 4]
 class Ranking(msgspec.Struct, frozen=True, omit_defaults=True):
     """One rater's order of one set.
 
-    Attributes:
-        rater: any text; for a rater of an assignment, its number.
-        set: the name of the comparison set.
-        groups: query numbers, the best group first; queries in one group are tied.
-        seconds: how long it took; 0 if that is not known.
-        at: when it was given, ISO 8601, or empty.
-        simulated: True if no person gave it.
-
     >>> Ranking("1", "uc-001", [[2], [0, 4], [1], [3]]).ranks()
     [2.5, 4.0, 1.0, 5.0, 2.5]
     """
 
-    rater: str
+    rater: str  # any text; for a rater of an assignment, its number
     set: str
-    groups: list[list[int]]
-    seconds: float = 0.0
-    at: str = ""
-    simulated: bool = False
+    groups: list[list[int]]  # query numbers, the best group first; queries in one group are tied
+    seconds: float = 0.0  # how long it took; 0 if that is not known
+    at: str = ""  # when it was given, ISO 8601, or empty
+    simulated: bool = False  # True if no person gave it
 
     def ranks(self) -> list[float]:
         """Return the rank of each query, 1 for the best; tied queries share the mean of their ranks."""

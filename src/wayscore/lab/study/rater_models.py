@@ -3,7 +3,7 @@
 A taste is a function of the points of reference and query (n, 2) that returns one or more parts of dislike. None of
 them is a metric of a study: they compare points along two drawn lines by straight distance, as an eye does, and ask
 neither the graph nor a threshold of success. But each resembles some metrics more than others, so **the metric that
-wins with simulated raters follows from their taste**; `wayscore.lab.study.winners` computes which.
+wins with simulated raters follows from their taste**; `protocol.find_winners` computes which.
 
     utility = -(w_1 part_1 + w_2 part_2 + ...)
 
@@ -13,7 +13,7 @@ proportional to exp(utility / noise), then the best of the others, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
@@ -27,7 +27,7 @@ from wayscore.lab.study.rankings import Ranking
 from wayscore.worlds.world import check_number, check_whole
 
 Floats: TypeAlias = NDArray[np.float64]
-Parts: TypeAlias = "tuple[float, ...]"
+Parts: TypeAlias = tuple[float, ...]
 Taste: TypeAlias = Callable[[Floats, Floats, float], Parts]
 
 SAMPLES = 64
@@ -40,7 +40,7 @@ def faithful(reference: Floats, query: Floats, d_th: float) -> Parts:
     The mean distance between the lines at the same share of their lengths; four times the share of pairs of the
     reference's nodes that the query passes in the wrong order; half the distance between the two ends.
     """
-    gap = _apart(along(reference), along(query)).mean()
+    gap = np.hypot(*(along(reference) - along(query)).T).mean()
     near = _between(reference, along(query)).argmin(axis=1)
     before, after = np.triu_indices(len(reference), k=1)
     disorder = float(np.mean(near[before] > near[after])) if len(before) else 0.0
@@ -60,7 +60,8 @@ def arriving(reference: Floats, query: Floats, d_th: float) -> Parts:
 
     The distance between the two ends, and a twentieth of the query's length.
     """
-    return _miss(reference, query) / d_th, 0.05 * _length(query) / d_th
+    length = float(np.hypot(*np.diff(query, axis=0).T).sum()) if len(query) > 1 else 0.0
+    return _miss(reference, query) / d_th, 0.05 * length / d_th
 
 
 def careful(reference: Floats, query: Floats, d_th: float) -> Parts:
@@ -97,24 +98,12 @@ IN_WORDS = {
 """Name -> what a rater of this taste likes, in words."""
 
 
-def find_taste(name: str) -> Taste:
-    """Return a taste by its name."""
-    if name not in TASTES:
-        raise OptionError(f"<<taste>> must be {' or '.join(TASTES)}, not {name!r}{did_you_mean(name, TASTES)}")
-    return TASTES[name]
-
-
 def along(path: Floats) -> Floats:
     """Return points at equal shares of a line's length."""
     steps = np.hypot(*np.diff(path, axis=0).T) if len(path) > 1 else np.zeros(0)
     walked = np.concatenate(([0.0], np.cumsum(steps)))
     at = np.linspace(0.0, walked[-1], SAMPLES)
     return np.column_stack([np.interp(at, walked, path[:, axis]) for axis in (0, 1)])
-
-
-def _apart(a: Floats, b: Floats) -> Floats:
-    apart: Floats = np.hypot(*(a - b).T)
-    return apart
 
 
 def _between(a: Floats, b: Floats) -> Floats:
@@ -127,45 +116,34 @@ def _miss(reference: Floats, query: Floats) -> float:
     return float(np.hypot(*(reference[-1] - query[-1])))
 
 
-def _length(path: Floats) -> float:
-    return float(np.hypot(*np.diff(path, axis=0).T).sum()) if len(path) > 1 else 0.0
-
-
 TIED = 0.15
 """In a study that allows ties, utilities (with noise) that differ by less than this share a rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class Temper:
-    """How simulated raters judge.
+    """How simulated raters judge."""
 
-    Attributes:
-        taste: what they like: one of `wayscore.lab.study.rater_models.TASTES`.
-        noise: of Plackett and Luce: with 0 they make no errors, with large values they rank at random.
-        spread: the standard deviation of the logarithm of raters' weights.
-        lapse: the share of sets that a rater ranks at random, without looking.
-        careless: the share of raters (the last ones) who rank everything at random.
-    """
-
-    taste: str = "faithful"
-    noise: float = 0.5
-    spread: float = 0.4
-    lapse: float = 0.02
-    careless: float = 0.0
+    taste: str = "faithful"  # what they like: one of `TASTES`
+    noise: float = 0.5  # of Plackett and Luce: with 0 they make no errors, with large values they rank at random
+    spread: float = 0.4  # the standard deviation of the logarithm of raters' weights
+    lapse: float = 0.02  # the share of sets that a rater ranks at random, without looking
+    careless: float = 0.0  # the share of raters (the last ones) who rank everything at random
 
     def __post_init__(self) -> None:
-        find_taste(self.taste)
+        if self.taste not in TASTES:
+            hint = did_you_mean(self.taste, TASTES)
+            raise OptionError(f"<<taste>> must be {' or '.join(TASTES)}, not {self.taste!r}{hint}")
         for name, most in (("noise", np.inf), ("spread", np.inf), ("lapse", 1.0), ("careless", 1.0)):
             check_number(name, getattr(self, name), most=most)
 
 
 def dislikes(study: Study, one: ComparisonSet, taste: str = "faithful") -> Floats:
     """Return the parts of dislike of the five queries, (5, parts)."""
-    judge = find_taste(taste)
     points = study.scenes[one.scene].positions
     reference = np.array([points[node] for node in one.reference])
     queries = [np.array([points[node] for node in query]) for query in one.queries]
-    return np.array([judge(reference, query, study.threshold) for query in queries])
+    return np.array([TASTES[taste](reference, query, study.threshold) for query in queries])
 
 
 def draw_weights(raters: int, parts: int, temper: Temper, rng: np.random.Generator) -> Floats:
@@ -190,27 +168,20 @@ def simulate(study: Study, *, seed: int = 0, temper: Temper | None = None) -> li
     simulated-1 uc-1 [[0], [3], [4], [1], [2]] True
     simulated-2 uc-2 [[3], [1], [2], [4], [0]] True
     """
-    found: list[Ranking] = []
-    for one in study.assignments:
-        found += rank_assignment(study, one.rater, seed=seed, temper=temper)
-    return found
-
-
-def rank_assignment(study: Study, rater: int, *, seed: int = 0, temper: Temper | None = None) -> Iterator[Ranking]:
-    """Yield the rankings of one simulated rater, in the order of the rater's assignment."""
     check_whole("seed", seed, least=0)
     temper = temper or Temper()
-    given = next((one for one in study.assignments if one.rater == rater), None)
-    if given is None:
-        raise OptionError(f"the study {study.name!r} has no rater {rater}; it has {len(study.assignments)}")
-    careless = rater > len(study.assignments) * (1 - temper.careless)
-    for item in given.items:
-        rng = np.random.default_rng([seed, rater, *item.set.encode()])
-        parts = dislikes(study, study.set(item.set), temper.taste)
-        weights = draw_weights(1, parts.shape[1], temper, np.random.default_rng([seed, rater, *b"taste"]))[0]
-        utilities = -parts @ weights
-        seen = perceive(utilities[None], temper, rng, careless=careless)[0]
-        yield Ranking(f"simulated-{rater}", item.set, _groups(seen, TIED if study.ties else 0.0), simulated=True)
+    found = []
+    for one in study.assignments:
+        careless = one.rater > len(study.assignments) * (1 - temper.careless)
+        for item in one.items:
+            parts = dislikes(study, study.set(item.set), temper.taste)
+            own = np.random.default_rng([seed, one.rater, *b"taste"])
+            utilities = -parts @ draw_weights(1, parts.shape[1], temper, own)[0]
+            rng = np.random.default_rng([seed, one.rater, *item.set.encode()])
+            seen = perceive(utilities[None], temper, rng, careless=careless)[0]
+            groups = _groups(seen, TIED if study.ties else 0.0)
+            found.append(Ranking(f"simulated-{one.rater}", item.set, groups, simulated=True))
+    return found
 
 
 def _groups(seen: Floats, apart: float) -> list[list[int]]:

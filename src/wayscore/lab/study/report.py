@@ -1,22 +1,36 @@
-"""What analyses of studies say; `wayscore.lab.study.page` writes them as a page."""
+"""What analyses of studies say: as text, JSON, LaTeX, and as one HTML file that needs no other file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
 
-from wayscore.errors import OptionError
+from wayscore.errors import MissingPackageError, OptionError
 from wayscore.lab.study import table1
-from wayscore.lab.study.analysis import FEW, Analysis
+from wayscore.lab.study.analysis import FEW, Analysis, total_care
 from wayscore.lab.study.correlations import MAIN
 from wayscore.lab.study.table1 import Contest, Table1, p_text
+from wayscore.palette import css
 from wayscore.report.document import Document, Line, Part, Table
 from wayscore.report.layout import counted
 from wayscore.statistics import Interval
 
 METHODS = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b", "pearson": "Pearson's r of values with ranks"}
 TABLE_1 = "Table 1: rankings with which the study's metric correlates better / worse than another; ties discarded."
-EFFECT_HEADS = (*("mean", "95 % by rater", "95 % by set", "d_z", "P(better)", "p (sign, Holm)", "p (swap)"),)
+EFFECT_HEADS = ("mean", "95 % by rater", "95 % by set", "d_z", "P(better)", "p (sign, Holm)", "p (swap)")
+RATER_HEADS = ("rater", "rankings", "checks passed", "repeats", "consistency", "too fast")
 SIMULATED = "simulated raters"
+STYLE = """
+body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: var(--ink); background: var(--card);
+  font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+figure { margin: 1.5rem 0; }
+table { font-variant-numeric: tabular-nums; font-size: .875rem; }
+.simulated { border: 2px solid var(--worse); color: var(--worse); padding: .6rem 1rem; font-weight: 600; }
+svg { width: 100%; height: auto; }
+"""
 
 
 def tables(analyses: Sequence[Analysis]) -> Table1:
@@ -93,16 +107,14 @@ def findings(one: Analysis) -> list[str]:
         )
     else:
         lines.append("Agreement between raters is unknown: no set was ranked by two raters.")
-    repeats = sum(care.repeats for care in one.care.values())
-    if repeats:
-        same = sum(care.same_best for care in one.care.values())
+    care = total_care(one.care)
+    if care.repeats:
         lines.append(
-            f"Consistency on {counted(repeats, 'repeat')}: mean rho {one.consistency:+.2f}, same best path in {same}."
+            f"Consistency on {counted(care.repeats, 'repeat')}: mean rho {one.consistency:+.2f}, same best path in "
+            f"{care.same_best}."
         )
-    checks = sum(care.checks for care in one.care.values())
-    if checks:
-        passed = sum(care.passed for care in one.care.values())
-        lines.append(f"Attention: {passed} of {counted(checks, 'check')} passed.")
+    if care.checks:
+        lines.append(f"Attention: {care.passed} of {counted(care.checks, 'check')} passed.")
     if one.left_out:
         lines.append(f"Inattentive raters: {', '.join(one.left_out)}.")
     if one.attentive:
@@ -129,11 +141,9 @@ def notes(analyses: Sequence[Analysis]) -> list[str]:
     """Return how the numbers were computed."""
     first = analyses[0]
     lines = [
-        "Mixed: the model difference = mean + rater + set + rest, with crossed random effects, fitted by REML; t has "
-        "(raters - 1) degrees of freedom. The effect of sets is left out if each set has only one ranking.",
         "p (sign, Holm): sign test, corrected for the number of rivals. p (swap): randomization test that swaps the "
         "two metrics in all rankings of a set at once. d_z: mean in standard deviations of the differences. P(better): "
-        f"probability of the better correlation, ties counted half. {first.resamples:,} resamples, seed {first.seed}.",
+        f"probability of the better correlation, ties counted half. {first.resamples:,} resamples, seed {first.seed}."
     ]
     if not first.directed:
         lines.insert(0, "Signs not changed: PL, NE, ONE, AD and MD were used as if higher were better.")
@@ -158,3 +168,63 @@ def signed(value: float | None) -> str:
     ('+0.50', '–')
     """
     return "–" if value is None else f"{value:+.2f}"
+
+
+def page(analyses: Sequence[Analysis]) -> str:
+    """Return a page: Table 1, the figure if matplotlib is installed, effects, and the raters."""
+
+    def html(parts: Iterable[Part]) -> str:
+        return Document([*parts]).render("html")
+
+    warned = [f'<p class="simulated" role="note">{escape(line)}</p>' for line in warnings(analyses)]
+    parts = [
+        "<h1>Which metric agrees with raters?</h1>",
+        *warned,
+        html(map(scope, analyses)),
+        "<h2>Table 1</h2>",
+        html([TABLE_1, *table1.tables(tables(analyses), above=label(analyses))]),
+        _figure(analyses),
+    ]
+    for one in analyses:
+        parts += [f"<h2>{escape(one.study)}</h2>", html([*study_tables(one), *findings(one)])]
+        rows = [
+            [
+                rater,
+                str(care.rankings),
+                f"{care.passed}/{care.checks}",
+                str(care.repeats),
+                signed(care.consistency),
+                str(one.haste.fast.get(rater, 0)) if one.haste.timed else "–",
+            ]
+            for rater, care in one.care.items()
+        ]
+        parts += ["<details><summary>Raters</summary>", html([Table(RATER_HEADS, rows)]), "</details>"]
+    title = "Simulated raters: study analysis" if warned else "Study analysis"
+    return (
+        '<!doctype html>\n<html lang="en" data-theme="light">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{title}</title>\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{css()}{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(filter(None, [*parts, html(notes(analyses))]))
+        + "\n</main>\n</body>\n"
+        "</html>\n"
+    )
+
+
+def _figure(analyses: Sequence[Analysis]) -> str:
+    """Return the figure as SVG, or an empty text if matplotlib is not installed."""
+    from wayscore.lab.study.figures import figure_study
+
+    try:
+        figure = figure_study(analyses)
+    except MissingPackageError:
+        return ""
+    from wayscore.figures.style import style
+
+    drawn = io.StringIO()
+    with style():
+        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    image = re.sub("<metadata>.*</metadata>", "", drawn.getvalue(), flags=re.DOTALL)
+    label = escape(str(figure.get_label()))
+    image = image[image.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    return f"<figure>{image}</figure>"

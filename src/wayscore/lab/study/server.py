@@ -6,8 +6,9 @@ import csv
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,10 +16,7 @@ from urllib.parse import urlsplit
 from wayscore.errors import MissingPackageError, OptionError
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from wayscore.lab.study.store import Store
-    from wayscore.lab.study.web.site import Site
 
 SECRET = "WAYSCORE_STUDY_SECRET"
 """The environment variable that may hold the administrator's secret."""
@@ -51,7 +49,7 @@ def serve(
         database: an SQLite file or a PostgreSQL URL; by default a file in the folder of the study.
         host: the address to listen on.
         port: the port to listen on; 0 chooses a free one.
-        url: the public address of the server, if a proxy is in front of it.
+        url: the public address of the server, if a proxy on this machine is in front of it.
         links: a CSV file to write new links to; by default they are printed.
         consent: a text file with the paragraphs that raters agree to.
         simulated: mark the answers as simulated: no person gave them.
@@ -62,6 +60,7 @@ def serve(
 
     from wayscore.lab.study.files import read_study
     from wayscore.lab.study.store import Store
+    from wayscore.lab.study.web.app import create_app
     from wayscore.lab.study.web.site import Site
 
     loaded = read_study(study)
@@ -73,7 +72,7 @@ def serve(
     paragraphs = read_paragraphs(consent) if consent is not None else []
     check_url(url, host)
     with listen(host, port) as listening, suppress(KeyboardInterrupt):
-        here = f"http://{_shown(host)}:{listening.getsockname()[1]}"
+        here = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         address = url.rstrip("/") or here
         store = Store(database or default_database(study), loaded, simulated=simulated)
         with closing(store):
@@ -94,48 +93,33 @@ def serve(
                     await super().startup(sockets)
                     say(f"Listening at {here}{f' for {address}' if url else ''}; stop with Ctrl-C.")
 
-            Server(configure(site, proxied=bool(url))).run(sockets=[listening])
-
-
-def configure(site: Site, *, proxied: bool = False) -> uvicorn.Config:
-    """Return how a site is served.
-
-    Args:
-        site: the study being served.
-        proxied: whether a proxy on this machine passes visitors' addresses on.
-    """
-    import uvicorn
-
-    from wayscore.lab.study.web.app import create_app
-
-    return uvicorn.Config(
-        create_app(site),
-        http="h11",
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=LAST_SECONDS,
-        access_log=False,  # addresses hold tokens
-        log_config=None,  # sentences on standard error
-        log_level="warning",
-        server_header=False,
-        proxy_headers=proxied,
-        h11_max_incomplete_event_size=LARGEST_HEADER,
-        ws="none",
-        lifespan="off",
-    )
+            config = uvicorn.Config(
+                create_app(site),
+                http="h11",
+                limit_concurrency=MOST_CONNECTIONS,
+                timeout_keep_alive=IDLE_SECONDS,
+                timeout_graceful_shutdown=LAST_SECONDS,
+                access_log=False,  # addresses hold tokens
+                log_config=None,  # sentences on standard error
+                log_level="warning",
+                server_header=False,
+                proxy_headers=bool(url),
+                h11_max_incomplete_event_size=LARGEST_HEADER,
+                ws="none",
+                lifespan="off",
+            )
+            Server(config).run(sockets=[listening])
 
 
 def need_study() -> None:
     """Raise an error that says how to install the packages for serving a study, if one is missing."""
-    try:
-        import jinja2  # noqa: F401
-        import sqlalchemy  # noqa: F401
-        import starlette  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise MissingPackageError(
-            f"serving a study needs {error.name}, which is not installed: pip install 'wayscore[study]'"
-        ) from None
+    for name in ("jinja2", "sqlalchemy", "starlette", "uvicorn"):
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise MissingPackageError(
+                f"serving a study needs {error.name}, which is not installed: pip install 'wayscore[study]'"
+            ) from None
 
 
 def default_database(study: str | os.PathLike[str]) -> str:
@@ -182,66 +166,51 @@ def check_url(url: str, host: str) -> None:
         raise OptionError(f"--url must be an address such as https://study.example.org, without a path, not {url}")
 
 
-def _shown(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 def issue_links(
     store: Store, raters: Sequence[int], address: str, path: str | os.PathLike[str] | None, say: Callable[[str], None]
 ) -> None:
     """Give raters new links; earlier ones end when the new ones are on the disk or printed, and not before.
 
-    Args:
-        store: where the hashes of their tokens are stored.
-        raters: the numbers of the raters.
-        address: the public address of the server.
-        path: a new file for the links, which only its owner can read; by default they are printed.
-        say: prints a line.
+    `address` is the public address of the server, and `path` a new file for the links, which only its owner can read;
+    without one they are printed by `say`.
     """
     from wayscore.lab.study.store import in_a_sentence
 
     if not raters:
         return
-    file = None if path is None else Path(path)
-    written = False
+    made = False
 
     def deliver(tokens: dict[int, str]) -> None:
-        nonlocal written
+        nonlocal made
         links = [(number, f"{address}/r/{token}") for number, token in tokens.items()]
-        if file is None:
+        if path is None:
             for number, link in links:
                 say(f"  rater {number}: {link}")
-        else:
-            write_links(file, links)
-            written = True
+            return
+        try:  # only its owner can read the file
+            opened = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except OSError as error:
+            reason = error.strerror or error
+            raise OptionError(f"cannot write {path}: {reason}; choose a new file for <<links>>") from None
+        made = True
+        try:
+            with open(opened, "w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows([("rater", "link"), *links])
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            reason = error.strerror or error
+            raise OptionError(
+                f"cannot write {path}: {reason}; no link was changed: choose another disk for <<links>>"
+            ) from None
 
     try:
         with in_a_sentence(store.where):
             store.new_links(raters, deliver)
     except BaseException:
-        if file is not None and written:
-            file.unlink(missing_ok=True)  # these links never became valid
+        if made and path is not None:
+            with suppress(OSError):
+                os.unlink(path)  # these links never became valid
         raise
-    if file is not None:
-        say(f"The links of {len(raters)} raters are in {file}; they cannot be shown again.")
-
-
-def write_links(path: Path, links: Iterable[tuple[int, str]]) -> None:
-    """Write links to a new file that only its owner can read, and wait until it is on the disk."""
-    try:
-        made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror or error}; choose a new file for <<links>>") from None
-    try:
-        with open(made, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("rater", "link"))
-            writer.writerows(links)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        with suppress(OSError):
-            path.unlink()
-        raise OptionError(
-            f"cannot write {path}: {error.strerror or error}; no link was changed: choose another disk for <<links>>"
-        ) from None
+    if path is not None:
+        say(f"The links of {len(raters)} raters are in {path}; they cannot be shown again.")

@@ -9,9 +9,8 @@ seen from above. So whatever a rater likes about paths, the answer is the same.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,27 @@ from numpy.typing import NDArray
 from wayscore.distances.base import Euclidean
 from wayscore.distances.graph import Graph
 from wayscore.errors import OptionError
-from wayscore.lab.study.model import QUERIES, ComparisonSet, Kind, SceneMap, SetKind
-from wayscore.worlds import STAGES, THRESHOLD_IN_EDGES, Node, Path, Rng, World
+from wayscore.lab.study.model import QUERIES, ComparisonSet, Kind, SetKind
+from wayscore.worlds import STAGES, Node, Path, Rng, World
 from wayscore.worlds.files import node_name
 
 Place = TypeVar("Place")
 
+Sampler: TypeAlias = Literal["near", "start", "independent"]
+Success: TypeAlias = Literal["all", "mixed"]
+SAMPLERS: tuple[Sampler, ...] = ("near", "start", "independent")
+"""How queries are drawn; see `draw_stages`."""
+SUCCESSES: tuple[Success, ...] = ("all", "mixed")
+"""How many queries of a success-constrained set succeed: all five, or two to four.
+
+The paper does not say. Its counts against SR and OSR are nearly the same (219/16, 220/14), as they are if all five
+succeed and neither metric can order them. SDTW, SPL and SED are all 0 for paths that fail.
+"""
+HOPS = (1, 2, 3, 4, 5)
+"""Largest distance of a query's stages from those of the reference, in edges; drawn for each query."""
+STRIDE = 3
+"""Every third node of a reference is a stage that a query passes near; the paper's stages are 2 or 3 edges apart."""
+TRIES = 50_000
 FARTHEST = 0.15
 """A check's worst query joins two of the nodes that are farthest from the reference: this share of all nodes."""
 NEAREST = 0.4
@@ -43,17 +57,11 @@ class Check(NamedTuple):
 
 
 class Around(NamedTuple):
-    """How far the nodes of a graph are from a reference and from its goal, straight, as seen from above.
+    """How far the nodes of a graph are from a reference, straight, as seen from above."""
 
-    Attributes:
-        away: from the nearest node of the reference, for each node of the graph.
-        short: from the reference's goal.
-        reached: whether a node can be reached from the reference's start.
-    """
-
-    away: NDArray[np.float64]
-    short: NDArray[np.float64]
-    reached: NDArray[np.bool_]
+    away: NDArray[np.float64]  # from the nearest node of the reference
+    short: NDArray[np.float64]  # from the reference's goal
+    reached: NDArray[np.bool_]  # whether a node can be reached from the reference's start
 
     @classmethod
     def of(cls, graph: Graph, reference: Sequence[Any], storey: float = np.inf) -> Around:
@@ -113,40 +121,6 @@ def _leaving(graph: Graph, reference: list[Place], around: Around, rng: Rng) -> 
     return [*reference[: at + 1], *graph.shortest_path(reference[at], goal)[1:]]
 
 
-Sampler: TypeAlias = Literal["near", "start", "independent"]
-Success: TypeAlias = Literal["all", "mixed"]
-SAMPLERS: tuple[Sampler, ...] = ("near", "start", "independent")
-"""How queries are drawn; see `draw_stages`."""
-SUCCESSES: tuple[Success, ...] = ("all", "mixed")
-"""How many queries of a success-constrained set succeed: all five, or two to four.
-
-The paper does not say. Its counts against SR and OSR are nearly the same (219/16, 220/14), as they are if all five
-succeed and neither metric can order them. SDTW, SPL and SED are all 0 for paths that fail.
-"""
-HOPS = (1, 2, 3, 4, 5)
-"""Largest distance of a query's stages from those of the reference, in edges; drawn for each query."""
-STRIDE = 3
-"""Every third node of a reference is a stage that a query passes near; the paper's stages are 2 or 3 edges apart."""
-TRIES = 50_000
-
-
-def make_worlds(seed: int, count: int) -> dict[str, World]:
-    """Return scene -> world."""
-    seeds = np.random.default_rng([seed, *b"worlds"]).choice(2**31, size=count, replace=False)
-    return {f"world{number + 1}": World.paper(int(one)) for number, one in enumerate(seeds)}
-
-
-def mean_threshold(worlds: dict[str, World]) -> float:
-    """Return d_th = 1.33 x the mean edge length of all worlds, in metres."""
-    lengths = np.concatenate([world.lengths for world in worlds.values()])
-    return THRESHOLD_IN_EDGES * math.fsum(lengths) / len(lengths)
-
-
-def scene_map(world: World) -> SceneMap:
-    """Return a world as a study's file has it."""
-    return SceneMap.of(world.graph, [node_name(cast(Node, node)) for node in world.graph.nodes])
-
-
 def draw_set(
     name: str, scene: str, world: World, rng: Rng, *, kind: Kind, threshold: float, sampler: Sampler, success: Success
 ) -> ComparisonSet:
@@ -163,7 +137,12 @@ def draw_set(
     for _ in range(TRIES):
         stages = draw_stages(world, reference, rng, sampler)
         met = world.graph.distance(stages[-1], reference[-1]) <= threshold
-        if wanted[len(queries)] in (None, met) and (query := joined(world, stages)) not in queries:
+        if wanted[len(queries)] not in (None, met):
+            continue
+        query = stages[:1]
+        for stage in stages[1:]:
+            query += world.shortest_path(query[-1], stage)[1:]
+        if query not in queries:
             queries.append(query)
         if len(queries) == QUERIES:
             return _named(name, scene, reference, queries)
@@ -174,26 +153,22 @@ def draw_stages(world: World, reference: Path, rng: Rng, sampler: Sampler) -> Pa
     """Draw the stages of one query; shortest paths will join them.
 
     "near": the reference's start, then nodes within a few edges of every third node of the reference and of its
-    goal; the number of edges is drawn for each query. "start": the paper's procedure, but from
-    the reference's start, where an agent would start too. "independent": any path, as the paper describes it.
+    goal; the number of edges is drawn for each query. "start": the paper's procedure, but from the reference's start,
+    where an agent would start too. "independent": any path, as the paper describes it.
     """
     if sampler == "independent":
         return world.sample_stages(rng)
+
+    def draw(nodes: list[Node]) -> Node:
+        return nodes[int(rng.integers(len(nodes)))]
+
     path = reference[:1]
     if sampler == "start":
         for _ in range(STAGES):
-            path.append(_draw([node for node, away in world.within(path[-1], 3).items() if away >= 2], rng))
+            path.append(draw([node for node, away in world.within(path[-1], 3).items() if away >= 2]))
         return path
     hops = int(rng.choice(HOPS))
-    return path + [_draw(list(world.within(node, hops)), rng) for node in (*reference[STRIDE:-1:STRIDE], reference[-1])]
-
-
-def joined(world: World, stages: Sequence[Node]) -> Path:
-    """Return the path that joins the stages by shortest paths."""
-    path = [stages[0]]
-    for stage in stages[1:]:
-        path += world.shortest_path(path[-1], stage)[1:]
-    return path
+    return path + [draw(list(world.within(node, hops))) for node in (*reference[STRIDE:-1:STRIDE], reference[-1])]
 
 
 def draw_check(name: str, scene: str, world: World, rng: Rng) -> ComparisonSet:
@@ -211,7 +186,3 @@ def _named(
     paths = [[node_name(node) for node in path] for path in (reference, *queries)]
     kind: SetKind = "plain" if best < 0 else "check"
     return ComparisonSet(name, scene, paths[0], paths[1:], kind=kind, best=best, worst=worst)
-
-
-def _draw(nodes: list[Node], rng: Rng) -> Node:
-    return nodes[int(rng.integers(len(nodes)))]

@@ -19,21 +19,15 @@ from wayscore.statistics import sign_test
 class Contest:
     """How often the study's metric correlates better or worse with a ranking than another.
 
-    Attributes:
-        rival: the other metric.
-        positive: the number of rankings with which the study's metric correlates better.
-        negative: the number with which it correlates worse.
-        ties: the number with which both correlate equally; the test discards them. 0 if the number is not known.
-
     >>> contest = Contest("PL", 242, 17)
     >>> f"{contest.p:.1e}", contest.counts
     ('4.1e-52', '242/17')
     """
 
     rival: str
-    positive: int
+    positive: int  # the number of rankings with which the study's metric correlates better
     negative: int
-    ties: int = 0
+    ties: int = 0  # which the test discards; 0 if their number is not known
 
     @property
     def p(self) -> float:

@@ -10,13 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wayscore.metrics.base import Metric
-from wayscore.metrics.evaluators import flights, graphs, objects, poses, rooms, streets
+from wayscore.metrics.evaluators import flights, graphs, objects, poses, rooms
 
 COLUMNS: Mapping[str, Metric] = MappingProxyType(
-    {
-        key: metric
-        for family in (graphs, objects, streets, rooms, flights, poses)
-        for key, metric in family.COLUMNS.items()
-    }
+    {**graphs.COLUMNS, **objects.COLUMNS, **rooms.COLUMNS, **flights.COLUMNS, **poses.COLUMNS}
 )
 """Every column by its key."""

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from wayscore import kernels
 from wayscore.distances.base import Floats
-from wayscore.metrics.base import Metric
+from wayscore.metrics.base import Facts, Metric
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.extra import EXTRA
 from wayscore.metrics.paper import METRICS
 
 KNOWN = {**METRICS, **EXTRA}
-
-
 POINTS = frozenset({"points"})
 """The needs of a metric of paths of coordinates."""
+COUNT: Facts = ("down", (0, inf), "")
+ANGLE: Facts = ("down", (0, inf), "rad")
+CHANCE: Facts = ("down", (0, 1), "")
 
 
 def variant(
@@ -37,27 +38,20 @@ def variant(
 def column(
     symbol: str,
     name: str,
+    facts: Facts,
     formula: str,
     measure: Callable[[Episode], float],
     records: tuple[str, ...] = (),
-    *,
-    direction: Literal["up", "down"] | None = None,
-    unit: str = "",
-    bounds: tuple[float, float] = (0, inf),
     needs: frozenset[str] = frozenset(),
 ) -> Metric:
     """Return a metric that only some evaluators have."""
-    return Metric(symbol, name, direction, bounds, unit, formula, None, needs, measure, records)
+    return Metric(symbol, name, *facts, formula, needs=needs, measure=measure, records=records)
 
 
 def goal_columns(name: str, distances: Callable[[Episode], Floats], words: str, **facts: Any) -> dict[str, Metric]:
     """Return NE, ONE, SR and OSR of an evaluator that measures distances to the goal in its own way.
 
-    Args:
-        name: of the convention.
-        distances: how far from the goal the nodes are that it looks at; none where it looks at none.
-        words: what is peculiar about them.
-        **facts: what the columns take from the run (`records`), and their `needs`.
+    `distances` returns how far from the goal the nodes are that it looks at; `words` say which these are.
     """
     last, least = f"the last distance to the goal{{}}; {words}", f"the least distance to the goal{{}}; {words}"
     rows = ("NE", last, False), ("ONE", least, False), ("SR", last, True), ("OSR", least, True)
@@ -71,10 +65,7 @@ def goal_columns(name: str, distances: Callable[[Episode], Floats], words: str, 
 
 @dataclass(frozen=True, slots=True)
 class OfDistances:
-    """The last or the least distance, or whether it meets the threshold; undefined where there is none.
-
-    A value, not a closure, so that other processes can have it.
-    """
+    """The last or the least distance, or whether it meets the threshold; a value that other processes can have."""
 
     distances: Callable[[Episode], Floats]
     last: bool
@@ -95,6 +86,6 @@ def share(length: float, walked: float, floor: float = 0.0) -> float:
 
 
 def fast_cost_by(pairs: Callable[[Floats, Floats], Floats], reference: Floats, query: Floats) -> float:
-    """Return the cost of FastDTW of radius 1 between points whose distance is another than Euclid's."""
+    """Return the cost of FastDTW of radius 1 between points, by a distance other than Euclid's."""
     cells = np.empty((len(reference) + len(query), 2), dtype=np.int64)
     return float(kernels.fast_warp(reference, query, pairs, 1, 0, cells)[0])

@@ -10,7 +10,7 @@ import numpy as np
 from wayscore.distances.base import Floats
 from wayscore.metrics.base import Metric
 from wayscore.metrics.episode import Episode
-from wayscore.metrics.evaluators.column import POINTS, column, fast_cost_by, goal_columns, share, variant
+from wayscore.metrics.evaluators.column import COUNT, POINTS, column, fast_cost_by, goal_columns, share, variant
 from wayscore.paths import in_plane
 
 FINISH = 20.0
@@ -143,20 +143,15 @@ COLUMNS: dict[str, Metric] = {
         ).items()
     },
     "progressMSE:citynav": column(
-        "progressMSE",
-        "Error of progress",
-        "mean_q (progress - (1 - d / d_1))^2",
-        progress_error,
-        PROGRESS,
-        direction="down",
+        "progressMSE", "Error of progress", COUNT, "mean_q (progress - (1 - d / d_1))^2", progress_error, PROGRESS
     ),
     "finalMSE:citynav": column(
         "finalMSE",
         "Error of progress at the end",
+        COUNT,
         "(progress - (1 - d / d_1))^2 of q_|Q|",
         final_progress_error,
         PROGRESS,
-        direction="down",
     ),
     "SR:traveluav": variant("SR", "1[filed under success]", named_success, OUTCOME),
     "OSR:traveluav": variant("OSR", "1[filed under success or oracle]", named_oracle, OUTCOME),

@@ -1,15 +1,18 @@
-"""Columns of evaluators on Matterport3D's graphs: the authors' CLS, VALAN, HAMT's R2R-Back, and dialogs (NDH)."""
+"""Columns of evaluators on graphs: the authors' CLS, VALAN, HAMT's R2R-Back, dialogs (NDH), streets (Touchdown)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from wayscore.distances.base import Floats, Places
 from wayscore.distances.graph import Graph
-from wayscore.metrics.base import Measurements, Metric, ratio
+from wayscore.metrics.base import ERROR, LENGTH, SCORE, Measured, Measurements, Metric, ratio
 from wayscore.metrics.episode import Episode
 from wayscore.metrics.evaluators.column import KNOWN, column, share, variant
 from wayscore.metrics.paper import OPTIMAL, WARPING, length_score
@@ -69,10 +72,6 @@ def back_success_by_warping(episode: Episode) -> float:
     return episode.ndtw() if success == 1 else success
 
 
-STOPS = ("pred_midstop", "midstop")
-BACK = "r2r-back-hamt"
-
-
 def planner_error(episode: Episode) -> float:
     """Min over q of d(q, the end of the planner's path)."""
     path = episode.recorded.get("planner")
@@ -96,6 +95,67 @@ def nearest_success_by_length(episode: Episode) -> float:
     return episode.success() * share(length, episode.length(), 0.01)
 
 
+def similarity_by_root(m: Measurements) -> Floats:
+    """exp(-DTW / (sqrt |R| d_th))."""
+    return np.exp(-m.warping / (np.sqrt(m.warped_count) * m.threshold))
+
+
+def success_by_root(m: Measurements) -> Floats:
+    """SR times that."""
+    return m.success * similarity_by_root(m)
+
+
+def warping_by_count(m: Measurements) -> Floats:
+    """DTW / |R|."""
+    return m.warping / m.warped_count
+
+
+def success_by_swaps(episode: Episode) -> float:
+    """SR (1 - edits / max(|R|, |Q|)) for edits of nodes, a swap of two neighbours being one."""
+    edits = edit_distance(_keys(episode.encoded_reference), _keys(episode.encoded_query), swaps=True)
+    return episode.success() * (1 - edits / max(len(episode.encoded_reference), len(episode.encoded_query)))
+
+
+def success_by_product(episode: Episode) -> float:
+    """SR (1 - edits / (|R| |Q|)) for edits of nodes."""
+    edits = edit_distance(_keys(episode.encoded_reference), _keys(episode.encoded_query))
+    return episode.success() * (1 - edits / episode.matrix().size)
+
+
+def coverage_by_nodes(episode: Episode) -> float:
+    """CLS with numbers of nodes for lengths, and a decay over one hop."""
+    rows, columns = episode.matrix().shape
+    coverage = float(np.exp(-episode.matrix().min(axis=1)).mean())
+    return coverage * float(length_score(np.array([coverage * rows]), np.array([float(columns)]))[0])
+
+
+def edit_distance(a: Sequence[Any], b: Sequence[Any], *, swaps: bool = False) -> int:
+    """Return how many insertions, deletions and replacements, each 1, lead from `a` to `b`.
+
+    With `swaps`, exchanging two neighbours is one edit as well, if neither is edited again (optimal string
+    alignment).
+
+    >>> edit_distance("abcd", "acbd"), edit_distance("abcd", "acbd", swaps=True)
+    (2, 1)
+    """
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, (last, node) in enumerate(pairwise([None, *a]), start=1):
+        two_before, before, row = before, row, [i]
+        for j, other in enumerate(b, start=1):
+            best = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (node != other))
+            if swaps and i > 1 < j and node == b[j - 2] and last == other:
+                best = min(best, two_before[j - 2] + 1)
+            row.append(best)
+    return row[-1]
+
+
+def _keys(places: Places) -> list[Any]:
+    """Return encoded nodes as values that can be compared: codes, or points as tuples."""
+    return [tuple(point) for point in places.tolist()] if places.ndim == 2 else places.tolist()
+
+
+BACK, STOPS, PLANNER = "r2r-back-hamt", ("pred_midstop", "midstop"), ("planner",)
 COLUMNS: dict[str, Metric] = {
     "CLS:r4r": variant("CLS", "PC * LS, lengths adding up edges", coverage_by_edges),
     "DTW:valan": replace(KNOWN["DTW"], formula="DTW / PL(R)", unit="", compute=warping_by_length, needs=WARPING),
@@ -106,23 +166,22 @@ COLUMNS: dict[str, Metric] = {
     f"SPL:{BACK}": variant("SPL", "SR * PL(R) / max(PL, PL(R), 0.01)", back_success_by_length, STOPS),
     f"SDTW:{BACK}": variant("SDTW", "SR * nDTW", back_success_by_warping, STOPS),
     "OPSR:cvdn": column(
-        "OPSR",
-        "Oracle Path Success Rate",
-        "1[min_q d(q, planner's end) < d_th]",
-        planner_success,
-        ("planner",),
-        direction="up",
-        bounds=(0, 1),
+        "OPSR", "Oracle Path Success Rate", SCORE, "1[min_q d(q, planner's end) < d_th]", planner_success, PLANNER
     ),
     "OPNE:cvdn-navillm": column(
-        "OPNE",
-        "Oracle error to the planner's end",
-        "min_q d(q, planner's end)",
-        planner_error,
-        ("planner",),
-        direction="down",
-        unit="m",
+        "OPNE", "Oracle error to the planner's end", ERROR, "min_q d(q, planner's end)", planner_error, PLANNER
     ),
-    "L:cvdn-navillm": column("L", "Shortest length", "d(q_1, r_|R|)", shortest_length, unit="m"),
+    "L:cvdn-navillm": column("L", "Shortest length", LENGTH, "d(q_1, r_|R|)", shortest_length),
     "SPL:cvdn-hamt": variant("SPL", "SR * min_g d(q_1, g) / max(PL, min_g d(q_1, g), 0.01)", nearest_success_by_length),
+    "SED:touchdown-vlnt": variant("SED", "SR * (1 - ED of nodes with swaps / max(|R|, |Q|))", success_by_swaps),
+    "CLS:touchdown-vlnt": variant("CLS", "PC * LS over numbers of nodes, decay over 1", coverage_by_nodes),
+    "nDTW:touchdown-vlnt": replace(
+        KNOWN["nDTW"], formula="exp(-DTW / (sqrt |R| d_th))", compute=similarity_by_root, needs=WARPING
+    ),
+    "SDTW:touchdown-vlnt": replace(KNOWN["SDTW"], formula="SR * nDTW", compute=success_by_root, needs=WARPING),
+    "steps:touchdown-valan": replace(
+        KNOWN["steps"], formula="|Q|, repeats counted", compute=Measured("recorded_count")
+    ),
+    "DTW:touchdown-valan": replace(KNOWN["DTW"], formula="DTW / |R|", compute=warping_by_count, needs=WARPING),
+    "SED:touchdown-valan": variant("SED", "SR * (1 - ED of nodes / (|R| |Q|))", success_by_product),
 }

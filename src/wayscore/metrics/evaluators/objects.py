@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from wayscore.distances.base import Places
-from wayscore.metrics.base import Metric
+from wayscore.metrics.base import SCORE, Metric
 from wayscore.metrics.episode import Episode
-from wayscore.metrics.evaluators.column import column, share, variant
+from wayscore.metrics.evaluators.column import ANGLE, column, share, variant
 from wayscore.metrics.extra import grounding, grounding_by_length
 
 BOXES, DIRECTION = ("boxes",), ("boxes", "predicted_heading", "predicted_elevation")
@@ -139,37 +139,17 @@ COLUMNS: dict[str, Metric] = {
     f"OSR:{SOON}": variant("OSR", "1[ONE < d_th]", oracle_success, BOXES),
     f"GP:{SOON}": variant("GP", "d(q_1, goal) - d(q_|Q|, goal)", progress, BOXES),
     f"SPL:{SOON}": variant("SPL", "SR * L / max(PL, L, 0.01), L = d(q_1, goal)", success_by_length, BOXES),
-    f"detSR:{SOON}": column(
-        "detSR", "Detection rate", "1[direction inside the box]", found, DIRECTION, direction="up", bounds=(0, 1)
-    ),
+    f"detSR:{SOON}": column("detSR", "Detection rate", SCORE, "1[direction inside the box]", found, DIRECTION),
     f"detSPL:{SOON}": column(
-        "detSPL",
-        "Detection by length",
-        "detSR * L / max(PL, L, 0.01)",
-        found_by_length,
-        DIRECTION,
-        direction="up",
-        bounds=(0, 1),
+        "detSPL", "Detection by length", SCORE, "detSR * L / max(PL, L, 0.01)", found_by_length, DIRECTION
     ),
     f"heading_error:{SOON}": column(
-        "heading_error", "Heading error", "|heading - box|", heading_error, DIRECTION, direction="down", unit="rad"
+        "heading_error", "Heading error", ANGLE, "|heading - box|", heading_error, DIRECTION
     ),
     f"elevation_error:{SOON}": column(
-        "elevation_error",
-        "Elevation error",
-        "|elevation - box|",
-        elevation_error,
-        DIRECTION,
-        direction="down",
-        unit="rad",
+        "elevation_error", "Elevation error", ANGLE, "|elevation - box|", elevation_error, DIRECTION
     ),
     f"point_error:{SOON}": column(
-        "point_error",
-        "Direction error",
-        "root of both errors, squared and added",
-        point_error,
-        DIRECTION,
-        direction="down",
-        unit="rad",
+        "point_error", "Direction error", ANGLE, "root of both errors, squared and added", point_error, DIRECTION
     ),
 }

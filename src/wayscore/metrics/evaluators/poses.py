@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import inf, pi
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wayscore.distances.base import EUCLIDEAN, Floats
 from wayscore.metrics.base import Metric
 from wayscore.metrics.episode import Episode
-from wayscore.metrics.evaluators.column import POINTS, column, fast_cost_by, goal_columns, variant
+from wayscore.metrics.evaluators.column import ANGLE, POINTS, column, fast_cost_by, goal_columns, variant
 from wayscore.warping.encoded import dtw_value, fast_cost
 
 STATES = 15
@@ -42,8 +42,17 @@ def _turn(a: Any, b: Any) -> Any:
     return np.minimum(apart, 2 * pi - apart)
 
 
-def _flown(episode: Episode) -> tuple[Floats, Floats, bool] | None:
-    """Return the positions and headings of a short flight and whether it paused; None where nothing was flown."""
+class ShortFlight(NamedTuple):
+    """Positions and headings up to the pause or the last state, whether it paused, and the reference's headings."""
+
+    path: Floats
+    headings: Floats
+    paused: bool
+    reference: Floats
+
+
+def _flown(episode: Episode) -> ShortFlight | None:
+    """Return a short flight; None where nothing was flown."""
     known = _headings(episode)
     if known is None or len(episode.encoded_query) < 2:
         return None
@@ -51,19 +60,19 @@ def _flown(episode: Episode) -> tuple[Floats, Floats, bool] | None:
     moved = np.linalg.norm(np.diff(path, axis=0), axis=1)
     paused = np.flatnonzero((moved < PAUSE[0]) & (_turn(headings[1:], headings[:-1]) < PAUSE[1]))
     end = int(paused[0]) + 1 if paused.size else len(path)
-    return path[:end], headings[:end], bool(paused.size)
+    return ShortFlight(path[:end], headings[:end], bool(paused.size), known[0])
 
 
 def short_distances(episode: Episode) -> Floats:
     """Return the distance from the goal at the end of a short flight."""
-    flown = _flown(episode)
-    return np.empty(0) if flown is None else episode.distance.between(episode.encoded_reference[-1:], flown[0])[0][-1:]
+    flown, goal = _flown(episode), episode.encoded_reference[-1:]
+    return np.empty(0) if flown is None else episode.distance.between(goal, flown.path)[0][-1:]
 
 
 def short_turn(episode: Episode) -> float:
     """The angle between the headings at the ends of a short flight and its reference."""
-    flown, known = _flown(episode), _headings(episode)
-    return inf if flown is None or known is None else float(_turn(known[0][-1], flown[1][-1]))
+    flown = _flown(episode)
+    return inf if flown is None else float(_turn(flown.reference[-1], flown.headings[-1]))
 
 
 def short_success(episode: Episode) -> float:
@@ -74,13 +83,13 @@ def short_success(episode: Episode) -> float:
 
 def short_similarity(episode: Episode) -> float:
     """NDTW of positions and of headings, each by the reference's own length, weighted by that length."""
-    flown, known = _flown(episode), _headings(episode)
-    if flown is None or known is None or not flown[2]:
+    flown = _flown(episode)
+    if flown is None or not flown.paused:
         return inf
     metres = max(episode.reference_length(), SHORTEST)
-    radians = max(float(_turn(known[0][1:], known[0][:-1]).sum()), SHORTEST)
-    by_position = np.exp(-fast_cost(episode.encoded_reference, flown[0], EUCLIDEAN) / metres)
-    by_heading = np.exp(-fast_cost_by(_turns, known[0][:, None], flown[1][:, None]) / radians)
+    radians = max(float(_turn(flown.reference[1:], flown.reference[:-1]).sum()), SHORTEST)
+    by_position = np.exp(-fast_cost(episode.encoded_reference, flown.path, EUCLIDEAN) / metres)
+    by_heading = np.exp(-fast_cost_by(_turns, flown.reference[:, None], flown.headings[:, None]) / radians)
     weight = metres / POSITION_SCALE
     found = float((by_position * weight + by_heading * radians) / (weight + radians))
     return found if found < 1 else inf
@@ -151,28 +160,22 @@ COLUMNS: dict[str, Metric] = {
     f"SR:{SHORT}": variant("SR", "1[NE < d_th and heading error < 45 degrees]", short_success, RECORDS, POINTS),
     f"nDTW:{SHORT}": variant("nDTW", "exp(-DTW / PL(R)) of positions and headings", short_similarity, RECORDS, POINTS),
     f"heading_error:{SHORT}": column(
-        "heading_error",
-        "Heading error",
-        "|heading - reference's| at the end",
-        short_turn,
-        RECORDS,
-        direction="down",
-        unit="rad",
+        "heading_error", "Heading error", ANGLE, "|heading - reference's| at the end", short_turn, RECORDS
     ),
     **goal_columns(LONGER, long_distances, "of flights that were not broken off", records=END, needs=POINTS),
     f"nDTW:{LONGER}": variant("nDTW", "exp(-DTW / (10 PL(R)))", long_similarity, END, POINTS),
     f"heading_error:{LONGER}": column(
-        "heading_error",
-        "Heading error",
-        "|heading - reference's| at the end",
-        long_turn,
-        END,
-        direction="down",
-        unit="rad",
+        "heading_error", "Heading error", ANGLE, "|heading - reference's| at the end", long_turn, END
     ),
     "DTW:uav-flow": variant("DTW", "DTW of positions and cosines of angles", state_warping, STATE, POINTS),
     "L:uav-flow": column(
-        "L", "Reference length", "of positions and cosines of angles", state_length, STATE, needs=POINTS
+        "L",
+        "Reference length",
+        (None, (0, inf), ""),
+        "of positions and cosines of angles",
+        state_length,
+        STATE,
+        needs=POINTS,
     ),
     "nDTW:uav-flow": variant("nDTW", "exp(-DTW / L)", state_similarity, STATE, POINTS),
 }

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from wayscore.distances.base import Floats
-from wayscore.metrics.base import Metric
+from wayscore.metrics.base import LENGTH, SCORE, Measured, Metric
 from wayscore.metrics.episode import Episode
-from wayscore.metrics.evaluators.column import KNOWN, POINTS, column, goal_columns, share, variant
+from wayscore.metrics.evaluators.column import CHANCE, COUNT, KNOWN, POINTS, column, goal_columns, share, variant
 from wayscore.metrics.evaluators.graphs import shortest_length
-from wayscore.metrics.evaluators.streets import nodes
 from wayscore.metrics.paper import WARPING
 from wayscore.paths import changes, in_plane
 from wayscore.warping.encoded import fast_cost, warp_costs
@@ -33,8 +32,8 @@ def finished_distances(episode: Episode) -> Floats:
     finished = episode.recorded.get("finished")
     if finished is None:
         return away[1:] if len(away) > 1 else away
-    kept: Floats = away[np.asarray(finished, dtype=bool)]
-    return kept
+    ended: Floats = away[np.asarray(finished, dtype=bool)]
+    return ended
 
 
 def finished_success_by_length(episode: Episode) -> float:
@@ -106,28 +105,32 @@ def between_waypoints(path: Floats, up_axis: int | None) -> Floats:
 
 def sampled_length(episode: Episode) -> float:
     """The length of the sampled waypoints."""
-    path = between_waypoints(episode.encoded_query, episode.up_axis)
-    return float(episode.distance.pairs(path[:-1], path[1:]).sum())
+    return episode.length_of(between_waypoints(episode.encoded_query, episode.up_axis))
 
 
 def sampled_success_by_length(episode: Episode) -> float:
     """SPL by that length."""
-    start = float(episode.goal_distances()[0])
+    return episode.success() * share(_shortest(episode), sampled_length(episode))
+
+
+def _shortest(episode: Episode) -> float:
+    """Return the shortest length: as the simulator recorded it, else the dataset's, else that of the distance."""
     if episode.recorded.get("goal_distances") is None and episode.start_distance is not None:
-        start = episode.start_distance
-    return episode.success() * share(start, sampled_length(episode))
+        return episode.start_distance
+    return float(episode.goal_distances()[0])
 
 
 def sampled_similarity(episode: Episode) -> float:
     """NDTW of the sampled waypoints to the dense reference."""
-    reference, query = episode.warped or (episode.encoded_reference, episode.encoded_query)
-    cost = _fast(episode, between_waypoints(query, episode.up_axis))
-    return float(np.exp(-cost / (len(reference) * episode.threshold)))
+    query = episode.warped[1] if episode.warped else episode.encoded_query
+    return _similarity(episode, between_waypoints(query, episode.up_axis))
 
 
-def _fast(episode: Episode, query: Floats) -> float:
+def _similarity(episode: Episode, query: Floats) -> float:
+    """Return nDTW of another query, by FastDTW."""
     reference = episode.warped[0] if episode.warped else episode.encoded_reference
-    return fast_cost(reference, query, episode.distance, compiled=episode.convention.warping == "fast-compiled")
+    cost = fast_cost(reference, query, episode.distance, compiled=episode.convention.warping == "fast-compiled")
+    return float(np.exp(-cost / (len(reference) * episode.threshold)))
 
 
 def after_start(episode: Episode) -> Floats:
@@ -140,21 +143,14 @@ def first_success_by_length(episode: Episode) -> float:
     met = np.flatnonzero(episode.within(after_start(episode)))
     if not met.size:
         return 0.0
-    walked = episode.encoded_query[: met[0] + 2]
-    length = float(episode.goal_distances()[0])
-    if episode.recorded.get("goal_distances") is None and episode.start_distance is not None:
-        length = episode.start_distance
-    walked_length = float(episode.distance.pairs(walked[:-1], walked[1:]).sum())
-    return share(length, walked_length) if length or walked_length else 0.0
+    length, walked = _shortest(episode), episode.length_of(episode.encoded_query[: met[0] + 2])
+    return share(length, walked) if length or walked else 0.0
 
 
 def unstarted_similarity(episode: Episode) -> float:
     """NDTW of what was walked after the first action, without repeats."""
     query = episode.encoded_query[1:]
-    if not len(query):
-        return inf
-    count = len(episode.warped[0] if episode.warped else episode.encoded_reference)
-    return float(np.exp(-_fast(episode, query[changes(query)]) / (count * episode.threshold)))
+    return _similarity(episode, query[changes(query)]) if len(query) else inf
 
 
 def unstarted_success(episode: Episode) -> float:
@@ -199,10 +195,6 @@ def driven_success_by_length(episode: Episode) -> float:
     return episode.success() * min(max(ratio, 0.0), 1.0)
 
 
-PE, LAW, WAYPOINTS, HA = "internnav-pe", "law-vlnce", "cwp-waypoints", "ha-vln"
-FINISHED = ("finished",)
-
-
 def tour_similarity(episode: Episode) -> float:
     """IVLN-CE's t-nDTW: one warping over a tour of several episodes, tied where they begin and end.
 
@@ -236,6 +228,8 @@ def _borders(keys: list[Any]) -> list[int]:
     return [place for last, (a, b) in enumerate(pairwise(keys)) if a != b for place in (last, last + 1)]
 
 
+PE, LAW, WAYPOINTS, HA = "internnav-pe", "law-vlnce", "cwp-waypoints", "ha-vln"
+FINISHED, FAILED = ("finished",), ("fail_reason",)
 COLUMNS: dict[str, Metric] = {
     **goal_columns(PE, finished_distances, "of finished actions", records=FINISHED),
     f"SPL:{PE}": variant(
@@ -247,16 +241,16 @@ COLUMNS: dict[str, Metric] = {
         finished_proximity,
         FINISHED,
     ),
-    f"steps:{PE}": replace(KNOWN["steps"], formula="|Q|, repeats counted", compute=nodes),
-    f"L:{PE}": column("L", "Shortest length", "the dataset's", dataset_length, ("start_distance",), unit="m"),
-    f"FR:{PE}": column("FR", "Fall Rate", "1[fall]", fell, ("fail_reason",), direction="down", bounds=(0, 1)),
-    f"StR:{PE}": column("StR", "Stuck Rate", "1[stuck]", stuck, ("fail_reason",), direction="down", bounds=(0, 1)),
+    f"steps:{PE}": replace(KNOWN["steps"], formula="|Q|, repeats counted", compute=Measured("recorded_count")),
+    f"L:{PE}": column("L", "Shortest length", LENGTH, "the dataset's", dataset_length, ("start_distance",)),
+    f"FR:{PE}": column("FR", "Fall Rate", CHANCE, "1[fall]", fell, FAILED),
+    f"StR:{PE}": column("StR", "Stuck Rate", CHANCE, "1[stuck]", stuck, FAILED),
     "OSR:cwp": variant("OSR", "1[min d(q, goal) <= d_th] over decisions", decision_success, ("decisions",)),
     "collisions:cwp": column(
-        "collisions", "Collision rate", "collisions / moves", collision_rate, ("collided",), direction="down"
+        "collisions", "Collision rate", COUNT, "collisions / moves", collision_rate, ("collided",)
     ),
     "collisions:etpnav": column(
-        "collisions", "Collision rate", "collisions / |Q|", collisions_by_position, ("collisions",), direction="down"
+        "collisions", "Collision rate", COUNT, "collisions / |Q|", collisions_by_position, ("collisions",)
     ),
     f"PL:{WAYPOINTS}": variant("PL", "of points every 0.25 m between waypoints", sampled_length, needs=POINTS),
     f"SPL:{WAYPOINTS}": variant(
@@ -272,32 +266,16 @@ COLUMNS: dict[str, Metric] = {
     ),
     f"SDTW:{LAW}": variant("SDTW", "SR * nDTW", unstarted_success, needs=WARPING),
     f"WA:{LAW}": column(
-        "WA",
-        "Waypoint Accuracy",
-        "mean_r 1[min_q d(q, r) < 0.5 m]",
-        waypoint_accuracy,
-        ("waypoint_distances",),
-        direction="up",
-        bounds=(0, 1),
+        "WA", "Waypoint Accuracy", SCORE, "mean_r 1[min_q d(q, r) < 0.5 m]", waypoint_accuracy, ("waypoint_distances",)
     ),
-    f"TCR:{HA}": column(
-        "TCR", "Total Collision Rate", "max(0, collisions - those of R)", people_met, PEOPLE, direction="down"
-    ),
-    f"CR:{HA}": column("CR", "Collision Rate", "1[TCR > 0]", any_met, PEOPLE, direction="down", bounds=(0, 1)),
-    f"safeSR:{HA}": column(
-        "safeSR", "Success without collisions", "SR * 1[TCR = 0]", safe_success, PEOPLE, direction="up", bounds=(0, 1)
-    ),
+    f"TCR:{HA}": column("TCR", "Total Collision Rate", COUNT, "max(0, collisions - those of R)", people_met, PEOPLE),
+    f"CR:{HA}": column("CR", "Collision Rate", CHANCE, "1[TCR > 0]", any_met, PEOPLE),
+    f"safeSR:{HA}": column("safeSR", "Success without collisions", SCORE, "SR * 1[TCR = 0]", safe_success, PEOPLE),
     "SPL:navdp": variant(
         "SPL", "SR * d(q_1, goal) / (speed * time), between 0 and 1", driven_success_by_length, ("speeds", "step")
     ),
-    "L:navdp": column("L", "Straight line", "d(q_1, goal)", shortest_length, unit="m"),
+    "L:navdp": column("L", "Straight line", LENGTH, "d(q_1, goal)", shortest_length),
     "tnDTW:ivlnce-tours": column(
-        "tnDTW",
-        "nDTW of a tour",
-        "exp(-DTW / (|R| d_th)), tied at the ends of episodes",
-        tour_similarity,
-        TOUR,
-        direction="up",
-        bounds=(0, 1),
+        "tnDTW", "nDTW of a tour", SCORE, "exp(-DTW / (|R| d_th)), tied at the ends of episodes", tour_similarity, TOUR
     ),
 }

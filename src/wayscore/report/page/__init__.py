@@ -66,7 +66,9 @@ def page_of(
         raise OptionError(f"a page needs one or more results with different names, got {names}")
     if comparison is not None and not {comparison.baseline, *comparison.others} <= {*names}:
         raise OptionError("the comparison must be of the runs that the page shows; give comparison.results")
-    title = title or _title(names, references_name(results))
+    references = references_name(results).removesuffix(".gz").removesuffix(".json")
+    who = " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} others"
+    title = title or (f"{who} on {references}" if references else who)
     data = {"split_by": split_by, **results_of(results, comparison)}
     episodes = _json(episodes_of(results, split_by)).encode()
     style = base_css() + _file("page.css")
@@ -81,11 +83,6 @@ def page_of(
         script=script,
         **sections_of(results, comparison),
     )
-
-
-def _title(names: Sequence[str], references: str) -> str:
-    who = " and ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} others"
-    return f"{who} on {references.removesuffix('.gz').removesuffix('.json')}" if references else who
 
 
 def _json(value: Any) -> str:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from wayscore.errors import in_command, marked
 from wayscore.escaping import escape
-from wayscore.report.document import Document, Part, Table
+from wayscore.report.document import Document, Part, Row, Table
 from wayscore.report.layout import (
     ARROWS,
     HEADLINE,
     counted,
     head,
     is_share,
-    left_out,
     means_of,
     metrics_of,
     short_names,
+    why_undefined,
 )
 from wayscore.report.results import (
     caption as caption_of,
@@ -32,6 +32,7 @@ from wayscore.report.results import (
     tests_table,
     warnings_of,
 )
+from wayscore.statistics import Interval
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Comparison
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 SHORT_NAME = 18
 """Names of runs get this many characters where there is little room."""
 COLUMNS = 3
-"""So many runs are columns beside each other; more are rows."""
+"""Up to this many runs are columns beside each other; more are rows."""
 KEYS = MappingProxyType(
     {
         "version": "version of wayscore",
@@ -66,73 +67,61 @@ KEYS = MappingProxyType(
     }
 )
 """What each key of a signature means."""
+NO_MEAN = Interval(None, None, None)
 
 
 def results_of(results: Sequence[Result], comparison: Comparison | None) -> dict[str, Any]:
     """Return what figures and the list of episodes need to know, as plain values."""
     metrics, names = metrics_of(results), [result.name for result in results]
-    leading = next((result for result in results if result.inputs is not None), results[0])
+    leading = _leading(results)
     compared = None
     if comparison is not None:
-        tests = {
-            run: [
-                {"metric": metric.symbol, **test.difference._asdict()} for metric, test in contrasts_of(comparison, run)
-            ]
-            for run in comparison.others
-        }
+        tests: dict[str, list[dict[str, Any]]] = {run: [] for run in comparison.others}
+        for run, mine in tests.items():
+            for metric, test in contrasts_of(comparison, run):
+                mine.append({"metric": metric.symbol, **test.difference._asdict()})
         compared = {"baseline": comparison.baseline, "metric": comparison.metric, "others": tests}
+    runs = []
+    for result, short in zip(results, short_names(names, SHORT_NAME), strict=True):
+        known, undefined = result.intervals(), result.undefined
+        means = {one.symbol: known.get(one.symbol, NO_MEAN)._asdict() for one in metrics}
+        why = {one.symbol: why_undefined(result, one) for one in metrics if undefined.get(one.symbol)}
+        runs.append({"name": result.name, "short": short, "undefined": undefined, "why": why, "means": means})
     return {
         "threshold": leading.settings.get("threshold"),
         "unit": leading.settings.get("unit", "m"),
         "goal": None if leading.inputs is None else leading.inputs.convention.goal,
         "metrics": [
             {
-                "symbol": metric.symbol,
+                **{fact: getattr(metric, fact) for fact in ("symbol", "name", "direction", "formula")},
                 "headline": metric.symbol in HEADLINE,
-                "name": metric.name,
-                "direction": metric.direction,
                 "arrow": ARROWS[metric.direction],
                 "unit": "%" if is_share(metric) else metric.unit,
-                "head": head(metric),
                 "share": is_share(metric),
-                "formula": metric.formula,
             }
             for metric in metrics
         ],
-        "runs": [
-            {
-                "name": result.name,
-                "short": short,
-                "undefined": result.undefined,
-                "why": {
-                    metric.symbol: left_out(result, metric, count).rstrip(")").rpartition(" ")[2]
-                    for metric in metrics
-                    if (count := result.undefined.get(metric.symbol, 0))
-                },
-                "means": {
-                    metric.symbol: found._asdict() if found else dict.fromkeys(("mean", "low", "high"))
-                    for metric in metrics
-                    for found in [result.intervals().get(metric.symbol)]
-                },
-            }
-            for result, short in zip(results, short_names(names, SHORT_NAME), strict=True)
-        ],
+        "runs": runs,
         "comparison": compared,
     }
 
 
+def _leading(results: Sequence[Result]) -> Result:
+    """Return the first result that was scored here, else the first."""
+    return next((result for result in results if result.inputs is not None), results[0])
+
+
 def sections_of(results: Sequence[Result], comparison: Comparison | None) -> dict[str, str]:
     """Return the parts of `static/page.html` that are tables and words, by their names there."""
-    warnings = []
-    for warning in warnings_of(results, None if comparison is None else comparison.warnings):
+    items = ""
+    warnings = warnings_of(results, None if comparison is None else comparison.warnings)
+    for warning in warnings:
         text = escape(in_command(re.sub("<<[^>]*>>", r"`\g<0>`", marked(warning))), "html")
-        warnings.append(re.sub("`([^`]+)`", r"<code>\1</code>", f"<li>{text}</li>").replace(" %", "&nbsp;%"))
-    title = f"{counted(len(warnings), 'warning')}: read before you use these numbers"
+        items += re.sub("`([^`]+)`", r"<code>\1</code>", f"<li>{text}</li>").replace(" %", "&nbsp;%")
+    title = f"<h2>{counted(len(warnings), 'warning')}: read before you use these numbers</h2>"
     return {
         "lead": escape(_lead(results), "html"),
-        "warnings": f'<aside id="warnings" aria-label="Warnings"><h2>{title}</h2><ul>{"".join(warnings)}</ul></aside>'
-        if warnings
-        else "",
+        "warnings": items and f'<aside id="warnings" aria-label="Warnings">{title}<ul>{items}</ul></aside>',
         "means": _means(results),
         "signatures": _signatures(results),
         "comparison": "" if comparison is None else _comparison(comparison),
@@ -148,7 +137,7 @@ def references_name(results: Sequence[Result]) -> str:
 
 def _lead(results: Sequence[Result]) -> str:
     """Say what was scored on which episodes, and what success means as far as that is known."""
-    leading = next((result for result in results if result.inputs is not None), results[0])
+    leading = _leading(results)
     agents = "agent" if any(result.runs > 1 for result in results) else "run"
     who = f"One {agents}" if len(results) == 1 else f"{len(results)} {agents}s"
     name = references_name(results)
@@ -167,31 +156,26 @@ def _means(results: Sequence[Result]) -> str:
     """Return the means, one row for each metric or for each of many runs, and what must be known of them."""
     metrics, names = metrics_of(results), short_names([result.name for result in results], SHORT_NAME)
     means, caption = means_of(results, metrics), caption_of(results)
-    first = sum(metric.symbol in HEADLINE for metric in metrics)
+    tables = []
     if len(results) > COLUMNS:
-        tables = [
-            Table(
-                ["Run", *map(head, metrics[part])],
-                [[name, *row[part]] for name, row in zip(names, means, strict=True)],
-                title,
-            )
-            for title, part in ((caption, slice(first)), ("The other metrics", slice(first, None)))
-            if metrics[part]
-        ]
+        first = sum(metric.symbol in HEADLINE for metric in metrics)
+        for title, part in ((caption, slice(first)), ("The other metrics", slice(first, None))):
+            rows: list[Row] = [[name, *row[part]] for name, row in zip(names, means, strict=True)]
+            tables += [Table(["Run", *map(head, metrics[part])], rows, title)] if metrics[part] else []
     else:
         rows = [[head(metric), *column] for metric, column in zip(metrics, zip(*means, strict=True), strict=True)]
         heads = names if len(names) > 1 else ["Mean [95 % interval]"]
-        tables = [Table(["Metric", *heads], rows, caption)]
+        tables.append(Table(["Metric", *heads], rows, caption))
     found = [_scrolling("means", table) for table in tables]
-    gone = "".join(left_out(one, metric, one.undefined.get(metric.symbol, 0)) for one in results for metric in metrics)
+    gone = {why_undefined(one, metric) for one in results for metric in metrics if one.undefined.get(metric.symbol)}
     who = "Unreachable episodes" if "unreachable" in gone else "Undefined values"
     found += [f'<p class="note">{who} are left out of the mean; their number is given beside it.</p>'] if gone else []
     for result in results:
         references = result.settings.get("references") or {"name": "the references"}
         problems = ""
         for kind in result.problems.counts:
-            said = result.problems.sentence(kind, references["name"], references.get("episodes", 0))
-            problems += f"<li>{escape(said, 'html')} ({result.settings['policies'][kind]})</li>"
+            words = result.problems.sentence(kind, references["name"], references.get("episodes", 0))
+            problems += f"<li>{escape(words, 'html')} ({result.settings['policies'][kind]})</li>"
         title = f"<summary>Problems found in {escape(result.name, 'html')}</summary>"
         found += [f'<details class="note">{title}<ul>{problems}</ul></details>'] if problems else []
     return "".join(found)
@@ -207,15 +191,14 @@ def _signatures(results: Sequence[Result]) -> str:
         of = f" of {', '.join(result.name for result in some)}" if len(runs) > 1 else ""
         keys = ""
         for key, value in some[0].signature.fields.items():
-            keys += (
-                f'<div><dt>{key}</dt><dd class="value">{escape(value, "html")}</dd><dd>{KEYS.get(key, "")}</dd></div>'
-            )
-        button = (
-            f'<button type="button" class="small" data-copy="{escape(signature, "html")}">Copy the signature</button>'
-        )
+            value = escape(value, "html")
+            keys += f'<div><dt>{key}</dt><dd class="value">{value}</dd><dd>{KEYS.get(key, "")}</dd></div>'
+        copied = escape(signature, "html")
         found += (
-            f'<details class="signature card"{" open" if len(runs) <= 2 else ""}><summary>Signature{escape(of, "html")}'
-            f"</summary><p>Everything that these numbers depend on. Print it below your table. {button}</p>"
+            f'<details class="signature card"{" open" if len(runs) <= 2 else ""}>'
+            f"<summary>Signature{escape(of, 'html')}</summary>"
+            "<p>Everything that these numbers depend on. Print it below your table. "
+            f'<button type="button" class="small" data-copy="{copied}">Copy the signature</button></p>'
             f"<dl>{keys}</dl></details>"
         )
     return found

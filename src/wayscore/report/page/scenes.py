@@ -42,7 +42,14 @@ class Scene:
         self.convention = inputs.convention
         self.graph = given if isinstance(given, Graph) else None
         self.y_up = y_up
-        self.nodes = [] if points is not None else self._shown(given, visited)
+        self.nodes: list[Hashable] = []
+        if points is None:  # of a large graph the nodes that paths visit, and their neighbours
+            self.nodes = list(dict.fromkeys(visited))
+            if self.graph is not None and len(self.graph) > WHOLE_GRAPH:
+                neighbors = (self.graph.neighbors(node) for node in self.nodes)
+                self.nodes = list(dict.fromkeys(chain(self.nodes, *neighbors)))
+            else:
+                self.nodes = list(getattr(given, "nodes", self.nodes))
         self.index = {node: number for number, node in enumerate(self.nodes)}
         self.at: Floats | None = None
         if points is not None:
@@ -52,15 +59,6 @@ class Scene:
             if degrees:  # of longitude, which are shorter than those of latitude
                 self.at[:, 0] *= math.cos(math.radians(float(self.at[:, 1].mean())))
         self.scale = scale_of(self.at)
-
-    def _shown(self, given: Any, visited: Iterable[Hashable]) -> list[Hashable]:
-        known = getattr(given, "nodes", None)
-        used = dict.fromkeys(visited)
-        if known is None:
-            return list(used)
-        if self.graph is None or len(known) <= WHOLE_GRAPH:
-            return list(known)
-        return list(dict.fromkeys(chain(used, *(self.graph.neighbors(node) for node in used))))
 
     def encode(self, path: Any) -> tuple[int, ...]:
         """Return a path as node numbers; points as steps of the frame, each from the one before."""
@@ -80,10 +78,10 @@ class Scene:
 
     def _is_metric(self) -> bool:
         """Whether positions and distances have one unit, so that a circle on the map means something."""
-        if self.nodes and (self.graph is None or self.graph.positions is None):
-            return False
-        edges = np.array(self.graph.edges if self.graph is not None else [], dtype=np.int64).reshape(-1, 2)
-        if self.graph is None or self.graph.positions is None or not len(edges):
+        if self.graph is None or self.graph.positions is None:
+            return not self.nodes
+        edges = np.array(self.graph.edges, dtype=np.int64).reshape(-1, 2)
+        if not len(edges):
             return True
         a, b = edges[:: max(1, len(edges) // 200)].T
         straight = np.linalg.norm(self.graph.positions[a] - self.graph.positions[b], axis=1)
@@ -95,7 +93,7 @@ class Scene:
         if self.at is not None:
             found["floors"] = np.rint(np.array(floors(self.at[:, 2])) * self.scale).astype(int).tolist()
         if self.nodes:
-            found["nodes"] = [_label(node) for node in self.nodes]
+            found["nodes"] = [", ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in self.nodes]
             if self.at is not None:
                 found["at"] = np.rint(self.at * self.scale).astype(int).ravel().tolist()
         if self.graph is not None:
@@ -158,8 +156,3 @@ def floors(heights: Floats) -> list[float]:
         found.append(floor)
         left = left[np.abs(left - floor) > FLOOR_APART]
     return sorted(found)
-
-
-def _label(node: Any) -> str:
-    """Return what a node is called; tuples as pairs of numbers."""
-    return ", ".join(map(str, node)) if isinstance(node, tuple) else str(node)

@@ -8,7 +8,7 @@ import socket
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from tests.lab.study.web.servers import Server
+from tests.lab.study.web.servers import ADMIN_SECRET, Server
 from wayscore.lab.study.web.forms import FORM_TYPE, LETTERS
 
 HIDDEN = re.compile(r'name="(form|csrf)" value="([^"]*)"')
@@ -63,6 +63,10 @@ class Client:
 
     def post(self, path: str, fields: dict[str, str] | list[tuple[str, str]], **headers: str) -> Reply:
         return self.send("POST", path, urlencode(fields).encode(), **{"Content_Type": FORM_TYPE, **headers})
+
+    def sign_in(self, secret: str = ADMIN_SECRET) -> Reply:
+        """Send the administrator's secret with the form of the page."""
+        return self.post("/admin/login", {**signed(self.get("/admin/login").text), "secret": secret})
 
     def raw(self, content: bytes) -> bytes:
         """Send bytes, and return what comes back until the server closes or waits."""

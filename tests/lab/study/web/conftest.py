@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from tests.lab.study.web import postgres
 from tests.lab.study.web.servers import Server
 from tests.report.browser.conftest import Window, browser, windows
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.store import Store
 

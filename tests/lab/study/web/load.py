@@ -1,4 +1,4 @@
-"""Many raters at once, and a server that is killed amid their answers; what was said to be saved must be there.
+"""Raters that are programs: many at once, and a server that is killed amid their answers; what it saved must be there.
 
 python -m tests.lab.study.web.load --raters 200 --sets 50 --kills 10
 """
@@ -6,60 +6,138 @@ python -m tests.lab.study.web.load --raters 200 --sets 50 --kills 10
 from __future__ import annotations
 
 import argparse
-import asyncio
 import contextlib
-import os
+import html
+import http.client
 import random
+import re
+import ssl
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlencode, urlsplit
 
 from tests.lab.study.web import postgres, proxy
-from tests.lab.study.web.raters import Tally, send_all, trusted
 from tests.lab.study.web.servers import Server
-from wayscore.lab.study.create import create, write_study
-from wayscore.lab.study.model import Study
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import write_study
+from wayscore.lab.study.model import Item, Study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.store import Store
+from wayscore.lab.study.web.forms import FORM_TYPE, RANK_FIELDS, ranks_of
 
+HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)">')
+ONWARD = re.compile(r'<a class="button main" href="([^"]+)">')
+CODE = re.compile(r'<p class="code"><code>([^<]+)</code>')
+PAUSE = 0.05
+"""Seconds before a request that found no server is made again."""
 PATIENCE = 600.0
 """Seconds for which raters send a request again: on a busy machine, many kills follow before all are served."""
+Groups = list[list[int]]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a run under load.
+@dataclass
+class Tally:
+    """What the programs saw, and what the database has.
 
     Attributes:
         expected: how many answers were to be given.
-        saved: how many a page said were saved.
-        lost: of those, how many are not in the database.
+        saved: rater and set of every answer that was confirmed as saved, with its groups.
+        lost: how many of these are not in the database.
         changed: how many are there, but not as they were given.
         doubled: how many are there more than once.
-        kills: how often the server was killed.
-        again: how many requests were made again.
+        again: how many requests were repeated because the server was not reachable.
+        codes: the completion code of each rater.
         seconds: how long it all took.
-        tally: the robots' notes.
+        times: how long each request took, by type: "page" or "answer".
     """
 
-    expected: int
-    saved: int
-    lost: int
-    changed: int
-    doubled: int
-    kills: int
-    again: int
-    seconds: float
-    tally: Tally
+    expected: int = 0
+    saved: dict[tuple[int, str], Groups] = field(default_factory=dict)
+    lost: int = 0
+    changed: int = 0
+    doubled: int = 0
+    again: int = 0
+    codes: dict[int, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    times: dict[str, list[float]] = field(default_factory=lambda: {"page": [], "answer": []})
+
+    def __str__(self) -> str:
+        shown = []
+        for kind, found in self.times.items():
+            ordered = [1000 * seconds for seconds in sorted(found)]
+            p50, p99 = (ordered[min(len(ordered) - 1, int(share * len(ordered)))] for share in (0.5, 0.99))
+            shown.append(f"{kind} p50 {p50:.0f} ms, p99 {p99:.0f} ms")
+        return (
+            f"{len(self.saved)} of {self.expected} answers in {self.seconds:.1f} s "
+            f"({len(self.saved) / self.seconds:.0f} per second), {self.lost} lost, {self.changed} changed, "
+            f"{self.doubled} doubled; {self.again} requests made again; {'; '.join(shown)}"
+        )
 
 
-def make_study(raters: int, sets: int) -> Study:
-    """A study in which every rater sees every set."""
-    return create("UC", sets=sets, raters=raters, each=raters, seed=5, worlds=min(sets, 10), name="Load")
+class Robot:
+    """A rater that is a program; a request that got no answer is made again, which is harmless."""
+
+    def __init__(self, link: str, rater: int, tally: Tally, context: ssl.SSLContext | None) -> None:
+        where = urlsplit(link)
+        self.home, self.rater, self.tally = where.path, rater, tally
+        self._connection = (
+            http.client.HTTPConnection(where.netloc, timeout=PATIENCE)
+            if context is None
+            else http.client.HTTPSConnection(where.netloc, timeout=PATIENCE, context=context)
+        )
+
+    def fetch(self, path: str, fields: Mapping[str, str] | None = None) -> tuple[str, str]:
+        """Get a page or send a form: where it leads, and its text."""
+        begun = time.monotonic()
+        method, body, kind = ("GET", None, "page") if fields is None else ("POST", urlencode(fields), "answer")
+        while True:
+            try:
+                self._connection.request(method, path, body, {"Content-Type": FORM_TYPE} if body else {})
+                response = self._connection.getresponse()
+                page = response.read().decode()
+                break
+            except (OSError, http.client.HTTPException) as error:
+                self._connection.close()
+                fresh = isinstance(error, http.client.RemoteDisconnected)  # a server closes what is not used
+                if time.monotonic() > begun + PATIENCE:
+                    raise AssertionError(f"no answer to {path}: {error}") from None
+                self.tally.again += not fresh
+                time.sleep(PAUSE)
+        self.tally.times[kind].append(time.monotonic() - begun)
+        expected = (303,) if fields else (200, 303)
+        assert response.status in expected, f"rater {self.rater}: {response.status} to {path.rpartition('/')[2]}"
+        return response.getheader("Location", ""), page
+
+    def answer_all(self, items: Sequence[Item], answers: Mapping[str, Groups], think: float = 0.0) -> None:
+        """Answer everything that the link leads to."""
+        path = self.home
+        while True:
+            location, page = self.fetch(path)
+            here = path.partition("?")[0].removeprefix(self.home)
+            hidden = {name: html.unescape(value) for name, value in HIDDEN.findall(page)}
+            if location:
+                path = location
+            elif here == "/finished":
+                self.tally.codes[self.rater] = CODE.findall(page)[0]
+                self._connection.close()
+                return
+            elif here == "/instructions":
+                path = ONWARD.findall(page)[0]
+            elif here == "/consent":
+                path, _ = self.fetch(path, {**hidden, "agree": "yes"})
+            else:
+                item = items[int(here.removeprefix("/sets/")) - 1]
+                time.sleep(random.uniform(0, 2 * think))
+                ranks = ranks_of(answers[item.set], item.order)
+                chosen = {RANK_FIELDS[letter]: rank for letter, rank in ranks.items()}
+                path, _ = self.fetch(path.partition("?")[0], {**hidden, **chosen})
+                self.tally.saved[self.rater, item.set] = answers[item.set]
 
 
 def put_under_load(
@@ -71,73 +149,53 @@ def put_under_load(
     seed: int = 0,
     think: float = 0.0,
     proxied: bool = False,
-) -> Outcome:
-    """Let all raters answer everything at once, and compare what is kept with what they were told.
+) -> tuple[Tally, list[Ranking]]:
+    """Let simulated raters answer everything at once; return what they saw, and the answers that the database has.
 
-    Args:
-        study: the study.
-        folder: where its file, its links and its database are left.
-        database: the URL of a database that is no file.
-        kills: how often the server is killed meanwhile.
-        seed: of the moments when.
-        think: seconds that a rater thinks before an answer, on average; 0 asks for all that the server can do.
-        proxied: whether nginx with TLS is in front of the server; without kills, since nginx answers for a dead server.
+    If proxied, nginx with TLS is in front of the server; without kills, since nginx answers for a dead server.
     """
     write_study(folder / "study.json", study)
-    answers = simulate(study, seed=1)
+    given: dict[int, dict[str, Groups]] = {one.rater: {} for one in study.assignments}
+    tally = Tally()
+    for ranking in simulate(study, seed=seed):
+        given[int(ranking.rater.rpartition("-")[2])][ranking.set] = ranking.groups
+        tally.expected += 1
     with contextlib.ExitStack() as stack:
+        if database == "":
+            Store(str(folder / "answers.sqlite"), study, simulated=True).close()
         if proxied:
             server = stack.enter_context(proxy.running(folder / "study.json", folder, database=database))
-            os.environ["SSL_CERT_FILE"] = str(folder / "study.pem")
-            trusted.cache_clear()
         else:
             server = Server(folder / "study.json", folder, database=database)
             stack.callback(server.stop)
+        threads = stack.enter_context(ThreadPoolExecutor(len(study.assignments)))
         begun = time.monotonic()
-        tally = asyncio.run(_drive(study, server, answers, kills, random.Random(seed), think))
-        seconds = time.monotonic() - begun
-    store = Store(server.database, study)
-    try:
-        rows = Counter((int(one.rater), one.set) for one in store.rankings(history=True))
-        last = {(int(one.rater), one.set): one.groups for one in store.rankings()}
-    finally:
-        store.close()
+        work: list[Future[None]] = []
+        for one in study.assignments:
+            robot = Robot(server.links[one.rater], one.rater, tally, server.context)
+            work.append(threads.submit(robot.answer_all, one.items, given[one.rater], think))
+        for moment in sorted(random.Random(seed).sample(range(1, tally.expected // 2), kills)):
+            while len(tally.saved) < moment and not all(one.done() for one in work):  # however fast answers come
+                time.sleep(0.001)
+            server.kill()
+            server.start()
+        for one in work:
+            one.result()
+        tally.seconds = time.monotonic() - begun
     faults = [line for line in server.printed if "Traceback" in line or "failed" in line]
     assert not faults, "".join(server.printed)
-    return Outcome(
-        expected=len(answers),
-        saved=len(tally.saved),
-        lost=sum(key not in last for key in tally.saved),
-        changed=sum(last.get(key, given) != given for key, given in tally.saved.items()),
-        doubled=sum(count > 1 for count in rows.values()),
-        kills=kills,
-        again=tally.again,
-        seconds=seconds,
-        tally=tally,
-    )
+    with contextlib.closing(Store(server.database, study)) as store:
+        versions, last = store.rankings(history=True), store.rankings()
+    found = {(int(one.rater.rpartition("-")[2]), one.set): one.groups for one in last}
+    tally.lost = sum(key not in found for key in tally.saved)
+    tally.changed = sum(found.get(key, groups) != groups for key, groups in tally.saved.items())
+    tally.doubled = sum(count > 1 for count in Counter((one.rater, one.set) for one in versions).values())
+    return tally, last
 
 
-async def _drive(
-    study: Study, server: Server, answers: Sequence[Ranking], kills: int, rng: random.Random, think: float
-) -> Tally:
-    tally = Tally()
-    sending = asyncio.create_task(send_all(study, server.links, answers, patience=PATIENCE, think=think, tally=tally))
-    for moment in sorted(rng.sample(range(1, len(answers) // 2), kills)):  # counted in answers, however fast they come
-        while len(tally.saved) < moment and not sending.done():
-            await asyncio.sleep(0.001)
-        await asyncio.to_thread(server.kill)
-        await asyncio.to_thread(server.start)
-    return await sending
-
-
-def report(name: str, outcome: Outcome) -> str:
-    """The outcome in one paragraph."""
-    return (
-        f"{name}: {outcome.saved} of {outcome.expected} answers in {outcome.seconds:.1f} s "
-        f"({outcome.saved / outcome.seconds:.0f} per second), {outcome.lost} lost, {outcome.changed} changed, "
-        f"{outcome.doubled} doubled; "
-        f"{outcome.kills} kills, {outcome.again} requests made again; {outcome.tally.times()}"
-    )
+def make_study(raters: int, sets: int) -> Study:
+    """A study in which every rater sees every set."""
+    return create("UC", sets=sets, raters=raters, each=raters, seed=5, worlds=min(sets, 10), name="Load")
 
 
 def main() -> None:
@@ -152,24 +210,18 @@ def main() -> None:
     parser.add_argument("--proxied", action="store_true", help="behind nginx with TLS, and without kills")
     given = parser.parse_args()
     study = make_study(given.raters, given.sets)
+    options = {"seed": given.seed, "think": given.think, "proxied": given.proxied}
     bad = 0
     for name in ("sqlite", "postgresql"):
-        if given.only in (None, name) and (name == "sqlite" or postgres.is_there()):
-            for kills in dict.fromkeys((0, 0 if given.proxied else given.kills)):
-                with contextlib.ExitStack() as stack:
-                    folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                    url = stack.enter_context(postgres.running()) if name == "postgresql" else ""
-                    outcome = put_under_load(
-                        study,
-                        folder,
-                        database=url,
-                        kills=kills,
-                        seed=given.seed,
-                        think=given.think,
-                        proxied=given.proxied,
-                    )
-                print(report(f"{name}{' behind nginx' * given.proxied}", outcome), flush=True)
-                bad += outcome.lost + outcome.changed + outcome.doubled + outcome.expected - outcome.saved
+        if given.only not in (None, name) or (name == "postgresql" and not postgres.is_there()):
+            continue
+        for kills in dict.fromkeys((0, 0 if given.proxied else given.kills)):
+            with contextlib.ExitStack() as stack:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+                url = stack.enter_context(postgres.running()) if name == "postgresql" else ""
+                tally, _ = put_under_load(study, folder, database=url, kills=kills, **options)
+            print(f"{name}{' behind nginx' * given.proxied}, {kills} kills: {tally}", flush=True)
+            bad += tally.lost + tally.changed + tally.doubled + tally.expected - len(tally.saved)
     if bad:
         raise SystemExit("answers were lost, changed or doubled")
 

@@ -1,41 +1,41 @@
-"""Real servers of a study for tests: processes of their own on 127.0.0.1, started, killed and started again."""
+"""Real servers of a study for tests: processes of their own on 127.0.0.1; and what is in their databases."""
 
 from __future__ import annotations
 
-import csv
+import json
 import os
 import re
 import signal
+import sqlite3
 import ssl
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from wayscore.lab.study.server import SECRET
+from wayscore.lab.study.store import Rater, Store
 
 ADMIN_SECRET = "a secret for tests only"
 USUAL_FILES = 1024
 """How many files and connections a process may have open on most systems."""
-PROGRAM = """
-import resource, sys
-from wayscore.lab.study.server import serve
-study, database, port, links, simulated, url, files = sys.argv[1:]
-resource.setrlimit(resource.RLIMIT_NOFILE, (int(files), int(files)))
-say = lambda line: print(line, flush=True)
-serve(study, database=database, port=int(port), links=links, simulated=simulated == "yes", url=url, say=say)
-"""
+COMMAND = [sys.executable, "-u", "-c", "from wayscore.cli.app import main; main()", "study", "serve"]
+LINK = re.compile(r"^(?:  rater )?(\d+)(?:: |,)(http\S+)$", re.MULTILINE)
 
 
 class Server:
-    """A server of a study.
+    """`wayscore study serve` as a process.
 
     Args:
         study: the file of the study.
-        folder: where its links and its database are.
+        folder: where its links and its database are; without one, links are printed, and the database is beside the
+            study.
+        options: more options of the command.
         database: the URL of a database that is no file.
-        simulated: whether its answers are marked as simulated.
         url: the address of a proxy in front of it, which its links use.
+        secret: the administrator's; without one, the server prints its own.
 
     Attributes:
         address: where it listens.
@@ -46,20 +46,26 @@ class Server:
     """
 
     def __init__(
-        self, study: Path, folder: Path, *, database: str = "", simulated: bool = False, url: str = ""
+        self,
+        study: Path,
+        folder: Path | None = None,
+        *options: str | Path,
+        database: str = "",
+        url: str = "",
+        secret: str = ADMIN_SECRET,
     ) -> None:
-        self.study = study
-        self.url = url
-        self.database = database or str(folder / "answers.sqlite")
-        self._links = folder / "links.csv"
-        self._simulated = simulated
+        self.url, self.secret = url, secret
+        self.database = database or str(folder / "answers.sqlite" if folder else study.with_suffix(".sqlite"))
+        self._words = [study, "--database", self.database, *options]
+        self._words += ["--url", url] if url else []
+        self._words += ["--links", folder / "links.csv"] if folder else []
         self._process: subprocess.Popen[str] | None = None
         self.port = self.plain_port = 0
         self.context: ssl.SSLContext | None = None
         self.printed: list[str] = []
         self.start()
-        with self._links.open(encoding="utf-8", newline="") as file:
-            self.links = {int(row["rater"]): row["link"] for row in csv.DictReader(file)}
+        written = (folder / "links.csv").read_text(encoding="utf-8") if folder else "".join(self.printed)
+        self.links = {int(rater): link for rater, link in LINK.findall(written)}
 
     @property
     def address(self) -> str:
@@ -75,15 +81,18 @@ class Server:
 
     def start(self) -> None:
         """Start the process, at the same port as before, and wait until it listens."""
-        words = [str(self.study), self.database, str(self.port), str(self._links), "yes" if self._simulated else "no"]
-        words += [self.url, str(USUAL_FILES)]
+        environment = {**os.environ, SECRET: self.secret}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *words],
-            env={**os.environ, SECRET: ADMIN_SECRET},
+            [*COMMAND, *map(str, self._words), "--port", str(self.port)],
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
+        if sys.platform == "linux":
+            import resource
+
+            resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, (USUAL_FILES, USUAL_FILES))
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.printed.append(line)
@@ -109,9 +118,36 @@ class Server:
         """End the process as an administrator does."""
         self._end(signal.SIGINT)
 
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(how)
-            self._process.wait(30)
+            status = self._process.wait(30)
             self._listener.join(30)
             self._process = None
+            assert status == (0 if how == signal.SIGINT else -how)
+
+
+def rows(server: Server, rater: int) -> list[tuple[str, list[list[int]]]]:
+    """The answers of a rater in the order they came."""
+    found = [row for row in everything(server)["answers"] if row[1] == rater]
+    return [(row[2], json.loads(row[3])) for row in sorted(found)]
+
+
+def everything(server: Server) -> dict[str, list[Any]]:
+    """All rows of all tables."""
+    with closing(sqlite3.connect(f"file:{server.database}?mode=ro", uri=True)) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {table: database.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+
+
+def known(store: Store, number: int = 1) -> Rater:
+    """A rater with a new link."""
+    rater = store.rater(store.new_links([number])[number])
+    assert rater is not None
+    return rater

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from tests.lab.study.web.conftest import Served
-from tests.lab.study.web.looking import rows
-from tests.lab.study.web.servers import ADMIN_SECRET
+from tests.lab.study.web.servers import ADMIN_SECRET, rows
 from wayscore.lab.study.rankings import read_rankings
 from wayscore.lab.study.web.forms import LETTERS
 
@@ -21,14 +20,16 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touc
 Open = Callable[..., Any]
 
 
-def begin(page: Any, served: Served, rater: int) -> None:
-    """Follow the link, agree, read the instructions, and come to the first set."""
+def begin(window: Open, served: Served, page: Any = None, **options: Any) -> tuple[int, Any]:
+    """Follow the link of a new rater, agree, read the instructions, and come to the first set."""
+    rater, page = served.fresh(), page or window(served, **options)
     page.goto(served.server.links[rater])
     page.get_by_label("I have read this").check()
     with page.expect_navigation():
         page.get_by_role("button", name="Continue").click()
     page.get_by_role("link", name="Begin").click()
     page.wait_for_url("**/sets/1")
+    return rater, page
 
 
 def letters(page: Any) -> str:
@@ -62,8 +63,7 @@ def save(page: Any) -> None:
 
 
 def test_by_mouse(window: Open, strict: Served) -> None:
-    rater, page = strict.fresh(), window(strict)
-    begin(page, strict, rater)
+    rater, page = begin(window, strict)
     assert letters(page) == "ABCDE"
     drag(page, "E", onto="A")
     assert letters(page) == "EABCD"
@@ -122,8 +122,7 @@ def test_by_keyboard_alone(window: Open, strict: Served) -> None:
 
 
 def test_by_buttons(window: Open, strict: Served) -> None:
-    rater, page = strict.fresh(), window(strict)
-    begin(page, strict, rater)
+    _, page = begin(window, strict)
     page.get_by_role("button", name="Move picture B forward").click()
     page.get_by_role("button", name="Move picture C back").click()
     page.get_by_role("button", name="Move picture B forward").click(force=True)  # has nowhere to go
@@ -137,8 +136,7 @@ def test_by_buttons(window: Open, strict: Served) -> None:
 
 def test_by_finger(window: Open, strict: Served) -> None:
     """A finger that moves at once scrolls; one that rests first lifts the picture."""
-    rater, page = strict.fresh(), window(strict, **PHONE)
-    begin(page, strict, rater)
+    rater, page = begin(window, strict, **PHONE)
     touch = page.context.new_cdp_session(page)
 
     def stroke(letter: str, down: float, rest: int) -> None:
@@ -165,8 +163,7 @@ def test_by_finger(window: Open, strict: Served) -> None:
 
 
 def test_without_a_program(window: Open, strict: Served) -> None:
-    rater, page = strict.fresh(), window(strict, java_script_enabled=False)
-    begin(page, strict, rater)
+    rater, page = begin(window, strict, java_script_enabled=False)
     assert not page.locator(".grip").first.is_visible()
 
     def choose(**ranks: str) -> None:
@@ -191,8 +188,7 @@ def test_without_a_program(window: Open, strict: Served) -> None:
 
 
 def test_ties(window: Open, ties: Served) -> None:
-    rater, page = ties.fresh(), window(ties)
-    begin(page, ties, rater)
+    rater, page = begin(window, ties)
     page.locator("[data-letter=B] .grip").focus()
     page.keyboard.press("=")
     assert page.locator(".said").text_content().endswith("Your order: A equals B, C, D, E.")
@@ -214,8 +210,7 @@ def test_ties(window: Open, ties: Served) -> None:
 
 
 def test_ties_without_a_program(window: Open, ties: Served) -> None:
-    rater, page = ties.fresh(), window(ties, java_script_enabled=False)
-    begin(page, ties, rater)
+    rater, page = begin(window, ties, java_script_enabled=False)
     for letter, rank in zip(LETTERS, "31255", strict=True):
         page.get_by_label(f"Rank of picture {letter}").select_option(rank)
     save(page)
@@ -223,8 +218,7 @@ def test_ties_without_a_program(window: Open, ties: Served) -> None:
 
 
 def test_an_order_that_nobody_touched_is_asked_about(window: Open, strict: Served) -> None:
-    rater, page = strict.fresh(), window(strict)
-    begin(page, strict, rater)
+    rater, page = begin(window, strict)
     button = page.get_by_role("button", name="Save and continue")
     button.click()
     assert "You have not moved any picture." in page.locator(".said").text_content()
@@ -234,8 +228,7 @@ def test_an_order_that_nobody_touched_is_asked_about(window: Open, strict: Serve
 
 
 def test_reload_and_resume(window: Open, strict: Served) -> None:
-    rater, page = strict.fresh(), window(strict)
-    begin(page, strict, rater)
+    rater, page = begin(window, strict)
     page.get_by_role("button", name="Move picture B forward").click()
     save(page)
     page.reload()
@@ -259,8 +252,7 @@ def test_reload_and_resume(window: Open, strict: Served) -> None:
 
 
 def test_sending_twice_is_harmless(window: Open, strict: Served) -> None:
-    rater, page = strict.fresh(), window(strict, java_script_enabled=False)
-    begin(page, strict, rater)
+    rater, page = begin(window, strict, java_script_enabled=False)
     for letter, rank in zip(LETTERS, "12345", strict=True):
         page.get_by_label(f"Rank of picture {letter}").select_option(rank)
     page.get_by_role("button", name="Save and continue").dblclick()
@@ -270,18 +262,13 @@ def test_sending_twice_is_harmless(window: Open, strict: Served) -> None:
 
 
 def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, tmp_path: Path) -> None:
-    rater, page, admin = strict.fresh(), window(strict), window(strict)
-    admin.goto(strict.server.address + "/admin")
-    admin.get_by_label("The secret that the server printed").fill("not this one, surely")
-    with admin.expect_navigation():
-        admin.get_by_role("button", name="Sign in").click()
+    admin = window(strict)
+    sign_in(admin, strict, "not this one, surely")
     assert "Wrong secret" in admin.get_by_role("alert").text_content()
-    admin.get_by_label("The secret that the server printed").fill(ADMIN_SECRET)
-    with admin.expect_navigation():
-        admin.get_by_role("button", name="Sign in").click()
+    sign_in(admin, strict)
+    assert "not started" in admin.locator("tbody").text_content()
+    rater, page = begin(window, strict)
     row = admin.locator("tbody tr", has=admin.get_by_role("rowheader", name=str(rater), exact=True))
-    assert "not started" in row.text_content()
-    begin(page, strict, rater)
     items = strict.items(rater)
     for _ in items:
         page.locator("[data-letter=D] .grip").focus()
@@ -309,8 +296,7 @@ def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, 
 
 
 def test_a_new_link_voids_the_old_one(window: Open, ties: Served) -> None:
-    rater, page, admin = ties.fresh(), window(ties), window(ties)
-    begin(page, ties, rater)
+    (rater, page), admin = begin(window, ties), window(ties)
     sign_in(admin, ties)
     with admin.expect_navigation():
         admin.get_by_role("button", name=f"New link for rater {rater}", exact=True).click()
@@ -321,12 +307,11 @@ def test_a_new_link_voids_the_old_one(window: Open, ties: Served) -> None:
     ties.server.links[rater] = link
 
 
-def sign_in(page: Any, served: Served) -> None:
+def sign_in(page: Any, served: Served, secret: str = ADMIN_SECRET) -> None:
     page.goto(served.server.address + "/admin/login")
-    page.get_by_label("The secret that the server printed").fill(ADMIN_SECRET)
+    page.get_by_label("The secret that the server printed").fill(secret)
     with page.expect_navigation():
         page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/admin")
 
 
 def serious(page: Any) -> list[str]:
@@ -377,17 +362,16 @@ def test_nothing_serious_stands_in_the_way(window: Open, ties: Served, scheme: s
 
 def test_without_a_program_nothing_serious_stands_in_the_way(window: Open, strict: Served) -> None:
     """Axe is a program itself: the page's own is kept from loading instead."""
-    rater, page = strict.fresh(), window(strict, bypass_csp=True)
+    page = window(strict, bypass_csp=True)
     page.route("**/*.js*", lambda route: route.fulfill(body=""))
-    begin(page, strict, rater)
+    begin(window, strict, page)
     save(page)
     assert page.get_by_role("alert").is_visible()
     assert serious(page) == []
 
 
 def test_pictures_are_told_in_words(window: Open, strict: Served) -> None:
-    rater, page = strict.fresh(), window(strict)
-    begin(page, strict, rater)
+    _, page = begin(window, strict)
     told = page.locator(".card .picture").evaluate_all("found => found.map(one => one.getAttribute('aria-label'))")
     assert len(set(told)) == 5
     for text in told:
@@ -398,8 +382,7 @@ def test_pictures_are_told_in_words(window: Open, strict: Served) -> None:
 
 def test_the_look_of_a_set_says_nothing_about_where_it_comes_from(window: Open, strict: Served) -> None:
     """Checks and repeats look like any other set, and no page tells the numbers of queries."""
-    rater, page = strict.fresh(), window(strict)
-    begin(page, strict, rater)
+    rater, page = begin(window, strict)
     for item in strict.items(rater):
         source = page.content()
         assert item.set not in source

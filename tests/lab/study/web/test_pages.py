@@ -11,10 +11,11 @@ import pytest
 from starlette.requests import Request
 
 from tests.lab.study.web import postgres
-from tests.lab.study.web.client import Client, Person, signed
-from tests.lab.study.web.servers import ADMIN_SECRET, Server
+from tests.lab.study.web.client import Client, Person
+from tests.lab.study.web.servers import Server, known
 from wayscore.lab.study.analysis import agree
-from wayscore.lab.study.create import create, write_study
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import write_study
 from wayscore.lab.study.rankings import Ranking
 from wayscore.lab.study.rater_models import simulate
 from wayscore.lab.study.store import Store
@@ -80,8 +81,7 @@ def test_minutes_are_measured_or_named_as_an_assumption(
 ) -> None:
     study = create("UC", sets=MEASURED, raters=1, seed=6, worlds=1)
     store = Store(str(tmp_path / "answers.sqlite"), study, simulated=simulated)
-    rater = store.rater(store.new_links([1])[1])
-    assert rater is not None
+    rater = known(store)
     for number, one in enumerate(study.sets[:answers]):
         seconds = 3600.0 if number == 0 else 12.0  # one who left the page open
         store.answer(rater, one.name, [[0], [1], [2], [3], [4]], form=str(number), seconds=seconds)
@@ -97,9 +97,7 @@ def filled(tmp_path: Path) -> Iterator[tuple[Any, Store, list[Ranking]]]:
     store = Store(str(tmp_path / "answers.sqlite"), study, simulated=True)
     drawn = simulate(study, seed=2)
     for number, one in enumerate(drawn):
-        rater = store.rater(store.new_links([int(one.rater[-1])])[int(one.rater[-1])])
-        assert rater is not None
-        store.answer(rater, one.set, one.groups, form=str(number), seconds=1)
+        store.answer(known(store, int(one.rater[-1])), one.set, one.groups, form=str(number), seconds=1)
     yield study, store, drawn
     store.close()
 
@@ -108,7 +106,7 @@ def test_the_administrators_figures(filled: tuple[Any, Store, list[Ranking]]) ->
     study, store, drawn = filled
     found = dashboard.watch(study, store, Signer(store.key))
     assert (found["answered"], found["total"]) == (len(drawn), len(drawn))
-    facts = {fact["name"]: fact["value"] for fact in found["facts"]}
+    facts = {fact.name: fact.value for fact in found["facts"]}
     expected = agree(study, drawn)
     assert expected.w is not None
     assert facts["Kendall's W"] == f"{expected.w:.2f}"
@@ -127,8 +125,8 @@ def test_many_answers_are_left_to_the_analysis(
     study, store, _ = filled
     monkeypatch.setattr(dashboard, "MOST_PAIRS", 3)
     found = dashboard.watch(study, store, Signer(store.key))
-    assert found["facts"][0]["note"] == "too many answers for this page; use wayscore study analyze"
-    assert "Kendall's W" not in {fact["name"] for fact in found["facts"]}
+    assert found["facts"][0].note == "too many answers for this page; use wayscore study analyze"
+    assert "Kendall's W" not in {fact.name for fact in found["facts"]}
 
 
 @pytest.mark.soak
@@ -150,8 +148,7 @@ def test_a_database_that_is_gone(tmp_path: Path) -> None:
         assert "could not use its database" in reply.text
         assert Client(server).get("/").status == 200
         admin = Client(server)
-        page = admin.get("/admin/login").text
-        assert admin.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET}).status == 503
+        assert admin.sign_in().status == 503
     finally:
         if server is not None:
             server.stop()

@@ -12,8 +12,7 @@ import pytest
 
 from tests.lab.study.web import proxy
 from tests.lab.study.web.client import Client, Person, signed
-from tests.lab.study.web.looking import rows
-from tests.lab.study.web.servers import ADMIN_SECRET, Server
+from tests.lab.study.web.servers import ADMIN_SECRET, Server, rows
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.web.security import HEADERS
 
@@ -58,8 +57,7 @@ def test_plain_http_leads_to_tls(behind: tuple[Server, Path]) -> None:
 def test_the_administrator_signs_in_and_out(behind: tuple[Server, Path]) -> None:
     server, _ = behind
     admin = Client(server)
-    page = admin.get("/admin/login").text
-    reply = admin.post("/admin/login", {**signed(page), "secret": ADMIN_SECRET})
+    reply = admin.sign_in()
     name, _, rest = reply.headers["set-cookie"].partition("=")
     assert name == "__Host-wayscore_admin"
     assert rest.partition("; ")[2] == "HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure"

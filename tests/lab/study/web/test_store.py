@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import stat
 import threading
 from pathlib import Path
@@ -10,11 +12,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from tests.lab.study.web.looking import known
+from tests.lab.study.web.servers import known
 from wayscore.errors import OptionError
 from wayscore.lab.study.create import create
 from wayscore.lab.study.model import Study
+from wayscore.lab.study.server import issue_links
 from wayscore.lab.study.store import MOST_VERSIONS, Store
+from wayscore.lab.study.web.security import Sessions, Signer
 
 FIRST = [[2], [0, 4], [1], [3]]
 SECOND = [[0], [1], [2], [3], [4]]
@@ -33,7 +37,7 @@ def test_an_answer_and_its_history(store: Store, small: Study) -> None:
     assert versions == [(FIRST, 3.2), (SECOND, 1.0)]
     progress = {one.rater: one for one in store.progress()}
     assert (progress[1].answered, progress[1].changes, progress[1].last) == (1, 1, last.at)
-    assert (progress[2].answered, progress[2].linked, progress[2].last) == (0, False, "")
+    assert (progress[2].answered, progress[2].last) == (0, "")
 
 
 def test_a_form_counts_once(store: Store, small: Study) -> None:
@@ -65,15 +69,6 @@ def test_the_same_form_from_many_sides_at_once(store: Store, small: Study) -> No
     assert len(store.rankings(history=True)) == 1
 
 
-def test_answers_are_only_ever_added(store: Store, small: Study) -> None:
-    rater, name = known(store), small.sets[0].name
-    store.answer(rater, name, FIRST, form="a", seconds=1)
-    for change in ("UPDATE answers SET groups = '[]'", "DELETE FROM answers"):
-        with pytest.raises(sa.exc.DBAPIError, match="only ever added"), store.write() as connection:
-            connection.execute(sa.text(change))
-    assert store.answered(rater) == {name: FIRST}
-
-
 def test_an_answer_is_not_changed_for_ever(store: Store, small: Study) -> None:
     rater, name = known(store), small.sets[0].name
     for number in range(MOST_VERSIONS):
@@ -99,23 +94,17 @@ def test_links(store: Store, small: Study) -> None:
 
 
 def test_consent_is_written_once(store: Store) -> None:
-    token = store.new_links([1])[1]
-    rater = store.rater(token)
-    assert rater is not None
+    rater = known(store)
     assert not rater.consented
-    store.consent(rater, "a text")
-    agreed = _agreed(store)
-    assert agreed[0] is not None
-    store.consent(rater, "another text")
-    assert _agreed(store) == agreed
-    again = store.rater(token)
-    assert again is not None
-    assert again.consented
-
-
-def _agreed(store: Store) -> tuple[Any, ...]:
-    with store.read() as connection:
-        return tuple(connection.execute(sa.text("SELECT consented_at, consent FROM raters WHERE number = 1")).one())
+    agreed = []
+    for text in ("a text", "another text"):
+        store.consent(rater, text)
+        with store.read() as connection:
+            agreed.append(
+                connection.execute(sa.text("SELECT consented_at, consent FROM raters WHERE number = 1")).one()
+            )
+    assert agreed[0] == agreed[1] != (None, None)
+    assert known(store).consented
 
 
 def test_a_database_remembers(database: str, small: Study) -> None:
@@ -177,3 +166,86 @@ def test_a_password_is_not_shown(small: Study) -> None:
         Store("postgresql://user:hunter2@127.0.0.1:1/name", small)
     assert "hunter2" not in str(error.value)
     assert "the database postgresql+psycopg://user:***@127.0.0.1:1/name cannot be used" in str(error.value)
+
+
+# Links: written before they are valid
+
+
+def test_a_full_disk_changes_no_link(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rater = known(store)
+    before = store.unlinked()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OptionError, match=r"links\.csv: No space left on device; no link was changed"):
+        issue_links(store, [1, 2, 3], "http://x", tmp_path / "links.csv", print)
+    assert not (tmp_path / "links.csv").exists()
+    assert store.unlinked() == before == [2, 3]
+    with store.read() as connection:
+        assert connection.scalar(sa.text("SELECT token FROM raters WHERE number = 1")) == rater.token
+
+
+def test_a_database_that_fails_leaves_no_file(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links in a file that never became valid would be sent to raters."""
+    commit = sa.engine.default.DefaultDialect.do_commit
+
+    def fail(*_: Any) -> None:
+        raise sa.exc.OperationalError("COMMIT", {}, Exception("database or disk is full"))
+
+    with monkeypatch.context() as failing:
+        failing.setattr(sa.engine.default.DefaultDialect, "do_commit", fail)
+        with pytest.raises(OptionError, match="cannot be used: database or disk is full; check --database"):
+            issue_links(store, [1, 2, 3], "http://x", tmp_path / "links.csv", print)
+    assert sa.engine.default.DefaultDialect.do_commit is commit
+    assert list(tmp_path.glob("links*")) == []
+    assert store.unlinked() == [1, 2, 3]
+
+
+def test_a_file_is_never_overwritten(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "links.csv").write_text("mine")
+    with pytest.raises(OptionError, match="choose a new file for"):
+        issue_links(store, [1], "http://x", tmp_path / "links.csv", print)
+    assert (tmp_path / "links.csv").read_text() == "mine"
+    assert store.unlinked() == [1, 2, 3]
+
+
+def test_what_cannot_be_printed_changes_no_link(store: Store) -> None:
+    def broken(_: str) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        issue_links(store, [1], "http://x", None, broken)
+    assert store.unlinked() == [1, 2, 3]
+
+
+# Sessions of the administrator
+
+
+def test_a_session_begins_and_ends(store: Store) -> None:
+    sessions = Sessions(store, Signer(b"a key"))
+    first, second = sessions.begin(60), sessions.begin(60)
+    assert first != second
+    assert sessions.is_open(first)
+    sessions.end(first)
+    sessions.end(first)
+    assert not sessions.is_open(first)
+    assert sessions.is_open(second)
+    assert not sessions.is_open("")
+    assert not sessions.is_open(second[:-1])
+    assert Sessions(store, Signer(b"a key")).is_open(second)
+    assert not Sessions(store, Signer(b"another key")).is_open(second)
+
+
+def test_a_session_ends_with_time_and_is_forgotten(store: Store) -> None:
+    clock = [1000.0]
+    sessions = Sessions(store, Signer(b"a key"), now=lambda: clock[0])
+    session = sessions.begin(60)
+    clock[0] = 1059.9
+    assert sessions.is_open(session)
+    clock[0] = 1060.0
+    assert not sessions.is_open(session)
+    sessions.begin(60)
+    clock[0] = 1000.0
+    assert not sessions.is_open(session)

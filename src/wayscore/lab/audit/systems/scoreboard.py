@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from wayscore.convention.choices import Convention
-from wayscore.convention.presets import dialogs, graphs, objects, rooms, streets
+from wayscore.convention.presets import graphs, objects, rooms
 from wayscore.errors import OptionError, WayscoreError, listed
 from wayscore.evaluation.groups import path_labels
+from wayscore.evaluation.repeated_runs import per_episode, share_episodes
 from wayscore.evaluation.result import Result
-from wayscore.evaluation.shared import per_episode, share_episodes
 from wayscore.lab.audit.battery.responses import scale_of
 from wayscore.metrics import Metric
 from wayscore.statistics import kendall
@@ -363,11 +363,11 @@ def _quantile(share: float) -> float:
 FACTORS = (0.5, 0.75, 1.5, 2.0)
 """Other thresholds, in units of d_th."""
 FAMILIES: Mapping[str, Any] = {
-    **dict.fromkeys(("r2r", "r4r", "rxr"), graphs),
-    "ndh": dialogs,
-    "reverie": objects,
-    "vlnce": rooms,
-    "street": streets,
+    **dict.fromkeys(("r2r", "r4r", "rxr"), graphs.WALKS),
+    "ndh": graphs.DIALOGS,
+    "reverie": objects.EVALUATORS,
+    "vlnce": rooms.EVALUATORS,
+    "street": graphs.STREETS,
 }
 """Format of the references -> the conventions of the evaluators that read it."""
 Evaluate = Callable[..., "list[Result]"]
@@ -416,10 +416,9 @@ def conventions(
     Returns:
         What was found, and for each convention of the family that does not fit the reason.
     """
-    family = FAMILIES.get(form)
     found: list[Alternative] = []
     unfit: dict[str, str] = {}
-    for one in () if family is None else family.EVALUATORS:
+    for one in FAMILIES.get(form, ()):
         name, printed = one.convention.name, {key.partition(":")[0] for key in one.convention.metrics}
         columns = [symbol for symbol in board.symbols if symbol in printed or not printed]
         if name == convention.name:

@@ -5,21 +5,30 @@ from __future__ import annotations
 import re
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from wayscore.lab.study.analysis import Care, agree, care_of, mean_consistency
+from wayscore.lab.study.analysis import Care, agree, care_of, total_care
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.rankings import Ranking, rankings_bytes
 from wayscore.lab.study.store import Store, rater_name
 from wayscore.lab.study.web.security import RefusalError, Signer, StaleFormError
-from wayscore.lab.study.web.site import Site, see
+from wayscore.lab.study.web.site import Site, address_of, see
+from wayscore.report.layout import counted
 
 MOST_PAIRS = 5_000
 """The most pairs of answers that the page compares; for more, use `wayscore study analyze`."""
+
+
+class Fact(NamedTuple):
+    """A figure on the administrator's page."""
+
+    name: str
+    value: str
+    note: str
 
 
 def watch(study: Study, store: Store, signer: Signer) -> dict[str, Any]:
@@ -47,41 +56,29 @@ def watch(study: Study, store: Store, signer: Signer) -> dict[str, Any]:
         "raters": rows,
         "answered": sum(one.answered for one in progress),
         "total": sum(items.values()),
-        "facts": [*_agreement(study, rankings), *_care(care)],
+        "facts": list(_facts(study, rankings, care)),
     }
 
 
-def _fact(name: str, value: str, note: str) -> dict[str, str]:
-    return {"name": name, "value": value, "note": note}
-
-
-def _agreement(study: Study, rankings: Sequence[Ranking]) -> list[dict[str, str]]:
+def _facts(study: Study, rankings: Sequence[Ranking], care: dict[str, Care]) -> Iterator[Fact]:
+    """Yield how far raters agree, and how much care they take, where that is known yet."""
     answers = Counter(ranking.set for ranking in rankings)
     if sum(count * (count - 1) // 2 for count in answers.values()) > MOST_PAIRS:
-        return [_fact("Agreement between raters", "–", "too many answers for this page; use wayscore study analyze")]
-    found = agree(study, rankings)
-    if found.w is None or found.spearman is None:
-        return []
-    note = f"mean over {found.sets} set{'s' if found.sets != 1 else ''} with {found.raters:.1f} raters each"
-    facts = [
-        _fact("Kendall's W", f"{found.w:.2f}", note),
-        _fact("Spearman's rho of two raters", f"{found.spearman:.2f}", note),
-    ]
-    if found.alpha is not None:
-        facts.append(_fact("Krippendorff's alpha", f"{found.alpha:.2f}", "of the ranks, ordinal"))
-    return facts
-
-
-def _care(care: dict[str, Care]) -> list[dict[str, str]]:
-    facts = []
-    consistency = mean_consistency(care)
-    if consistency is not None:
-        repeats = sum(one.repeats for one in care.values())
-        facts.append(_fact("Consistency", f"{consistency:.2f}", f"Spearman's rho, {repeats} sets answered twice"))
-    seen = sum(one.checks for one in care.values())
-    if seen:
-        facts.append(_fact("Attention checks", f"{sum(one.passed for one in care.values())} of {seen}", "passed"))
-    return facts
+        yield Fact("Agreement between raters", "–", "too many answers for this page; use wayscore study analyze")
+    else:
+        found = agree(study, rankings)
+        note = f"mean over {counted(found.sets, 'set')} with {found.raters:.1f} raters each"
+        if found.w is not None and found.spearman is not None:
+            yield Fact("Kendall's W", f"{found.w:.2f}", note)
+            yield Fact("Spearman's rho of two raters", f"{found.spearman:.2f}", note)
+            if found.alpha is not None:
+                yield Fact("Krippendorff's alpha", f"{found.alpha:.2f}", "of the ranks, ordinal")
+    total = total_care(care)
+    if total.consistency is not None:
+        note = f"Spearman's rho, {total.repeats} sets answered twice"
+        yield Fact("Consistency", f"{total.consistency:.2f}", note)
+    if total.checks:
+        yield Fact("Attention checks", f"{total.passed} of {total.checks}", "passed")
 
 
 SESSION = "wayscore_admin"
@@ -100,7 +97,7 @@ def login(site: Site, request: Request, fields: Mapping[str, str] | None) -> Res
         except StaleFormError:
             message = "This page was open for more than a day. Please sign in again."
         else:
-            stranger = request.client.host if request.client else ""
+            stranger = address_of(request)
             if not site.logins.allows(stranger, count=False):
                 raise RefusalError(429, "Too many wrong secrets were entered from your address. Please wait a minute.")
             if site.is_secret(fields.get("secret", "")):

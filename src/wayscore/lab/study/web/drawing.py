@@ -13,7 +13,7 @@ from functools import cache
 from itertools import groupby, pairwise
 from typing import TypeAlias
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from wayscore.lab.study.model import SceneMap
 
@@ -39,19 +39,12 @@ STAR = "".join(
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a scene that the pictures of a set show, all at one scale.
+    """The part of a scene that the pictures of a set show, all at one scale."""
 
-    Attributes:
-        x: of its middle, metres.
-        y: of its middle, metres.
-        scale: units per metre.
-        height: of the pictures, in their own units.
-    """
-
-    x: float
+    x: float  # of its middle, metres
     y: float
-    scale: float
-    height: float = WIDTH
+    scale: float  # units per metre
+    height: float = WIDTH  # of the pictures, in their own units
 
     @classmethod
     def around(cls, points: Iterable[Point]) -> Window:
@@ -85,59 +78,43 @@ def upright(scene: SceneMap, paths: Iterable[Sequence[str]]) -> SceneMap:
     return SceneMap({node: (-y, x) for node, (x, y) in scene.positions.items()}, scene.edges, scene.lengths)
 
 
-def draw_ground(scene: SceneMap, window: Window, name: str = "ground") -> Markup:
+def draw_ground(scene: SceneMap, window: Window) -> Markup:
     """Return the graph under all pictures of a set, which they refer to by its name."""
-    points = {label: window.to(point) for label, point in scene.positions.items()}
-    inside = [at for at in points.values() if _is_inside(at, window)]
-    lines = [(window.to(a), window.to(b)) for a, b in scene.lines()]
-    edges = "".join(f"M{_at(a)}L{_at(b)}" for a, b in lines if _is_inside(a, window) or _is_inside(b, window))
-    nodes = "".join(f"M{_at(at)}h0" for at in inside)
+
+    def is_inside(at: Point) -> bool:
+        return -20 < at[0] < WIDTH + 20 and -20 < at[1] < window.height + 20
+
+    points = [window.to(point) for point in scene.positions.values()]
+    lines = [(points[a], points[b]) for a, b in scene.edges]
+    edges = "".join(f"M{_at(a)}L{_at(b)}" for a, b in lines if is_inside(a) or is_inside(b))
+    nodes = "".join(f"M{_at(point)}h0" for point in points if is_inside(point))
     return Markup(
         '<svg class="defs" width="0" height="0" aria-hidden="true" focusable="false"><defs>'
-        '<g id="{name}"><path class="edges" d="{edges}"/><path class="nodes" d="{nodes}"/></g></defs></svg>'
-    ).format(name=name, edges=edges, nodes=nodes)
+        '<g id="ground"><path class="edges" d="{edges}"/><path class="nodes" d="{nodes}"/></g></defs></svg>'
+    ).format(edges=edges, nodes=nodes)
 
 
-def draw_pair(
-    scene: SceneMap,
-    window: Window,
-    *,
-    reference: Sequence[str],
-    query: Sequence[str],
-    label: str,
-    ground: str = "ground",
-) -> Markup:
-    """Return the picture of one query on its reference.
-
-    Args:
-        scene: where they are.
-        window: the part that is shown.
-        reference: the blue path.
-        query: the orange path.
-        label: the description for screen readers.
-        ground: the name of the graph that `draw_ground` drew.
-    """
+def draw_pair(scene: SceneMap, window: Window, *, reference: Sequence[str], query: Sequence[str]) -> Markup:
+    """Return the picture of one query on its reference, over the graph that `draw_ground` drew, described in words."""
     R = [window.to(scene.positions[node]) for node in reference]
     Q = [window.to(scene.positions[node]) for node in query]
     steps = [math.dist(a, b) for a, b in _steps(R)]
     size = min(max(sum(steps) / len(steps) / LONG_STEP, 0.65), 1.0) if steps else 1.0
-    walk = _bent_line(Q)
+    band = f"M{_at(R[0])}" + ("".join(f"L{_at(point)}" for point in R[1:]) or "h0")
+    walk = f"M{_at(Q[0])}" + ("".join(f"Q{_at(_bent(a, b))} {_at(b)}" for a, b in _steps(Q)) or "h0")
     parts = (
-        f'<use href="#{escape(ground)}"/>',
-        f'<path class="band" d="{_line(R)}" stroke-width="{BAND * size:.1f}"/>{_chevrons(R, size)}',
+        '<use href="#ground"/>',
+        f'<path class="band" d="{band}" stroke-width="{BAND * size:.1f}"/>{_chevrons(R, size)}',
         f'<path class="under" d="{walk}" stroke-width="{LINE * size + 1.8:.1f}"/>',
         f'<path class="walk" d="{walk}" stroke-width="{LINE * size:.1f}"/>{_arrows(Q, size)}',
         _ends(R, "of-reference", 1.3 * size, 1.6 * size),
         _ends(Q, "of-query", 0.8 * size, 0.85 * size),
     )
+    label = describe_pair(scene, reference=reference, query=query)
     shape = '<svg class="picture" viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{parts}</svg>'
     return Markup(shape).format(
         width=f"{WIDTH:g}", height=f"{window.height:g}", label=label, parts=Markup("".join(parts))
     )
-
-
-def _is_inside(at: Point, window: Window) -> bool:
-    return -20 < at[0] < WIDTH + 20 and -20 < at[1] < window.height + 20
 
 
 def _at(point: Point) -> str:
@@ -149,18 +126,10 @@ def _steps(path: Sequence[Point]) -> list[tuple[Point, Point]]:
     return [(a, b) for a, b in pairwise(path) if math.dist(a, b) > 0.05]
 
 
-def _line(path: Sequence[Point]) -> str:
-    return f"M{_at(path[0])}" + ("".join(f"L{_at(point)}" for point in path[1:]) or "h0")
-
-
 def _bent(a: Point, b: Point) -> Point:
     """Return a point next to the middle of a step, on its right side."""
     by = min(BEND * math.dist(a, b), 7.0) / math.dist(a, b)
     return (a[0] + b[0]) / 2 - (b[1] - a[1]) * by, (a[1] + b[1]) / 2 + (b[0] - a[0]) * by
-
-
-def _bent_line(path: Sequence[Point]) -> str:
-    return f"M{_at(path[0])}" + ("".join(f"Q{_at(_bent(a, b))} {_at(b)}" for a, b in _steps(path)) or "h0")
 
 
 def _marked(path: Sequence[Point]) -> list[tuple[Point, Point]]:
@@ -218,75 +187,42 @@ def describe_pair(scene: SceneMap, *, reference: Sequence[str], query: Sequence[
     'Blue goes 2 steps east. Orange starts where blue starts and goes 1 step east, 1 step north. It ends 1.4 metres
     north-west of where blue ends.'
     """
-    starts = _apart(scene, query[0], reference[0])
-    ends = _apart(scene, query[-1], reference[-1])
+    R = [scene.positions[node] for node in reference]
+    Q = [scene.positions[node] for node in query]
+
+    def goes(path: Sequence[Point]) -> str:
+        winds = groupby(_wind(a, b) for a, b in pairwise(path) if a != b)
+        counts = [(wind, len(list(steps))) for wind, steps in winds]
+        steps = ", ".join(f"{count} step{'s' if count > 1 else ''} {wind}" for wind, count in counts)
+        return f"goes {steps}" if steps else "stays where it is"
+
+    def beside(here: Point, there: Point) -> str:
+        return f"{math.dist(here, there):.1f} metres {_wind(there, here)} of " if here != there else ""
+
     return (
-        f"Blue {_walk(scene, reference)}. "
-        f"Orange starts {starts}where blue starts and {_walk(scene, query)}. "
-        f"It ends {ends}where blue ends."
+        f"Blue {goes(R)}. Orange starts {beside(Q[0], R[0])}where blue starts and {goes(Q)}. "
+        f"It ends {beside(Q[-1], R[-1])}where blue ends."
     )
 
 
-def _walk(scene: SceneMap, path: Sequence[str]) -> str:
-    places = [scene.positions[node] for node in path]
-    winds = [_wind(a, b) for a, b in pairwise(places) if a != b]
-    if not winds:
-        return "stays where it is"
-    counts = [(wind, len(list(steps))) for wind, steps in groupby(winds)]
-    return "goes " + ", ".join(f"{count} step{'s' if count > 1 else ''} {wind}" for wind, count in counts)
-
-
-def _apart(scene: SceneMap, node: str, other: str) -> str:
-    if node == other:
-        return ""
-    here, there = scene.positions[node], scene.positions[other]
-    return f"{math.dist(here, there):.1f} metres {_wind(there, here)} of "
-
-
-def _wind(a: tuple[float, float], b: tuple[float, float]) -> str:
+def _wind(a: Point, b: Point) -> str:
     return WINDS[round(math.atan2(b[1] - a[1], b[0] - a[0]) / (math.pi / 4)) % 8]
 
 
 SIZE = 5
 REFERENCE = ("0-1", "1-1", "2-1", "2-2", "2-3", "3-3", "4-3")
-ALIKE = REFERENCE
-"""Takes exactly the same path."""
 ELSEWHERE = ("0-1", "0-2", "0-3", "0-4", "1-4")
 """Leaves at once, and ends far away."""
 BACK = ("0-1", "1-1", "2-1", "2-0", "2-1", "2-2", "2-3", "3-3", "3-4")
 """Takes one wrong step, comes back, and ends next to the goal; shown as an example, not ranked."""
 
 
-@dataclass(frozen=True)
-class Example:
-    """Three pictures and the graph under them."""
-
-    ground: Markup
-    read: Markup
-    alike: Markup
-    elsewhere: Markup
-
-
 @cache
-def draw_example() -> Example:
-    """Return the pictures of the instructions."""
-    scene = _scene()
-    window = Window.around(scene.positions.values())
-    pictures = (
-        draw_pair(
-            scene,
-            window,
-            reference=REFERENCE,
-            query=query,
-            label=describe_pair(scene, reference=REFERENCE, query=query),
-        )
-        for query in (BACK, ALIKE, ELSEWHERE)
-    )
-    return Example(draw_ground(scene, window), *pictures)
+def draw_example() -> dict[str, Markup]:
+    """Return the pictures of the instructions, and the ground under them.
 
-
-def _scene() -> SceneMap:
-    """Return a grid, shifted a little at each node so that it looks like those of the study."""
+    They show a grid, shifted a little at each node so that it looks like those of the study.
+    """
     shifts = ((0.1, -0.15), (-0.12, 0.08), (0.05, 0.14), (-0.08, -0.1), (0.13, 0.03), (-0.02, 0.11), (0.09, -0.06))
     places = {}
     for x in range(SIZE):
@@ -295,4 +231,8 @@ def _scene() -> SceneMap:
             places[f"{x}-{y}"] = (x + dx, y + dy)
     edges = [(SIZE * x + y, SIZE * x + y + 1) for x in range(SIZE) for y in range(SIZE - 1)]
     edges += [(SIZE * x + y, SIZE * (x + 1) + y) for x in range(SIZE - 1) for y in range(SIZE)]
-    return SceneMap(places, edges, [1.0] * len(edges))
+    scene = SceneMap(places, edges, [1.0] * len(edges))
+    window = Window.around(places.values())
+    shown = {"read": BACK, "alike": REFERENCE, "elsewhere": ELSEWHERE}
+    pictures = {name: draw_pair(scene, window, reference=REFERENCE, query=query) for name, query in shown.items()}
+    return {"ground": draw_ground(scene, window), **pictures}

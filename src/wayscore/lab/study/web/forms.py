@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from urllib.parse import parse_qsl
 
+import anyio
 from starlette.requests import ClientDisconnect, Request
 
 from wayscore.lab.study.model import QUERIES
@@ -21,22 +21,28 @@ FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 async def read_form(request: Request, known: Sequence[str]) -> dict[str, str]:
-    """Return the fields of a form that was sent.
-
-    Args:
-        request: the request.
-        known: the fields that it may have, each once.
+    """Return the fields of a form that was sent: those known, each at most once.
 
     Raises:
         RefusalError: it comes from another site, or is too large, too slow, of another kind, or has other fields.
     """
+    too_large = RefusalError(413, "This is too large for an answer. Please open your link again.")
+    other = RefusalError(400, "This is not what the form on the page sends. Please open your link again.")
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RefusalError(403, "This form was sent from another site. Please open your link again.")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM_TYPE:
         raise RefusalError(415, "This page only accepts answers from its own form. Please open your link again.")
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > MOST_BYTES:
+        raise too_large
+    body = b""
     try:
-        body = await asyncio.wait_for(_body(request), MOST_SECONDS)
-    except (asyncio.TimeoutError, ClientDisconnect):  # in Python 3.10 not the built-in one
+        with anyio.fail_after(MOST_SECONDS):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MOST_BYTES:
+                    raise too_large
+    except (TimeoutError, ClientDisconnect):
         raise RefusalError(408, "Your answer took too long to arrive. Please send it again.") from None
     try:
         pairs = parse_qsl(
@@ -47,47 +53,29 @@ async def read_form(request: Request, known: Sequence[str]) -> dict[str, str]:
             max_num_fields=MOST_FIELDS,
         )
     except ValueError:
-        raise RefusalError(400, "This is not what the form on the page sends. Please open your link again.") from None
+        raise other from None
     fields = dict(pairs)
     if len(fields) != len(pairs) or not set(fields) <= set(known):
-        raise RefusalError(400, "This is not what the form on the page sends. Please open your link again.")
+        raise other
     return fields
 
 
-async def _body(request: Request) -> bytes:
-    said = request.headers.get("content-length", "0")
-    if not said.isdecimal() or int(said) > MOST_BYTES:
-        raise RefusalError(413, "This is too large for an answer. Please open your link again.")
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > MOST_BYTES:
-            raise RefusalError(413, "This is too large for an answer. Please open your link again.")
-    return body
-
-
-def rank_field(letter: str) -> str:
-    """Return the name of the field that holds the rank of a picture."""
-    return f"rank-{letter}"
-
-
-ANSWER_FIELDS = ("form", "csrf", "seconds", *(rank_field(letter) for letter in LETTERS))
+RANK_FIELDS = {letter: f"rank-{letter}" for letter in LETTERS}
+"""The fields that hold the ranks of the pictures."""
+ANSWER_FIELDS = ("form", "csrf", "seconds", *RANK_FIELDS.values())
 
 
 def ranks_given(fields: Mapping[str, str]) -> dict[str, str]:
     """Return the rank that was chosen for each picture, or an empty text if none was."""
-    chosen = {letter: fields.get(rank_field(letter), "") for letter in LETTERS}
-    numbers = {str(number) for number in range(1, QUERIES + 1)}
+    numbers = [str(number) for number in range(1, QUERIES + 1)]
+    chosen = {letter: fields.get(name, "") for letter, name in RANK_FIELDS.items()}
     return {letter: rank if rank in numbers else "" for letter, rank in chosen.items()}
 
 
 def read_order(ranks: Mapping[str, str], order: Sequence[int], *, ties: bool) -> tuple[list[list[int]], str]:
     """Return the queries in groups, best first, or what is wrong with the ranks that were chosen.
 
-    Args:
-        ranks: picture -> rank, "1" to "5" or empty.
-        order: the number of the query in each picture, from the first picture on.
-        ties: whether pictures may share a rank.
+    `order` has the number of the query in each picture, from the first picture on.
 
     >>> read_order({"A": "2", "B": "1", "C": "3", "D": "5", "E": "4"}, [4, 3, 2, 1, 0], ties=False)
     ([[3], [4], [2], [0], [1]], '')

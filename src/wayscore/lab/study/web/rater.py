@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -14,10 +14,10 @@ from starlette.responses import Response
 
 from wayscore.lab.study.model import Item
 from wayscore.lab.study.store import Groups, Rater
-from wayscore.lab.study.web.drawing import Window, describe_pair, draw_example, draw_ground, draw_pair, upright
+from wayscore.lab.study.web.drawing import Window, draw_example, draw_ground, draw_pair, upright
 from wayscore.lab.study.web.forms import LETTERS, ranks_given, ranks_of, read_order, read_seconds
 from wayscore.lab.study.web.security import RefusalError, StaleFormError
-from wayscore.lab.study.web.site import Site, see
+from wayscore.lab.study.web.site import Site, address_of, see
 
 TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
 UNKNOWN = "This link is not valid, or it was replaced by a newer one. Please check that you copied all of it."
@@ -25,18 +25,12 @@ UNKNOWN = "This link is not valid, or it was replaced by a newer one. Please che
 
 @dataclass(frozen=True)
 class Visit:
-    """A rater at the questionnaire.
-
-    Attributes:
-        site: the study being served.
-        rater: the rater whose link was opened.
-        home: the address of the link.
-        answers: the rater's answers so far, by set.
-    """
+    """A rater at the questionnaire, with the answers given so far, by set."""
 
     site: Site
+    request: Request
     rater: Rater
-    home: str
+    home: str  # the address of the link
     answers: dict[str, Groups]
 
     @property
@@ -68,23 +62,18 @@ class Visit:
 
 
 def visit(site: Site, request: Request) -> Visit:
-    """Return the visit of the rater whose link was opened.
-
-    Raises:
-        RefusalError: no rater has this link, or there are too many requests.
-    """
+    """Return the visit of the rater whose link was opened; refuse invalid links and too many requests."""
     token = request.path_params["token"]
     rater = site.store.rater(token) if TOKEN.fullmatch(token) else None
     if rater is None:
-        stranger = request.client.host if request.client else ""
-        if not site.strangers.allows(stranger):
+        if not site.strangers.allows(address_of(request)):
             raise RefusalError(429, "Too many invalid links were opened from your address. Please wait a minute.")
         raise RefusalError(404, UNKNOWN)
     if not site.raters.allows(str(rater.number)):
         raise RefusalError(
             429, "You are answering unusually fast. Please wait half a minute, then load the page again."
         )
-    return Visit(site, rater, f"/r/{token}", site.store.answered(rater))
+    return Visit(site, request, rater, f"/r/{token}", site.store.answered(rater))
 
 
 def enter(here: Visit) -> Response:
@@ -136,35 +125,38 @@ def finished(here: Visit) -> Response:
     return here.page("finished.html", code=here.site.signer.code(here.rater.number))
 
 
-def show_set(here: Visit, number: int, request: Request) -> Response:
-    """Show a set to put in order; a set that was answered shows its answer."""
-    item = _item(here, number)
-    if item is None:
-        return see(here.next)
+def show_set(here: Visit, fields: Mapping[str, str] | None) -> Response:
+    """Show a set to put in order, or save the order that was sent; a set that was answered shows its answer."""
+    number = here.request.path_params["number"]
+    if not 1 <= number <= len(here.items):
+        raise RefusalError(404, "You have no set with this number.")
+    address = f"{here.home}/sets/{number}"
+    if not here.rater.consented or not (here.is_answered(number) or here.next == address):
+        return see(here.next)  # only sets that were answered and the first that was not can be opened
+    item = here.items[number - 1]
+    if fields is not None:
+        return _answer_set(here, number, item, fields)
     ranks = ranks_of(here.answers[item.set], item.order) if item.set in here.answers else dict.fromkeys(LETTERS, "")
-    saved = request.query_params.get("saved", "")
+    saved = here.request.query_params.get("saved", "")
     before = int(saved) if saved.isdecimal() and len(saved) < 6 else 0
     notice = f"Set {before} is saved." if 1 <= before <= len(here.items) and here.is_answered(before) else ""
     return _set_page(here, number, item, ranks, notice=notice)
 
 
-def answer_set(here: Visit, number: int, fields: Mapping[str, str]) -> Response:
+def _answer_set(here: Visit, number: int, item: Item, fields: Mapping[str, str]) -> Response:
     """Save an answer and continue; an invalid one is shown again with a message."""
-    item = _item(here, number)
-    if item is None:
-        return see(here.next)
     ranks = ranks_given(fields)
     try:
-        issued = here.site.signer.check(fields, *_purpose(here, item))
+        age = here.site.signer.check(fields, *_purpose(here, item))
     except StaleFormError:
         message = "This page was open for more than a day. Please check your order and save it again."
         return _set_page(here, number, item, ranks, message=message)
     groups, message = read_order(ranks, item.order, ties=here.site.study.ties)
     if message:
         return _set_page(here, number, item, ranks, message=message)
-    seconds = read_seconds(fields.get("seconds", ""), issued.age)
+    seconds = read_seconds(fields.get("seconds", ""), age)
     try:
-        outcome = here.site.store.answer(here.rater, item.set, groups, form=issued.token, seconds=seconds)
+        outcome = here.site.store.answer(here.rater, item.set, groups, form=fields["form"], seconds=seconds)
     except SQLAlchemyError as error:  # the order stays on the page
         return _set_page(here, number, item, ranks, message=here.site.not_saved(error), status=503)
     if outcome == "gone":
@@ -176,21 +168,10 @@ def answer_set(here: Visit, number: int, fields: Mapping[str, str]) -> Response:
         saved = here.site.store.answered(here.rater)[item.set]
         return _set_page(here, number, item, ranks_of(saved, item.order), message=message, status=409)
     was_new = item.set not in here.answers
-    after = Visit(here.site, here.rater, here.home, {**here.answers, item.set: groups})
+    after = replace(here, answers={**here.answers, item.set: groups})
     if not was_new and number < len(here.items) and here.is_answered(number + 1):
         return see(f"{here.home}/sets/{number + 1}?saved={number}")  # a rater who looks back sees the next one too
     return see(after.next if after.next.endswith("/finished") else f"{after.next}?saved={number}")
-
-
-def _item(here: Visit, number: int) -> Item | None:
-    """Return a set that the rater may see now: those answered and the first that is not."""
-    if not 1 <= number <= len(here.items):
-        raise RefusalError(404, "You have no set with this number.")
-    if not here.rater.consented:
-        return None
-    if here.is_answered(number) or here.next == f"{here.home}/sets/{number}":
-        return here.items[number - 1]
-    return None
 
 
 def _purpose(here: Visit, item: Item) -> tuple[str, ...]:
@@ -234,8 +215,5 @@ def _drawn(site: Site, name: str) -> tuple[Markup, list[Markup]]:
     one = site.study.set(name)
     scene = upright(site.study.scenes[one.scene], (one.reference, *one.queries))
     window = Window.around(scene.positions[node] for path in (one.reference, *one.queries) for node in path)
-    pictures = []
-    for query in one.queries:
-        label = describe_pair(scene, reference=one.reference, query=query)
-        pictures.append(draw_pair(scene, window, reference=one.reference, query=query, label=label))
+    pictures = [draw_pair(scene, window, reference=one.reference, query=query) for query in one.queries]
     return site.drawn.setdefault(name, (draw_ground(scene, window), pictures))

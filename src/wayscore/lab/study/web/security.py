@@ -11,7 +11,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from starlette.datastructures import MutableHeaders
@@ -19,16 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from wayscore.lab.study.store import Store, sessions
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -39,7 +31,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-NO_STORE = "no-store"
 LONGEST_ADDRESS = 300
 HSTS = "max-age=31536000; includeSubDomains"
 FORM_AGE = 24 * 3600.0
@@ -47,29 +38,15 @@ FORM_AGE = 24 * 3600.0
 
 
 class RefusalError(Exception):
-    """A request is refused; a sentence says why.
-
-    Attributes:
-        status: the HTTP status.
-        sentence: what the visitor reads.
-    """
+    """A request is refused with an HTTP status; a sentence says why to the visitor."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
+        self.status, self.sentence = status, sentence
 
 
 class StaleFormError(Exception):
     """A form was signed here, but too long ago."""
-
-
-@dataclass(frozen=True)
-class Issued:
-    """A form that this server signed: its token, and its age in seconds."""
-
-    token: str
-    age: float
 
 
 class Signer:
@@ -80,7 +57,7 @@ class Signer:
 
     >>> signer = Signer(b"a key")
     >>> form = signer.form("answer", "1", "uc-001")
-    >>> signer.check(form, "answer", "1", "uc-001").token == form["form"]
+    >>> signer.check(form, "answer", "1", "uc-001") < 1
     True
     >>> signer.check(form, "answer", "2", "uc-001")
     Traceback (most recent call last):
@@ -106,8 +83,8 @@ class Signer:
         token = f"{secrets.token_urlsafe(16)}.{round(1000 * self._now())}"
         return {"form": token, "csrf": self.sign("form", token, *purpose)}
 
-    def check(self, fields: Mapping[str, str], *purpose: str) -> Issued:
-        """Return the form that fields came with.
+    def check(self, fields: Mapping[str, str], *purpose: str) -> float:
+        """Return the age in seconds of the form that fields came with.
 
         Raises:
             RefusalError: the form was not signed for this purpose.
@@ -119,7 +96,7 @@ class Signer:
         age = self._now() - int(token.rpartition(".")[2]) / 1000
         if age > FORM_AGE:
             raise StaleFormError
-        return Issued(token, max(age, 0.0))
+        return max(age, 0.0)
 
     def code(self, rater: int) -> str:
         """Return the completion code of a rater: letters and digits that cannot be confused with each other.
@@ -133,13 +110,9 @@ class Signer:
 
 
 class Limiter:
-    """Limits the requests of each visitor: a burst at first, then a rate.
+    """Limits the requests of each visitor: a burst at first, then a rate per second.
 
-    Args:
-        burst: how many requests are allowed at once.
-        rate: how many requests per second are allowed in the long run.
-        most: how many visitors are remembered; the one seen longest ago is forgotten first.
-        now: the clock.
+    `most` visitors are remembered; the one seen longest ago is forgotten first.
 
     >>> limiter = Limiter(burst=2, rate=1, now=lambda: 0)
     >>> [limiter.allows("a"), limiter.allows("a"), limiter.allows("a"), limiter.allows("b")]
@@ -169,37 +142,26 @@ class Limiter:
 class SafeHeaders:
     """Adds the security headers to every response, and refuses addresses that are too long."""
 
-    def __init__(self, app: ASGIApp, *, secure: bool) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, *, secure: bool, too_long: ASGIApp) -> None:
+        self._app, self._too_long = app, too_long
         self._headers = {**HEADERS, **({"Strict-Transport-Security": HSTS} if secure else {})}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers[name] = value
-                headers.setdefault("Cache-Control", NO_STORE)
+                headers.update(self._headers)
+                headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        if len(scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
-            scope = {**scope, "path": "/too-long", "raw_path": b"/too-long", "query_string": b""}
-        await self._app(scope, receive, send_safely)
+        too_long = len(scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS
+        await (self._too_long if too_long else self._app)(scope, receive, send_safely)
 
 
 class Sessions:
-    """The sessions of one secret: only a keyed hash of each is stored, and another secret has other hashes.
-
-    Args:
-        store: where they are stored.
-        signer: signs with a key that depends on the administrator's secret.
-        now: the clock.
-    """
+    """The sessions of one secret: only a keyed hash of each is stored, and another secret has other hashes."""
 
     def __init__(self, store: Store, signer: Signer, now: Callable[[], float] = time.time) -> None:
         self._store, self._signer, self._now = store, signer, now

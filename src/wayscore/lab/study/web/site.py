@@ -15,6 +15,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from wayscore.lab.study.model import Assignment, Study
@@ -29,31 +30,30 @@ ASSUMED_SECONDS = 30
 MEASURED = 20
 """Answers of people that are enough to say how long a set takes."""
 
+HEADINGS = {
+    403: "Not accepted",
+    404: "Not found",
+    409: "Already saved",
+    429: "One moment",
+    500: "Something went wrong",
+    503: "Not saved yet",
+}
+
 
 class Site:
-    """A study that is being served.
+    """A study that is being served, at a public address without a slash at the end.
 
-    Args:
-        study: the study.
-        store: where its answers are stored.
-        secret: the administrator's secret.
-        url: the public address, without a slash at the end.
-        consent: the paragraphs that raters agree to; those of wayscore by default.
-        burst: how many requests a rater may make at once; in the long run four per second.
+    Raters agree to the paragraphs of `consent`; to those of wayscore by default.
     """
 
-    def __init__(
-        self, study: Study, store: Store, *, secret: str, url: str, consent: Sequence[str] = (), burst: float = 60
-    ) -> None:
-        self.study = study
-        self.store = store
-        self.url = url
+    def __init__(self, study: Study, store: Store, *, secret: str, url: str, consent: Sequence[str] = ()) -> None:
+        self.study, self.store, self.url = study, store, url
         self.secure = url.startswith("https:")
         self.signer = Signer(store.key)
         self.admin = Signer(hmac.digest(store.key, secret.encode(), hashlib.sha256))  # sessions end with the secret
         self.sessions = Sessions(store, self.admin)
         self.assignments: dict[int, Assignment] = {one.rater: one for one in study.assignments}
-        self.raters = Limiter(burst=burst, rate=4)
+        self.raters = Limiter(burst=60, rate=4)
         self.strangers = Limiter(burst=20, rate=0.5)
         self.logins = Limiter(burst=5, rate=0.1)
         self.drawn: dict[str, tuple[Markup, list[Markup]]] = {}
@@ -111,14 +111,9 @@ class Site:
         return response
 
 
-HEADINGS = {
-    403: "Not accepted",
-    404: "Not found",
-    409: "Already saved",
-    429: "One moment",
-    500: "Something went wrong",
-    503: "Not saved yet",
-}
+def address_of(request: Request) -> str:
+    """Return a visitor's address, which limits are counted by."""
+    return request.client.host if request.client else ""
 
 
 def see(path: str) -> Response:
@@ -129,9 +124,7 @@ def see(path: str) -> Response:
 def default_consent(sets: int, seconds: float | None = None) -> list[str]:
     """Return the text that raters agree to if the study has no text of its own.
 
-    Args:
-        sets: how many the rater has.
-        seconds: how long people take for a set; None if that is not measured.
+    `sets` is how many the rater has, and `seconds` how long people take for a set, or None if that is not measured.
 
     >>> default_consent(50, 24.6)[0]
     'You will put pictures of paths in order: 50 sets of five pictures. This takes about 20 minutes, as measured so

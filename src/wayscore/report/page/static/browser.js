@@ -113,7 +113,7 @@ const browser = {
     const [first, second] = this.runs().map((run) => results.runs[run]);
     const value = (run) => {
       const title = `${metric.name} of ${results.runs[run].name}; ✓ is a success, ✗ a failure`;
-      return el("span", { title }, second ? runName(run) : metric.head);
+      return el("span", { title }, second ? runName(run) : [metric.symbol, metric.unit, metric.arrow].filter(Boolean).join(" "));
     };
     refill(this.head,
       el("span", { title: "ID of the episode in the references; the instruction is below it" }, "Episode"),
