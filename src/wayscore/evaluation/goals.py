@@ -79,7 +79,7 @@ def _meshes(navmesh: Any) -> Mapping[str, Any]:
 
 
 def _walkable(references: References | None) -> Mapping[str, Any]:
-    from wayscore.distances.snapped import Snapped
+    from wayscore.distances.table import Snapped
 
     walks: dict[str, list[Any]] = {}
     for one in [] if references is None else references.episodes.values():
