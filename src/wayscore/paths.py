@@ -20,7 +20,7 @@ Offsets: TypeAlias = NDArray[np.int64]
 Role: TypeAlias = str | Callable[[int], str]
 """What errors call path number i: "query" (it becomes "query i"), or a function of i."""
 UP_AXIS = 2
-"""The coordinate that points up, where nothing else is said."""
+"""The coordinate that points up, unless a format says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

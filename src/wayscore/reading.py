@@ -2,8 +2,8 @@
 
 Every file comes through here: runs, references, graphs, meshes, conventions, studies, and the members of tars.
 Nothing is ever unpacked to disk. A file that has more bytes than `SIZE_LIMIT` after decompression, or that is large and
-swells more than `RATIO_LIMIT` times, is refused, and so is a tar of more than `MEMBER_LIMIT` members. Who has a real
-file that is larger sets `WAYSCORE_SIZE_LIMIT` (bytes) or `WAYSCORE_MEMBER_LIMIT`.
+swells more than `RATIO_LIMIT` times, is refused, and so is a tar of more than `MEMBER_LIMIT` members. For larger
+real files, set `WAYSCORE_SIZE_LIMIT` (bytes) or `WAYSCORE_MEMBER_LIMIT`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SIZE_VARIABLE, MEMBER_VARIABLE = "WAYSCORE_SIZE_LIMIT", "WAYSCORE_MEMBER_LIMIT"
 CHUNK, PACKED_CHUNK = 2**20, 2**17
 """Bytes that are given, and taken from a compressed file, at a time."""
 DICTIONARY_LIMIT = 256 * 2**20
-"""Bytes that decompressing xz may need besides."""
+"""Bytes that decompressing xz may need for its dictionary."""
 
 
 def size_limit(most: int | None = None, variable: str = SIZE_VARIABLE) -> int:
@@ -62,7 +62,7 @@ class BoundedFile:
     Args:
         raw: the file, at its beginning.
         where: how errors call it.
-        most: bytes that it may have; None where whoever reads it keeps only a part of it at a time.
+        most: bytes that it may have; None where only a part of it is in memory at a time.
     """
 
     def __init__(self, raw: IO[bytes], where: str, most: int | None) -> None:

@@ -32,7 +32,7 @@ def load_references(
     Args:
         path: the file, gzipped or not; `archive.tar.gz::name` reads one member of a tar.
         format: how it is written (`r2r`, `r4r`, `rxr`, `ndh`, `reverie`, `vlnce`, `street`, `table`, or a
-            plug-in's name); without it, the file's beginning tells.
+            plug-in's name); by default it is recognised by the file's beginning.
         member: the member of a tar to read, instead of `::name`.
         **options: what the format offers: `language` of rxr and vlnce, `path_type` of ndh, `objects` of reverie,
             `dense` and `names` of vlnce, `up_axis` of table.
@@ -53,9 +53,9 @@ def load_references(
     form = choose(source, "references", format, FORMATS)
     references = read_with(form, source, "references", options, FORMATS)
     assert isinstance(references, References)
-    if options:  # they change numbers, so they go into the name that signatures print; of files the name will do
-        told = (f"{name}={Path(v).name if isinstance(v, os.PathLike | str) else v}" for name, v in options.items())
-        references = replace(references, name=f"{references.name}({','.join(told)})")
+    if options:  # they change numbers, so they go into the name that signatures print; files by name only
+        given = (f"{name}={Path(v).name if isinstance(v, os.PathLike | str) else v}" for name, v in options.items())
+        references = replace(references, name=f"{references.name}({','.join(given)})")
     return references
 
 
@@ -70,7 +70,7 @@ def load_run(
 
     Args:
         path: the file, gzipped or not, a folder or a pattern; `archive.tar.gz::name` reads one member of a tar.
-        format: how it is written; without it, the file's beginning tells.
+        format: how it is written; by default it is recognised by the file's beginning.
         member: the member of a tar to read, instead of `::name`.
         faults: a list that receives what is wrong with single records, which are left out then; without it, the first
             is an error.

@@ -40,7 +40,7 @@ class Fault(Struct, frozen=True):
     Attributes:
         what: in words, such as "must be text, got an integer".
         where: the record, such as "line 4"; "" for the file as a whole.
-        episode: its name, where the record tells one.
+        episode: its name, where the record has one.
         field: the part of the record, such as "field 'trajectory', item 2".
         expected: what should be there.
 
@@ -62,8 +62,8 @@ class Fault(Struct, frozen=True):
         return ", ".join(part for part in (named, self.field) if part)
 
     def __str__(self) -> str:
-        told = f"{self.place}: {self.what}" if self.place else self.what
-        return f"{told}; expected {self.expected}" if self.expected else told
+        text = f"{self.place}: {self.what}" if self.place else self.what
+        return f"{text}; expected {self.expected}" if self.expected else text
 
     def of(self, file: object) -> str:
         """Return the same as a sentence about a file."""

@@ -93,7 +93,7 @@ class InstructedPath(msgspec.Struct, kw_only=True, gc=False):
 
 
 class RoomPath(InstructedPath, kw_only=True, gc=False):
-    """One of R2R or R4R; a test split has no distance, R4R has the shortest one besides."""
+    """One of R2R or R4R; a test split has no distance, R4R also has the shortest one."""
 
     path_id: Name
     distance: float | None = None

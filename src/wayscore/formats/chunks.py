@@ -1,7 +1,7 @@
 """A run of any size as chunks: whole files, row groups of Parquet, bytes of JSON lines.
 
-A chunk is read by itself, a batch of rows at a time, by whoever gets it; the plan holds no rows. `pyarrow.dataset`
-cuts Parquet too, but names neither the row nor the row group of what it cannot read, and knows no JSON lines of ours.
+Any process can read a chunk, a batch of rows at a time; the plan holds no rows. `pyarrow.dataset` cuts Parquet too, but
+names neither the row nor the row group of what it cannot read, and knows no JSON lines of ours.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from wayscore.formats.decoding import LINE_LIMIT
 from wayscore.formats.sniff import FORMATS, HEAD, PARQUET_MAGIC, choose, look, read_with
 
 CHUNK_BYTES = 8 * 2**20
-"""Files up to this size are read whole; of larger JSON lines, so many bytes are decoded at once."""
+"""Files up to this size are read whole; of larger JSON lines, this many bytes are decoded at once."""
 CHUNK_ROWS = 400_000
-"""Rows of a file go together until a chunk has so many ..."""
+"""Pieces of a file are joined up to this many rows, ..."""
 CHUNKS = 4096
-"""... or there are so many chunks."""
+"""... or more, so that a run has about this many chunks at most."""
 
 
 class Chunk(Struct, frozen=True):
@@ -39,7 +39,7 @@ class Chunk(Struct, frozen=True):
         start: its first row group, or the byte at which it begins.
         stop: the row group or byte after its last; of lines, 0 for all of them.
         row: the number of its first row or line in the file.
-        rows: how many it has; of a whole file at most so many as are known.
+        rows: how many it has; 0 where that is not known.
         source: the content, where it was read already.
     """
 

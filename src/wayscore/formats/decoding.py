@@ -60,7 +60,7 @@ def decode_each(
         return [(part.where, found) for part, found in _one_by_one(source, record, names, expected, error)]
     if not records:
         raise FormatError(f"{source}: holds no records; expected {expected}")
-    if lines and source.faults is not None:  # many may be asked for, and finding a line means counting lines
+    if lines and source.faults is not None:  # many lines may be needed, and finding one means counting all before it
         return zip((part.where for part in cut_lines(content, source.lines_before)), records, strict=True)
     return enumerate(records)
 
@@ -152,7 +152,7 @@ def cut_lines(content: bytes, before: int = 0) -> list[Record]:
 def cut_json(content: bytes) -> tuple[list[Record], bool]:
     """Cut a JSON array into its items or a JSON object into its entries; say whether they are all of the file.
 
-    NaN and Infinity are no reason to stop, nor is text that is not UTF-8: whoever decodes a record will say so.
+    NaN and Infinity are no reason to stop, nor is text that is not UTF-8: decoding the record will say so.
 
     >>> [record.content for record in cut_json(b'[{"a": NaN}, 5, {"b": [1')[0]]
     [b'{"a": NaN}', b'5']
@@ -225,7 +225,7 @@ def damage_of(
 ) -> Fault:
     """Say why a file, or one record of it, does not decode.
 
-    `where` and `episode` say which record `content` is, as far as known; neither is given for a whole file.
+    `where` and `episode` say which record `content` is, if known; a whole file has neither.
     """
     whole = not where and episode is None
     if isinstance(error, msgspec.ValidationError):

@@ -180,7 +180,7 @@ def own_names(columns: Collection[str]) -> dict[str, str]:
 
 
 class _Formats(Mapping[str, Format]):
-    """Formats in the order in which they are asked whether a file is theirs; each is imported when it is."""
+    """Formats in the order in which they are tried; each is imported when it is tried."""
 
     names = ("r2r", "r4r", "rxr", "ndh", "reverie", "vlnce", "street", "recorder", "table")
 
@@ -204,7 +204,7 @@ FORMATS: Mapping[str, Format] = _Formats()
 def choose(source: Source, kind: Kind, name: str | None, known: Mapping[str, Format]) -> Format:
     """Return the format to read a file with: the one named, or the one that recognises it.
 
-    Plug-ins are asked where none of `known` answers.
+    Plug-ins come after all of `known`.
     """
     if name is not None:
         formats = known if name in known else {**known, **_installed()}

@@ -173,7 +173,7 @@ def _is_listed(beginning: Beginning) -> bool:
 
 
 def batch_of(source: Source, kept: Sequence[Kept], named: bool = True, **more: list[Any]) -> EpisodeBatch:
-    """Put predictions into columns; `more` is what they record besides, by name."""
+    """Put predictions into columns; `more` is what else they record, by name."""
     rows = [row for _, row, _, _ in kept]
     references = [reference for _, _, _, reference in kept]
     scenes = [None if row.scene is None else str(row.scene) for row in rows]

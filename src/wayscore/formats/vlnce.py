@@ -55,7 +55,7 @@ class Words(msgspec.Struct, gc=False):
 
 
 class Info(msgspec.Struct, gc=False):
-    """What the simulator said of an episode."""
+    """What the simulator computed of an episode."""
 
     geodesic_distance: float | None = None
 
@@ -255,7 +255,7 @@ def _query(name: str, record: Record, steps: Steps) -> Query:
     if away is not None:
         recorded["goal_distances"] = as_distances(away)
     stopped = (record.stopped, record.stop, poses[-1].stop if poses else None)
-    flag = next((said for said in stopped if said is not None), None)
+    flag = next((one for one in stopped if one is not None), None)
     return Query(name, np.array(points).reshape(-1, 3), flag, recorded)
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from wayscore.metrics import Metric
 
 NAME_ROOM = 24
-"""In text, names of runs get so many characters, fewer in a narrow terminal; what short ones mean is printed below."""
+"""In text, names of runs have at most this many characters, fewer in a narrow terminal; a legend explains them."""
 SPLITS = {
     "scan": ("scene", "scan"),
     "length": ("reference_nodes", "number of reference nodes"),
@@ -212,8 +212,8 @@ def _signed(results: Sequence[Result], names: Sequence[str], warnings: Sequence[
     signatures = [str(result.signature) for result in results]
     if len({*signatures}) > 1:
         signatures = [f"{result.name}: {signature}" for result, signature in zip(results, signatures, strict=True)]
-    said = [*legend(names, [escape(result.name) for result in results]), *dict.fromkeys(signatures)]
-    return [*(Line(text, "code") for text in said), *(Line(text, "warning") for text in dict.fromkeys(warnings))]
+    exact = [*legend(names, [escape(result.name) for result in results]), *dict.fromkeys(signatures)]
+    return [*(Line(text, "code") for text in exact), *(Line(text, "warning") for text in dict.fromkeys(warnings))]
 
 
 def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None) -> list[Sentence]:

@@ -239,8 +239,7 @@ def encode_pair(reference: Any, query: Any, distance: Distance | None) -> tuple[
 
 def _encoded(path: Any, distance: Distance, role: str) -> Places:
     """Return one path encoded: an array of points as it is, since making a batch of it takes longer than to warp it."""
-    points: Places = path
-    if (
+    usable = (
         type(path) is np.ndarray
         and distance.is_straight
         and path.dtype == np.float64
@@ -248,9 +247,9 @@ def _encoded(path: Any, distance: Distance, role: str) -> Places:
         and path.size > 0
         and path.flags.c_contiguous
         and kernels.all_within(path, kernels.LARGEST)
-    ):
-        return points
-    return distance.encode([path], role=lambda _: role).places
+    )
+    places: Places = path if usable else distance.encode([path], role=lambda _: role).places
+    return places
 
 
 def check_threshold(threshold: float) -> None:

@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 import wayscore as ws
 from tests.house import command
 from wayscore.errors import FormatError, OptionError
-from wayscore.lab.study.create import PAPER, assign, create, create_from_runs, deal, rebuild
+from wayscore.lab.study.create import assign, create, create_from_runs, deal, rebuild
 from wayscore.lab.study.files import read_study, study_bytes, write_study
 from wayscore.lab.study.model import QUERIES, QUESTION, ComparisonSet, Study
 from wayscore.lab.study.rankings import Ranking, fault_of, read_rankings, write_rankings
@@ -183,13 +183,6 @@ def test_the_worst_of_a_check_keeps_away_all_along(seed: int) -> None:
     assert len(path) > 3
 
 
-def test_repeats_are_the_same_paths(study: Study) -> None:
-    repeats = study.of_kind("repeat")
-    assert repeats
-    for one in repeats:
-        assert (one.reference, one.queries) == (study.set(one.of).reference, study.set(one.of).queries)
-
-
 def test_threshold_and_question_are_the_papers() -> None:
     made = create(sets=2, raters=1, seed=4, worlds=2)
     lengths = [length for scene in made.scenes.values() for length in scene.lengths]
@@ -197,17 +190,6 @@ def test_threshold_and_question_are_the_papers() -> None:
     assert all(max(scene.lengths) <= 1.4 for scene in made.scenes.values())
     assert (made.question, made.name, made.title) == (QUESTION, "UC study, seed 4", "Which path would you prefer?")
     assert create(sets=1, raters=1, worlds=1, name="Paths of a robot").title == "Paths of a robot"
-
-
-@pytest.mark.soak
-def test_the_papers_two_studies_have_its_numbers() -> None:
-    studies = [create(kind, seed=1, **PAPER[kind]) for kind in ("UC", "SC")]
-    assert [len(one.sets) * QUERIES for one in studies] == [1325, 1200]
-    for one in studies:
-        loads = [len(hand.items) for hand in one.assignments]
-        assert len(loads) == 9
-        assert sum(loads) == PAPER[one.kind]["sets"]
-        assert max(loads) - min(loads) <= 1
 
 
 # Files

@@ -29,7 +29,7 @@ def browser() -> Iterator[Any]:
 
 
 class Window:
-    """A browser's window on an address, and what it complained of or asked of a network."""
+    """A browser's window on an address, with the errors and the requests of its page."""
 
     def __init__(self, page: Any, address: str) -> None:
         self.page = page
@@ -41,7 +41,7 @@ class Window:
         page.on("request", lambda request: self.requests.append(request.url))
 
     def check(self) -> None:
-        """Nothing went wrong but answers that were refused, and no other site was asked for anything."""
+        """There were no errors but refused requests (status 4xx), and no requests to other sites."""
         assert [text for text in self.complaints if "the server responded with a status of 4" not in text] == []
         assert [url for url in self.requests if not url.startswith(self.address)] == []
 
@@ -50,13 +50,13 @@ class Opened(Window):
     """A window on a file."""
 
     def go(self, where: str = "") -> Any:
-        """Open the page, or a place in it, and wait until it answers."""
+        """Open the page, or a place in it, and wait until it is ready."""
         self.page.goto(self.address + where)
         self.page.wait_for_selector("html[data-ready]")
         return self.page
 
     def check(self) -> None:
-        """Nothing went wrong, and nothing but the file itself was asked for."""
+        """There were no errors, and no requests but for the file itself."""
         assert self.complaints == []
         assert {url.partition("#")[0] for url in self.requests} == {self.address}
 

@@ -88,9 +88,9 @@ def test_the_means_are_those_that_the_terminal_prints(opened: Open, one: Path) -
 
 
 def test_warnings_stand_above_the_numbers(shown: Open) -> None:
-    said = "79 % of the steps repeat the node before; use <<repeats=drop>> to leave them out"
+    warning = "79 % of the steps repeat the node before; use <<repeats=drop>> to leave them out"
     (result,) = scored("noisy")
-    page = shown([replace(result, warnings=(said, "no `stopped`"))])
+    page = shown([replace(result, warnings=(warning, "no `stopped`"))])
     box = page.locator("#warnings")
     assert box.locator("h2").text_content().startswith("2 warnings")
     assert [" ".join(line.split()) for line in box.locator("li").all_text_contents()] == [
@@ -238,7 +238,7 @@ def test_an_episode_by_keyboard(opened: Open, one: Path) -> None:
         for n, ((i, j), gap) in enumerate(zip(found.pairs.tolist(), gaps.tolist(), strict=True))
     ]
     page.keyboard.press("ArrowRight")
-    assert page.locator(".said").text_content().startswith(f"Pair 2 of {len(found)}: ")
+    assert page.locator(".pair-words").text_content().startswith(f"Pair 2 of {len(found)}: ")
     assert page.locator(".map .chosen").count() == 1
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.getAttribute('role')") == "listbox"

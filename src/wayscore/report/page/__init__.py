@@ -86,12 +86,12 @@ def page_of(
 
 
 def _json(value: Any) -> str:
-    """Return JSON in ASCII, so that nothing in it can end a line or a script; what is not finite is a mistake."""
+    """Return JSON in ASCII, so that nothing in it can end a line or a script; numbers must be finite."""
     return escape_json(json.dumps(value, allow_nan=False, separators=(",", ":")))
 
 
 def _hash(text: str) -> str:
-    """Return a source of the content security policy: this very text."""
+    """Return what allows exactly this text in a content security policy: its hash."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

@@ -35,7 +35,7 @@ class Scene:
     def __init__(
         self, name: str, inputs: Inputs, visited: Iterable[Any], points: Floats | None, *, y_up: bool, degrees: bool
     ) -> None:
-        """Take the nodes that paths visit; where these are points, their coordinates."""
+        """Take the nodes that paths visit, or the points of paths of coordinates."""
         both: tuple[Any, Any] = (inputs.distances, distance_by(inputs.distances, inputs.convention))
         given, self.space = (found[name] if isinstance(found, Mapping) else found for found in both)
         self.name = name
@@ -139,7 +139,7 @@ def is_y_up(points: Floats) -> bool:
 
 
 def floors(heights: Floats) -> list[float]:
-    """Return the heights of a scene's floors, lowest first: where most points are, again and again.
+    """Return the heights of a scene's floors, lowest first: each is where most of the points that are left lie.
 
     >>> floors(np.array([0.0, 0.1, 0.2, 1.4, 2.9, 3.0]))
     [0.1, 2.95]

@@ -90,9 +90,8 @@ class Served:
 
 def _serve(studies: dict[str, tuple[Study, Path]], name: str, folder: Path) -> Iterator[Served]:
     study, path = studies[name]
-    server = Server(path, folder)
-    yield Served(study, server)
-    server.stop()
+    with Server(path, folder) as server:
+        yield Served(study, server)
     assert "Traceback" not in "".join(server.printed)
 
 

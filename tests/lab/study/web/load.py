@@ -43,29 +43,17 @@ Groups = list[list[int]]
 
 @dataclass
 class Tally:
-    """What the programs saw, and what the database has.
+    """What the programs saw, and what the database has."""
 
-    Attributes:
-        expected: how many answers were to be given.
-        saved: rater and set of every answer that was confirmed as saved, with its groups.
-        lost: how many of these are not in the database.
-        changed: how many are there, but not as they were given.
-        doubled: how many are there more than once.
-        again: how many requests were repeated because the server was not reachable.
-        codes: the completion code of each rater.
-        seconds: how long it all took.
-        times: how long each request took, by type: "page" or "answer".
-    """
-
-    expected: int = 0
-    saved: dict[tuple[int, str], Groups] = field(default_factory=dict)
-    lost: int = 0
-    changed: int = 0
-    doubled: int = 0
-    again: int = 0
-    codes: dict[int, str] = field(default_factory=dict)
-    seconds: float = 0.0
-    times: dict[str, list[float]] = field(default_factory=lambda: {"page": [], "answer": []})
+    expected: int = 0  # how many answers were to be given
+    saved: dict[tuple[int, str], Groups] = field(default_factory=dict)  # the answers that a page said were saved
+    lost: int = 0  # how many of these are not in the database
+    changed: int = 0  # how many are there, but not as they were given
+    doubled: int = 0  # how many are there more than once
+    again: int = 0  # how many requests were repeated because the server was not reachable
+    codes: dict[int, str] = field(default_factory=dict)  # the completion code of each rater
+    seconds: float = 0.0  # how long it all took
+    times: dict[str, list[float]] = field(default_factory=lambda: {"page": [], "answer": []})  # of each request
 
     def __str__(self) -> str:
         shown = []

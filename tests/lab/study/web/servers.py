@@ -28,21 +28,9 @@ LINK = re.compile(r"^(?:  rater )?(\d+)(?:: |,)(http\S+)$", re.MULTILINE)
 class Server:
     """`wayscore study serve` as a process.
 
-    Args:
-        study: the file of the study.
-        folder: where its links and its database are; without one, links are printed, and the database is beside the
-            study.
-        options: more options of the command.
-        database: the URL of a database that is no file.
-        url: the address of a proxy in front of it, which its links use.
-        secret: the administrator's; without one, the server prints its own.
-
-    Attributes:
-        address: where it listens.
-        links: rater -> link.
-        printed: the lines that it wrote.
-        context: whom to trust, if a proxy with TLS is in front of it.
-        plain_port: where the proxy listens without TLS.
+    Its links and its database are in a folder; without one, links are printed, and the database is beside the study.
+    `database` is the URL of one that is no file, and `url` the address of a proxy in front of the server, whose
+    certificate `context` trusts. Without the administrator's secret, the server prints its own.
     """
 
     def __init__(
@@ -60,7 +48,7 @@ class Server:
         self._words += ["--url", url] if url else []
         self._words += ["--links", folder / "links.csv"] if folder else []
         self._process: subprocess.Popen[str] | None = None
-        self.port = self.plain_port = 0
+        self.port = self.plain_port = 0  # where the server listens, and the proxy without TLS
         self.context: ssl.SSLContext | None = None
         self.printed: list[str] = []
         self.start()
@@ -81,10 +69,9 @@ class Server:
 
     def start(self) -> None:
         """Start the process, at the same port as before, and wait until it listens."""
-        environment = {**os.environ, SECRET: self.secret}
         self._process = subprocess.Popen(
             [*COMMAND, *map(str, self._words), "--port", str(self.port)],
-            env=environment,
+            env={**os.environ, SECRET: self.secret},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

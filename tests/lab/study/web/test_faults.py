@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,10 +19,8 @@ from wayscore.lab.study.store import Store
 resource = pytest.importorskip("resource", reason="limits of files need Linux")
 
 
-def check(server: Server, fail: object, repair: object, reason: str) -> None:
+def check(study: Study, server: Server, fail: Callable[[], object], repair: Callable[[], object], reason: str) -> None:
     """A rater whose answer could not be saved sees it again, and sends it again when the database works."""
-    assert callable(fail)
-    assert callable(repair)
     person = Person(server, 1)
     person.agree()
     assert person.answer(1, "12345").status == 303
@@ -47,6 +47,8 @@ def check(server: Server, fail: object, repair: object, reason: str) -> None:
         "check --database, its permissions, and the space on its disk; answers that were confirmed are safe" in lines[0]
     )
     assert server.token(1) not in printed
+    with closing(Store(server.database, study)) as store:
+        assert [len(one.groups) for one in store.rankings(history=True)] == [5, 5, 5]
 
 
 def test_a_disk_that_is_full(studies: dict[str, tuple[Study, Path]], tmp_path: Path) -> None:
@@ -57,6 +59,7 @@ def test_a_disk_that_is_full(studies: dict[str, tuple[Study, Path]], tmp_path: P
     infinite = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     try:
         check(
+            study,
             server,
             lambda: resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (least // 2, resource.RLIM_INFINITY)),
             lambda: resource.prlimit(server.pid, resource.RLIMIT_FSIZE, infinite),
@@ -64,9 +67,6 @@ def test_a_disk_that_is_full(studies: dict[str, tuple[Study, Path]], tmp_path: P
         )
     finally:
         server.stop()
-    store = Store(server.database, study)
-    assert [len(one.groups) for one in store.rankings(history=True)] == [5, 5, 5]
-    store.close()
 
 
 def test_a_database_that_may_not_be_written(
@@ -88,6 +88,7 @@ def test_a_database_that_may_not_be_written(
     )
     try:
         check(
+            study,
             server,
             lambda: execute(f"{only_read} on", end),
             lambda: execute("SET default_transaction_read_only TO off", f"{only_read} off", end),
@@ -96,9 +97,6 @@ def test_a_database_that_may_not_be_written(
     finally:
         server.stop()
         engine.dispose()
-    store = Store(cluster, study)
-    assert [len(one.groups) for one in store.rankings(history=True)] == [5, 5, 5]
-    store.close()
 
 
 def test_a_file_that_may_not_be_written(studies: dict[str, tuple[Study, Path]], tmp_path: Path) -> None:

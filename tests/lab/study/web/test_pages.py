@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 
 from tests.lab.study.web import postgres
-from tests.lab.study.web.client import Client, Person
+from tests.lab.study.web.client import Client, Person, ranks
 from tests.lab.study.web.servers import Server, known
 from wayscore.lab.study.analysis import agree
 from wayscore.lab.study.create import create
@@ -136,22 +136,17 @@ def test_a_database_that_is_gone(tmp_path: Path) -> None:
         pytest.skip(postgres.MISSING)
     study = create("UC", sets=2, raters=1, seed=6, worlds=1)
     write_study(tmp_path / "study.json", study)
-    server = None
-    try:
-        with postgres.running() as url:
-            server = Server(tmp_path / "study.json", tmp_path, database=url)
-            person = Person(server, 1)
-            person.agree()
-            sent = {**person.form(1), "rank-A": "1", "rank-B": "2", "rank-C": "3", "rank-D": "4", "rank-E": "5"}
+    with postgres.running() as url:
+        server = Server(tmp_path / "study.json", tmp_path, database=url)
+        person = Person(server, 1)
+        person.agree()
+        sent = {**person.form(1), **ranks()}
+    with server:
         reply = person.post(f"{person.home}/sets/1", sent)
         assert reply.status == 503
         assert "could not use its database" in reply.text
         assert Client(server).get("/").status == 200
-        admin = Client(server)
-        assert admin.sign_in().status == 503
-    finally:
-        if server is not None:
-            server.stop()
+        assert Client(server).sign_in().status == 503
     printed = "".join(server.printed)
     assert "wayscore: the database postgresql+psycopg://wayscore@127.0.0.1:" in printed
     assert server.token(1) not in printed

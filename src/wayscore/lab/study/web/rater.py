@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
@@ -146,19 +147,21 @@ def show_set(here: Visit, fields: Mapping[str, str] | None) -> Response:
 def _answer_set(here: Visit, number: int, item: Item, fields: Mapping[str, str]) -> Response:
     """Save an answer and continue; an invalid one is shown again with a message."""
     ranks = ranks_given(fields)
+    shown_again = partial(_set_page, here, number, item)
     try:
         age = here.site.signer.check(fields, *_purpose(here, item))
     except StaleFormError:
-        message = "This page was open for more than a day. Please check your order and save it again."
-        return _set_page(here, number, item, ranks, message=message)
+        return shown_again(
+            ranks, message="This page was open for more than a day. Please check your order and save it again."
+        )
     groups, message = read_order(ranks, item.order, ties=here.site.study.ties)
     if message:
-        return _set_page(here, number, item, ranks, message=message)
+        return shown_again(ranks, message=message)
     seconds = read_seconds(fields.get("seconds", ""), age)
     try:
         outcome = here.site.store.answer(here.rater, item.set, groups, form=fields["form"], seconds=seconds)
     except SQLAlchemyError as error:  # the order stays on the page
-        return _set_page(here, number, item, ranks, message=here.site.not_saved(error), status=503)
+        return shown_again(ranks, message=here.site.not_saved(error), status=503)
     if outcome == "gone":
         raise RefusalError(404, UNKNOWN)
     if outcome == "full":
@@ -166,11 +169,10 @@ def _answer_set(here: Visit, number: int, item: Item, fields: Mapping[str, str])
     if outcome == "used":
         message = "An order was already saved from this page; it is shown below. To change it, save again."
         saved = here.site.store.answered(here.rater)[item.set]
-        return _set_page(here, number, item, ranks_of(saved, item.order), message=message, status=409)
-    was_new = item.set not in here.answers
-    after = replace(here, answers={**here.answers, item.set: groups})
-    if not was_new and number < len(here.items) and here.is_answered(number + 1):
+        return shown_again(ranks_of(saved, item.order), message=message, status=409)
+    if here.is_answered(number) and number < len(here.items) and here.is_answered(number + 1):
         return see(f"{here.home}/sets/{number + 1}?saved={number}")  # a rater who looks back sees the next one too
+    after = replace(here, answers={**here.answers, item.set: groups})
     return see(after.next if after.next.endswith("/finished") else f"{after.next}?saved={number}")
 
 

@@ -3,7 +3,7 @@
 
 const SNAKE = 60; // longer paths are walks of small steps: drawn straight, with an arrow now and then
 const MOST_LINES = 400;
-const MOST_COUNTS = 12; // at so many nodes or points the number of steps is written
+const MOST_COUNTS = 12; // nodes or points at which the number of steps is written
 const CHEVRON = "M-1.6 -2.6L1.2 0L-1.6 2.6";
 const ARROWHEAD = "M-4 -4.2L5 0L-4 4.2Z";
 const STAR =

@@ -9,7 +9,7 @@ function warpingOf(maps, walk, row) {
   if (!query) return nothing(whyNoWalk(run, row));
   if (!pairs) return nothing("Some nodes of one path are unreachable from the other, so there is no warping.");
   const { name } = results.runs[run];
-  const words = el("output.said");
+  const words = el("output.pair-words");
   const range = { type: "range", min: 0, max: pairs.length - 1, value: 0, "aria-label": `Matched pair, ${name}` };
   const slider = el("input", { ...range, input: () => choose(Number(slider.value)) });
   const place = (kind, index, { name }) => [
