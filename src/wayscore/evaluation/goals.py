@@ -64,7 +64,7 @@ def find_geodesics(navmesh: Any, walkable: bool, references: References | None) 
             f"{type(navmesh).__name__}"
         )
     if walkable:
-        from wayscore.distances.snapped import Snapped
+        from wayscore.distances.table import Snapped
 
         walks: dict[str, list[Any]] = {}
         for one in [] if references is None else references.episodes.values():
