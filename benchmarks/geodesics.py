@@ -133,7 +133,7 @@ def main() -> None:
     both = [snapped(references, scenes) for references in episodes.values()]
     print(f"both, straight line: {straight(episodes[SPLITS[0]]) + straight(episodes[SPLITS[1]])}")
     print(f"both, Snapped.from_walks: {both[0] + both[1]}")
-    print(f"NavMesh against Detour ({kernels.description}):")
+    print(f"NavMesh against Detour ({kernels.name}, {kernels.lanes}):")
     for line in golden_meshes(data.parent / "golden/navmesh"):
         print(line)
 

@@ -203,7 +203,7 @@ def describe_machine() -> dict[str, str]:
         "Python": platform.python_version(),
         "NumPy": np.__version__,
         "wayscore": __version__,
-        "kernels": kernels.description,
+        "kernels": f"{kernels.name}, {kernels.lanes}",
     }
 
 

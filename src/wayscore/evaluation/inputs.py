@@ -27,17 +27,7 @@ from wayscore.warping.alignment import check_threshold
 
 
 class Settings(Struct, frozen=True):
-    """How the answers of a run are scored.
-
-    Attributes:
-        convention: the choices that change a number.
-        threshold: d_th, in the units of the distance.
-        metrics: what is measured, as values.
-        policies: what is done about each kind of problem.
-        cluster: what the bootstrap draws: "auto", "none", "path" or "scan".
-        resamples: how often it draws.
-        seed: of its random generator.
-    """
+    """How the answers of a run are scored, checked: what `evaluate` takes under the same names."""
 
     convention: Convention
     threshold: float
@@ -108,7 +98,7 @@ class Inputs(Struct, frozen=True, eq=False):
         run: the answers.
         references: the ground-truth paths; None where rows carry them.
         distances: scene -> distance, one for all scenes, or None for straight lines.
-        convention: what they were scored by.
+        convention: by which they were scored.
     """
 
     run: RunPlan | GivenRun

@@ -169,18 +169,11 @@ def stretches(scenes: NDArray[np.integer[Any]]) -> Iterator[tuple[int, int, int]
 class Scoring:
     """How episodes are scored: one value that all threads share.
 
-    Args:
-        metrics: what is scored.
-        threshold: d_th.
-        convention: every choice that changes a number.
-        recorded: what is known of the episodes beside their paths.
-        up_axis: which coordinate points up.
-        other_paths: whether DTW warps dense or resampled paths.
-
     Attributes:
         needs: the costly measurements that some metric looks at.
         compare: those among them that take all pairs of nodes, as flags for kernels.
-        other_warping: whether DTW is another one than kernels measure along with the rest.
+        other_warping: whether DTW is another one than kernels measure along with the rest: FastDTW, or that of dense
+            or resampled paths.
         known: which rows have recorded distances to the goal.
         to_goal: of these rows the first, the last and the least distance.
         start_distances: from start to goal, as the dataset has them, where those count.

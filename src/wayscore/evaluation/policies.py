@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from heapq import nsmallest
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.convention.choices import Convention
-from wayscore.distances.graph import Graph
 from wayscore.episodes import EpisodeBatch
-from wayscore.errors import LONGEST_GUESS, FormatError, check_choice, did_you_mean
+from wayscore.errors import LONGEST_GUESS, FormatError, check_choice
 from wayscore.escaping import escape as visible
 from wayscore.paths import Offsets
 
@@ -175,20 +173,6 @@ def choose_policies(given: Mapping[str, str | None], convention: Convention) -> 
     return chosen
 
 
-def describe_unknown(episode: str, known: Mapping[str, Any], others: Sequence[Any] = ()) -> str:
-    """Name the reference whose name is most like that of an unknown episode.
-
-    Args:
-        episode: the name that the references do not have.
-        known: the names that they have.
-        others: what else names them: the `episode_id` of those that are named by `instruction_id`.
-    """
-    if episode in others:
-        return "an episode_id, but these references are named by instruction_id: use <<reader=names=episode_id>>"
-    near = alike(episode, known) if len(known) < HINTED else []
-    return f"did you mean {near[-1]!r}?" if near else ""
-
-
 def alike(episode: str, known: Iterable[str]) -> list[str]:
     """Return the names that an unknown one may stand for: its instructions, those of its path, or one spelled alike.
 
@@ -206,27 +190,6 @@ def alike(episode: str, known: Iterable[str]) -> list[str]:
         return []
     spelled = {name.lower(): name for name in reversed(names) if len(name) <= LONGEST_GUESS}
     return [spelled[name] for name in get_close_matches(episode.lower(), spelled, n=1)]
-
-
-def describe_start(query: Any, reference: Any) -> str:
-    """Say where a query and its reference begin."""
-    return f"begins at {_shown(query)}, its reference at {_shown(reference)}"
-
-
-def describe_move(path: Sequence[Any], graph: Graph) -> str:
-    """Say which step of a path is not an edge; steps count from 0."""
-    step = next(step for step, (a, b) in enumerate(pairwise(path), 1) if a != b and not graph.has_edge(a, b))
-    return f"step {step}, from {_shown(path[step - 1])} to {_shown(path[step])}"
-
-
-def describe_node(path: Sequence[Any], index: Mapping[Any, int]) -> str:
-    """Say which node of a path its scene does not have, and which it has that is spelled alike."""
-    step = next(step for step, node in enumerate(path) if node not in index)
-    return f"step {step}, {_shown(path[step])}{did_you_mean(path[step], index)}"
-
-
-def _shown(place: Any) -> str:
-    return repr(place) if isinstance(place, str | int) else str(np.round(place, 2).tolist())
 
 
 def first_answers(batch: EpisodeBatch, matched: Matched, counts: NDArray[np.int64]) -> Offsets:

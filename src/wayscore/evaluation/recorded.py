@@ -24,8 +24,6 @@ class Recorded:
     """What is known, by row.
 
     Attributes:
-        names: of the episodes.
-        scenes: of the episodes.
         facts: by name, one value for each query, None where it is not known.
         counts: how many nodes each query was recorded with; None where that is how many are scored.
         kept: which of them are scored, where repeats are dropped and something is known of every step.

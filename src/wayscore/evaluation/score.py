@@ -285,20 +285,10 @@ def score_paths(
     up_axis: int | None = None,
     threads: int | None = None,
 ) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Score paths: what `score` and the evaluation of runs have in common.
+    """Return the scores of paths by symbol, and what else the numbers depend on or leave out.
 
-    Args:
-        paths: the references, the queries, and the dense references of conventions that warp to these.
-        encode: gives the paths, changed as the convention says, encoded and cut into parts.
-        recorded: what is known of the queries beside their paths.
-        metrics: what is scored.
-        convention: every choice that changes a number.
-        threshold: d_th.
-        up_axis: which coordinate points up.
-        threads: how many cores to use; by default all of them for large batches.
-
-    Returns:
-        The scores by symbol, and what else the numbers depend on or leave out.
+    The third of the paths are dense references, for conventions that warp to these; `encode` takes the paths, changed
+    as the convention says, and returns them encoded and cut into parts.
     """
     references, queries, warped, _ = paths
     if "goals" not in recorded.facts and convention.goal == "set":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, R
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
 from wayscore.evaluation.groups import choose_cluster, path_labels
 from wayscore.evaluation.measure import stretches
-from wayscore.evaluation.policies import Problem, describe_move, describe_node, describe_start, describe_unknown
+from wayscore.evaluation.policies import HINTED, Problem, alike
 from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
 from wayscore.statistics.bootstrap import join_clusters, number_labels
 
@@ -46,17 +47,11 @@ class EncodedReferences(Struct, frozen=True, eq=False):
     """References, those of one scene side by side.
 
     Attributes:
-        name: of the file, for signatures.
-        fingerprint: of their content.
         paths: encoded each in its scene.
-        scenes: the number of each one's scene.
-        scene_names: the name of each one's scene, also where distances do not differ by scene.
-        episodes: their names.
-        numbers: name -> number.
+        scene_names: also where distances do not differ by scene.
+        numbers: name of the episode -> number.
         order: where each stands in the file.
-        path_ids: shared by episodes that describe one path.
         facts: what the dataset says beside the paths (`goals`, `start_distance`, ...), by name; None where it does not.
-        up_axis: which coordinate points up, where the dataset says so.
         dense: finely sampled paths, where all have one.
         clusters: the number of the cluster that the bootstrap draws each one with (see `join_clusters`).
     """
@@ -81,7 +76,6 @@ class Matched(Struct, frozen=True, eq=False):
 
     Attributes:
         order: the row of the batch that each is.
-        scenes: the number of each one's scene, rising.
         queries: encoded, with a negative code for each node that the scene does not have.
         pairs: the number of each one's reference; None where rows carry their references.
         references: those that rows carry, in step with the queries.
@@ -125,12 +119,10 @@ class Scorer:
 
     Attributes:
         cluster: what is resampled together, where that was "auto".
-        distances: as given.
         scenes: names of the scenes; one without a name where distances do not differ by scene.
         spaces: the distance of each.
         graphs: the graph of each whose edges moves follow; None where there is none.
         references: those that rows name; None where rows carry their own.
-        geodesics: as given.
     """
 
     def __init__(
@@ -274,22 +266,29 @@ class Scorer:
             what = ""
             if kind == "unknown":
                 assert known is not None
-                what = describe_unknown(name, known.numbers, known.facts.get("episode_id", ()))
-            else:
-                scene, path = int(matched.scenes[place]), batch.path(row)
-                graph, space = self.graphs[scene], self.spaces[scene]
-                if kind == "start":
-                    if matched.pairs is None:
-                        paths, number = matched.references, place
-                    else:
-                        assert known is not None
-                        paths, number = known.paths, int(matched.pairs[place])
-                    assert paths is not None
-                    what = describe_start(path[0], space.decode(paths[number][:1])[0])
-                elif kind == "move" and graph is not None:
-                    what = describe_move(path, graph)
-                elif kind == "node" and space.index is not None:
-                    what = describe_node(path, space.index)
+                if name in known.facts.get("episode_id", ()):
+                    what = "an episode_id, but these references are named by instruction_id: use "
+                    what += "<<reader=names=episode_id>>"
+                elif len(known.numbers) < HINTED and (near := alike(name, known.numbers)):
+                    what = f"did you mean {near[-1]!r}?"
+                yield Problem(batch.first + row, name, what)
+                continue
+            scene, path = int(matched.scenes[place]), batch.path(row)
+            graph, space = self.graphs[scene], self.spaces[scene]
+            if kind == "start":
+                paths, number = matched.references, place
+                if known is not None and matched.pairs is not None:
+                    paths, number = known.paths, int(matched.pairs[place])
+                assert paths is not None
+                wanted = space.decode(paths[number][:1])[0]
+                what = f"begins at {_shown(path[0])}, its reference at {_shown(wanted)}"
+            elif kind == "move" and graph is not None:
+                steps = enumerate(pairwise(path), 1)
+                step, (a, b) = next((n, (a, b)) for n, (a, b) in steps if a != b and not graph.has_edge(a, b))
+                what = f"step {step}, from {_shown(a)} to {_shown(b)}"
+            elif kind == "node" and space.index is not None:
+                step, node = next((n, node) for n, node in enumerate(path) if node not in space.index)
+                what = f"step {step}, {_shown(node)}{did_you_mean(node, space.index)}"
             yield Problem(batch.first + row, name, what)
 
     def _looked_up(self, names: Any, numbers: Mapping[str, int]) -> NDArray[np.int64]:
@@ -429,6 +428,10 @@ class Scorer:
                     codes[code] = number
             found[scene] = codes
         return found[scene]
+
+
+def _shown(place: Any) -> str:
+    return repr(place) if isinstance(place, str | int) else str(np.round(place, 2).tolist())
 
 
 def _no_reference(batch: EpisodeBatch, row: int) -> NoReferencesError:

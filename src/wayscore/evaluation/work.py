@@ -66,10 +66,8 @@ class Scored(Struct):
     """The scores of some answers, and what was seen of them; two of these merge into one.
 
     Attributes:
-        problems: what is wrong with the answers.
         answers: how often each reference is answered; nobody knows where rows carry theirs.
         counts: by kind (see `COUNTED`) and name.
-        seen: what was seen of the paths, for warnings.
         rows: how many answers were read.
         scenes: the numbers of those in which answers were scored.
         snap: how far a point was moved at most to fit its space, metres.

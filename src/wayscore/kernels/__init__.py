@@ -2,8 +2,7 @@
 
 `WAYSCORE_KERNELS=numpy` or `native` makes the choice; unset, native is taken when present. Results are the same
 bits either way (exponentials: within 1e-15). Nothing outside this package imports `plain` or `_native`:
-what has no native twin (`fast_warp`, `fill`) is here as well.
-`navmesh_search` is native only.
+what has no native twin (`fast_warp`, `fill`, `advance_block`) is here as well. `navmesh_search` is native only.
 """
 
 from __future__ import annotations
@@ -47,7 +46,8 @@ def navmesh_search(*_: Any) -> None:
     )
 
 
-lanes = "numpy"
+lanes = "none"
+"""The instruction set of native kernels."""
 if name == "numpy" or TYPE_CHECKING:
     from wayscore.kernels.plain import *  # noqa: F403
 else:
@@ -61,6 +61,3 @@ else:
 
 view: Any = memoryview if name == "native" else asarray
 """How to hold an array that kernels are given again and again: native ones take a memoryview faster than an array."""
-
-description: str = f"native, {lanes}" if name == "native" else "numpy"
-"""For people: the kernels and, where native, the instruction set."""

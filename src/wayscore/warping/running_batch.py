@@ -208,7 +208,7 @@ class RunningBatch:
                 raise self._unknown(node, number)
             encoded = space.encode([[node]], role=lambda _: f"environment {number}").places  # noqa: B023
             costs[number, : len(path)] = space.between(path, encoded)[:, 0]
-        kernels.advance_block(costs, *self._state[1:], mask, self._values_view)
+        kernels.advance_block(costs, self._lengths, self._rows, mask, self._values)
 
     def _unknown(self, node: Any, environment: int) -> UnknownNodeError:
         space = self._distances[environment]

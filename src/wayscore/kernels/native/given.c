@@ -262,13 +262,13 @@ KERNEL(encode, "o o i1w") {
         if (indexes) index = PyList_GetItem(indexes, p);
         if (!path || !index || !PyDict_Check(index))
             return PyErr_Occurred() ? NULL : refuse("encode needs dicts to look labels up in");
-        const int is_list = PyList_Check(path), is_tuple = PyTuple_Check(path);
-        const Py_ssize_t length = PySequence_Size(path);
+        const Sequence list = sequence_of(path);
+        const Py_ssize_t length = list.count < 0 ? PySequence_Size(path) : list.count;
         if (length < 0) return NULL;
         if (position + length > total) return refuse("encode: the paths are longer than their codes");
         PyObject *before = NULL; /* of a list or a tuple, which keeps it */
         for (Py_ssize_t s = 0; s < length; s++) {
-            PyObject *label = is_list ? PyList_GetItem(path, s) : is_tuple ? PyTuple_GetItem(path, s) : NULL;
+            PyObject *label = list.count < 0 ? NULL : item_of(&list, s);
             if (label && before && is_same(label, before)) {
                 codes[position] = codes[position - 1];
                 position++;

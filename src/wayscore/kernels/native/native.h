@@ -68,9 +68,9 @@ PyObject *call_kernel(const char *name, const char *form, Body *body, PyObject *
     METHOD(name) { return call_kernel(#name, form, body_of_##name, args, nargs); }                          \
     static PyObject *body_of_##name(PyObject *const *args, Array *arrays, const Number *numbers)
 #define KERNELS(DO)                                                                                             \
-    DO(march) DO(warp) DO(trace) DO(euclidean_block) DO(all_within) DO(running) DO(advance_block)               \
-    DO(advance_points) DO(advance_table) DO(look_up) DO(walk) DO(all_pairs) DO(dijkstra) DO(encode) DO(fast)    \
-    DO(measure) DO(measure_block) DO(resample) DO(pair_value) DO(pair_ndtw) DO(pair_warping) DO(pair_measures)  \
+    DO(march) DO(warp) DO(trace) DO(euclidean_block) DO(all_within) DO(running) DO(advance_points)              \
+    DO(advance_table) DO(look_up) DO(walk) DO(all_pairs) DO(dijkstra) DO(encode) DO(fast) DO(measure)           \
+    DO(measure_block) DO(resample) DO(pair_value) DO(pair_ndtw) DO(pair_warping) DO(pair_measures)              \
     DO(navmesh_search)
 #define DECLARE(name) METHOD(name);
 KERNELS(DECLARE)

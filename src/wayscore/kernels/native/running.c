@@ -117,39 +117,33 @@ static PyObject *running_fork(PyObject *self, PyObject *unused) {
     return (PyObject *)copy;
 }
 
-/* The reference as points. NULL without an error where it is unusual. */
-static Running *along_points(PyTypeObject *type, PyObject *reference) {
+/* The state before the first step, or NULL, without an error where the reference is unusual. Without a table it is points;
+ * with one, a list of labels or an array of codes. */
+static Running *along(PyTypeObject *type, PyObject *reference, PyObject *index, PyObject *table) {
+    Array codes = {.held = 0}, distances = {.held = 0};
     Path path;
     Running *running = NULL;
     open_path(&path);
-    if (take_points(reference, &path) && (running = new_running(type, path.count, path.dimension, 0)))
-        memcpy(running->points, path.points, sizeof(double) * (size_t)(path.count * path.dimension));
-    drop_path(&path);
-    return running;
-}
-
-/* The reference as nodes of a table: a list of labels, or an array of codes. The same. */
-static Running *along_codes(PyTypeObject *type, PyObject *reference, PyObject *index, PyObject *table) {
-    Array codes = {.held = 0}, array = {.held = 0};
-    Path path;
-    Running *running = NULL;
-    open_path(&path);
-    int usable = take_array(table, &array, "d2") && LENGTH(array, 0) == LENGTH(array, 1) &&
-                 (!index || PyDict_Check(index));
-    if (usable && !(usable = take_labels(reference, index, LENGTH(array, 0), &path)) && !PyList_Check(reference) &&
-        !PyTuple_Check(reference) && take_array(reference, &codes, "i1")) {
+    int usable = table ? take_array(table, &distances, "d2") && LENGTH(distances, 0) == LENGTH(distances, 1) &&
+                             (!index || PyDict_Check(index))
+                       : take_points(reference, &path);
+    if (usable && table && !(usable = take_labels(reference, index, LENGTH(distances, 0), &path)) &&
+        !PyList_Check(reference) && !PyTuple_Check(reference) && take_array(reference, &codes, "i1")) {
         path.count = LENGTH(codes, 0);
-        usable = path.count > 0 && check_codes(&codes, &array, 0);
+        usable = path.count > 0 && check_codes(&codes, &distances, 0);
     }
     PyErr_Clear();
-    if (usable && (running = new_running(type, path.count, 0, 1))) {
+    if (usable) running = new_running(type, path.count, table ? 0 : path.dimension, table != NULL);
+    if (running && table) {
         memcpy(running->codes, codes.held ? INTS32(codes) : path.codes, sizeof(int32_t) * (size_t)path.count);
         running->index = index ? Py_NewRef(index) : NULL;
         if (!take_array(table, &running->table, "d2")) Py_CLEAR(running);
+    } else if (running) {
+        memcpy(running->points, path.points, sizeof(double) * (size_t)(path.count * path.dimension));
     }
     drop_path(&path);
     drop_arrays(&codes, 1);
-    drop_arrays(&array, 1);
+    drop_arrays(&distances, 1);
     return running;
 }
 
@@ -160,10 +154,9 @@ METHOD(running) {
     if (!need_arguments("running", nargs, 3)) return NULL;
     PyTypeObject *type = (PyTypeObject *)PyObject_GetAttrString(self, "_Running");
     if (!type) return NULL;
+    PyObject *index = args[1] == Py_None ? NULL : args[1], *table = args[2] == Py_None ? NULL : args[2];
     Running *running = NULL;
-    if (args[2] != Py_None)
-        running = along_codes(type, args[0], args[1] == Py_None ? NULL : args[1], args[2]);
-    else if (!PyLong_Check(args[0])) running = along_points(type, args[0]);
+    if (table || !PyLong_Check(args[0])) running = along(type, args[0], index, table);
     else if (PyLong_AsLong(args[0]) > 0) running = new_running(type, PyLong_AsLong(args[0]), 0, 0);
     Py_DECREF(type);
     return running ? (PyObject *)running : PyErr_Occurred() ? NULL : none();

@@ -42,16 +42,6 @@ static void advance(const Batch *batch, int64_t e, const double *costs) {
     batch->values[e] = row[batch->lengths[e]];
 }
 
-/* advance_block(costs, lengths, rows, active, values): distances are given, (environments, width). */
-KERNEL(advance_block, "d2 l1 d2w B1? d1w") {
-    Batch batch;
-    if (!take_batch(arrays + 1, &batch)) return NULL;
-    if (LENGTH(arrays[0], 0) != batch.count || LENGTH(arrays[0], 1) != batch.width)
-        return refuse("advance_block: shapes do not fit");
-    EACH_ACTIVE(batch) advance(&batch, e, DOUBLES(arrays[0]) + e * batch.width);
-    return PyLong_FromLong(-1);
-}
-
 /* advance_points(references, lengths, rows, active, values, points): the references are points, coordinate by
  * coordinate, (environments, dimension, width). */
 KERNEL(advance_points, "d3 l1 d2w B1? d1w d2") {

@@ -120,12 +120,6 @@ class _Front:
             return near, (4.0 * near - self.value[beyond]) / 3.0, 2.25
         return near, near, 1.0
 
-    def straight_line(self, cell: int) -> float:
-        """Return the Euclidean distance of a cell from the source."""
-        i = cell // self.stride - self.source // self.stride
-        j = cell % self.stride - self.source % self.stride
-        return sqrt(i * i + j * j)
-
     def update(self, cell: int) -> None:
         """Solve the equation at an open cell from its settled neighbours."""
         if self.state[cell] != OPEN:
@@ -140,5 +134,6 @@ class _Front:
                 both = (weight_i * base_i + weight_j * base_j + sqrt(inside)) / weight
                 # Only a front that comes from both neighbours may use both differences.
                 if base_i <= both < value and base_j <= both:
-                    value = max(both, self.straight_line(cell))
+                    (i, j), (source_i, source_j) = divmod(cell, self.stride), divmod(self.source, self.stride)
+                    value = max(both, sqrt((i - source_i) ** 2 + (j - source_j) ** 2))  # the straight line
         self.lower(cell, value)
