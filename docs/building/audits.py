@@ -14,7 +14,8 @@ import wayscore as ws
 from docs.building.tables import table, words
 from wayscore.lab.audit.battery import Battery
 from wayscore.lab.audit.battery.battery import alike
-from wayscore.lab.audit.battery.responses import EXPERIMENTS, Response
+from wayscore.lab.audit.battery.experiments import EXPERIMENTS
+from wayscore.lab.audit.battery.responses import Response
 from wayscore.lab.audit.systems import Systems
 from wayscore.report.layout import is_share, number
 

@@ -20,8 +20,7 @@ _HOMES = {
     "distances.graphs": ("load_graphs",),
     "distances.grid": ("Grid",),
     "distances.navmesh": ("NavMesh", "load_navmeshes"),
-    "distances.snapped": ("Snapped",),
-    "distances.table": ("Table",),
+    "distances.table": ("Snapped", "Table"),
     "episodes": ("Query", "Reference", "References", "Run"),
     "errors": (
         "DistanceError",
@@ -70,8 +69,7 @@ if TYPE_CHECKING:
     from wayscore.distances.graphs import load_graphs as load_graphs
     from wayscore.distances.grid import Grid as Grid
     from wayscore.distances.navmesh import NavMesh as NavMesh, load_navmeshes as load_navmeshes
-    from wayscore.distances.snapped import Snapped as Snapped
-    from wayscore.distances.table import Table as Table
+    from wayscore.distances.table import Snapped as Snapped, Table as Table
     from wayscore.episodes import Query as Query, Reference as Reference, References as References, Run as Run
     from wayscore.errors import (
         DistanceError as DistanceError,

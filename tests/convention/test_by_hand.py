@@ -92,13 +92,8 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
         for axis, error in enumerate((math.hypot(9, 2), 2.0, 9.0))
     ),
     # Three of four metres nearer by a walk of four: success is soft.
-    (
-        "habitat-pointnav",
-        x(0, 4),
-        x(0, 3.5, 3),
-        {"start_distances": 4.0},
-        {"NE": 1, "SR": 0, "SPL": 0, "SoftSPL": 0.75},
-    ),
+    ("habitat-pointnav", x(0, 4), x(0, 3.5, 3), {"start_distances": 4.0}, {"NE": 1.0, "SR": 0.0, "SoftSPL": 0.75}),
+    ("habitat-pointnav", x(0, 4), x(0, 3.5, 3), {"start_distances": 4.0}, {"SPL": 0.0}),
     ("habitat-pointnav", x(0, 9), x(0, 3.9), {"goals": x(9, 4)}, {"NE": 0.1, "SR": 1.0}),
     ("habitat-objectnav", x(0, 9), x(0, 3.9), {"views": [x(9), [[3.5], [3.95]]]}, {"NE": 0.05, "SR": 1}),
     ("habitat-objectnav", x(0, 9), x(0, 3.9), {}, {"SR": 0.0}),
@@ -118,13 +113,8 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     ("cwp", METRE, FOUR[1:], {"stopped": True}, {"SR": 1.0}),
     ("etpnav", METRE, FOUR, {"stopped": False}, {"SR": 1.0}),
     ("vlnce", METRE, FOUR[1:], {"stopped": True}, {"SR": 0.0}),
-    (
-        "etpnav",
-        x(0, 2),
-        x(0, 5),
-        {"dense": x(0, 1, 2), "start_distances": 5.0},
-        {"NE": 3, "SR": 1, "SPL": 1, "nDTW": exp(-4 / 9)},
-    ),
+    ("etpnav", x(0, 2), x(0, 5), {"start_distances": 5.0}, {"NE": 3.0, "SR": 1.0, "SPL": 1.0}),
+    ("etpnav", x(0, 2), x(0, 5), {"dense": x(0, 1, 2)}, {"nDTW": exp(-4 / 9)}),
     # Thirty metres above the goal is at the goal, and 30 m off the path.
     ("aerialvln", FORTY, ABOVE, {}, {"NE": 0.0, "SR": 1.0, "OSR": 1.0, "PL": 50.0, "steps": 1.0}),
     ("aerialvln", FORTY, ABOVE, {}, {"nDTW": exp(-30 / 40), "SDTW": exp(-30 / 40)}),

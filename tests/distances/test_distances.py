@@ -44,19 +44,16 @@ def test_graph_distances_are_those_of_networkx_and_scipy(size: int, seed: int) -
         assert np.array_equal(graph.table, graph.table.T)
 
 
-def test_larger_tables_come_from_dijkstra(monkeypatch: pytest.MonkeyPatch) -> None:
-    edges, weights = [(i, i // 2) for i in range(1, 40)], np.arange(1, 40) / 7
-    dense = ws.Graph.from_edges([*edges, (3, 1)], [*weights, 0.01])
-    monkeypatch.setattr(graph_module, "DENSE_NODES", 10)
-    sparse = ws.Graph.from_edges([*edges, (3, 1)], [*weights, 0.01])
-    np.testing.assert_allclose(sparse.table, dense.table, rtol=1e-12)
-
-
-def test_large_graphs_search_source_by_source(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_larger_tables_come_from_dijkstra_and_large_graphs_search_source_by_source(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     edges = [(i, i + 1) for i in range(50)]
-    small = ws.Graph.from_edges(edges, np.arange(50) / 7)
+    small = ws.Graph.from_edges([*edges, (3, 1)], [*np.arange(50) / 7, 0.01])
+    monkeypatch.setattr(graph_module, "DENSE_NODES", 10)
+    by_dijkstra = ws.Graph.from_edges([*edges, (3, 1)], [*np.arange(50) / 7, 0.01])
+    np.testing.assert_allclose(by_dijkstra.table, small.table, rtol=1e-12)
     monkeypatch.setattr(graph_module, "TABLE_NODES", 10)
-    large = ws.Graph.from_edges(edges, np.arange(50) / 7, nodes=[*range(51), "apart"])
+    large = ws.Graph.from_edges([*edges, (3, 1)], [*np.arange(50) / 7, 0.01], nodes=[*range(51), "apart"])
     assert large.table is None
     codes = np.arange(0, 51, 5, dtype=np.int32)
     np.testing.assert_allclose(large.between(codes, codes), small.between(codes, codes), rtol=1e-12)
@@ -160,7 +157,7 @@ def test_bad_tables(matrix: list, nodes: str, match: str) -> None:
         ws.Table(matrix, nodes)
 
 
-def test_tables() -> None:
+def test_tables_of_one_way() -> None:
     one_way = ws.Table([[0, 1], [math.inf, 0]], "ab", symmetric=False)
     assert ws.dtw(reference="a", query="b", distance=one_way) == 1.0
     with pytest.raises(ValueError, match="read-only"):
@@ -360,14 +357,6 @@ def test_what_is_no_distance(wrong: Any) -> None:
         ws.dtw(reference=[[0.0]], query=[[0.0]], distance=wrong)
 
 
-def test_a_distance_needs_a_fingerprint() -> None:
-    class Nameless:
-        encode, between, pairs = Floors.encode, Floors.between, Floors.pairs
-
-    with pytest.raises(ws.OptionError, match="the Nameless has no fingerprint"):
-        ws.score(references=[[0]], queries=[[0]], distance=Nameless())  # type: ignore[arg-type]
-
-
 def test_archives_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "SCAN_LIMIT", 1000)
     for packer in (gzip, bz2, lzma):
@@ -380,7 +369,13 @@ def test_archives_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest
     assert len(ws.Graph.from_matterport(file)) == 2  # several streams, and padding
 
 
-def test_a_distance_that_does_not_define_its_methods() -> None:
+def test_distances_that_lack_something() -> None:
+    class Nameless:
+        encode, between, pairs = Floors.encode, Floors.between, Floors.pairs
+
+    with pytest.raises(ws.OptionError, match="the Nameless has no fingerprint"):
+        ws.score(references=[[0]], queries=[[0]], distance=Nameless())  # type: ignore[arg-type]
+
     class Lift(ws.Distance):
         fingerprint = "lift"
 

@@ -19,19 +19,16 @@ from wayscore.evaluation.repeated_runs import pool
 # Saved results
 
 
+def everything(result: ws.Result) -> list[Any]:
+    settings = {key: value for key, value in result.settings.items() if key != "undefined"}
+    facts = [result.name, settings, result.episodes_scored, result.problems, result.bootstrap, result.warnings]
+    numbers = [result.means(), result.intervals(), result.undefined, result.spread(), result.groups("scan")]
+    return [*facts, *numbers, result.runs, str(result.signature), result.to_json()]
+
+
 def assert_equal(one: ws.Result, other: ws.Result) -> None:
-    for fact in ("name", "settings", "episodes_scored", "problems", "bootstrap", "warnings", "runs", "undefined"):
-        kept = [getattr(result, fact) for result in (one, other)]
-        if fact == "settings":
-            kept = [{key: value for key, value in settings.items() if key != "undefined"} for settings in kept]
-        assert kept[0] == kept[1], fact
-    assert one.means() == other.means()
-    assert one.intervals() == other.intervals()
-    assert str(one.signature) == str(other.signature)
+    assert everything(one) == everything(other)
     assert one.to_arrow().equals(other.to_arrow())
-    assert one.to_json() == other.to_json()
-    assert one.spread() == other.spread()
-    assert one.groups("scan") == other.groups("scan")
 
 
 @pytest.mark.parametrize("cluster", ["scan", "path", "none"])

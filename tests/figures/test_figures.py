@@ -490,7 +490,6 @@ def test_align_draws(files: Path, form: str) -> None:
         (["1_3"], "references.json has no episode '1_3'; did you mean '1_"),
         (["zebra"], "references.json has no episode 'zebra'; the first is '1_0'"),
         (["1_0", "--out", "a.bmp"], "figures can be written as pdf, svg or png, not as 'bmp'"),
-        (["1_0", "--up", "x"], "--up must be z or y, not 'x'"),
         (["1_0", "--threshold", "0"], "threshold must be a positive distance"),
         (["1_0", "--convention", "papr"], "there is no convention 'papr'; did you mean 'paper'?"),
     ],
@@ -510,35 +509,40 @@ def test_align_of_what_is_not_there(files: Path) -> None:
     assert "episode 1_0: the query" in mistake(call(files, "align", "1_0"), status=1)
 
 
-WITHOUT = "import sys; sys.modules['matplotlib'] = None; from wayscore.cli.app import main; main()"
+def python(program: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in another process, after a program."""
+    whole = f"import atexit, sys; {program}; from wayscore.cli.app import main; main()"
+    command = [sys.executable, "-c", whole, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment})
 
 
 def test_text_needs_no_matplotlib(files: Path) -> None:
+    without = "sys.modules['matplotlib'] = None"
     words = ["align", str(files / "agent.json"), "1_0", "-r", str(files / "references.json")]
     words += ["-g", str(files / "connectivity")]
-    text = subprocess.run([sys.executable, "-c", WITHOUT, *words], capture_output=True, text=True, check=False)
+    text = python(without, *words)
     assert text.returncode == 0, text.stderr
     assert "nDTW 1.0000" in text.stdout
+    missing = "wayscore: figures need matplotlib, which is not installed: pip install 'wayscore[plot]'\n"
     for more in ([*words, "--out", "a.pdf"], ["figures", "--out", str(files / "none")]):
-        drawn = subprocess.run([sys.executable, "-c", WITHOUT, *more], capture_output=True, text=True, check=False)
-        assert drawn.returncode == 2
-        assert drawn.stderr == (
-            "wayscore: figures need matplotlib, which is not installed: pip install 'wayscore[plot]'\n"
-        )
-        assert drawn.stdout == ""
+        drawn = python(without, *more)
+        assert (drawn.returncode, drawn.stderr, drawn.stdout) == (2, missing, "")
 
 
-def test_help_needs_neither_numpy_nor_matplotlib() -> None:
-    program = (
-        "import atexit, sys; atexit.register(lambda: print([m for m in ('numpy', 'matplotlib') if m in sys.modules]));"
-        "from wayscore.cli.app import main; main()"
-    )
-    for verb in ("figures", "align"):
-        result = subprocess.run(
-            [sys.executable, "-c", program, verb, "--help"], capture_output=True, text=True, check=True
-        )
-        assert "Usage: wayscore" in result.stdout
-        assert result.stdout.splitlines()[-1] == "[]"
+@pytest.mark.parametrize("verb", ["figures", "align"])
+def test_help_needs_neither_numpy_nor_matplotlib(verb: str) -> None:
+    loaded = "atexit.register(lambda: print([m for m in ('numpy', 'matplotlib') if m in sys.modules]))"
+    result = python(loaded, verb, "--help")
+    assert "Usage: wayscore" in result.stdout
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_no_window_system_is_touched(tmp_path: Path) -> None:
+    loaded = "atexit.register(lambda: print('pyplot', 'matplotlib.pyplot' in sys.modules))"
+    words = ["figures", "--which", "warping", "--out", str(tmp_path), "-f", "png"]
+    result = python(loaded, *words, MPLBACKEND="TkAgg", DISPLAY="")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "pyplot False"
 
 
 @pytest.mark.soak
@@ -563,25 +567,11 @@ def test_figures_are_written_with_their_captions(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_files_in_another_process(tmp_path: Path) -> None:
     found = []
     for salt in ("1", "2"):
-        program = "import sys; from wayscore.cli.app import app; app(standalone_mode=False)"
         words = ["figures", "--which", "matrix", "--out", str(tmp_path / salt), "-f", "pdf,svg"]
-        environment = {**os.environ, "PYTHONHASHSEED": salt, "SOURCE_DATE_EPOCH": f"{salt}00000000"}
-        subprocess.run([sys.executable, "-c", program, *words], check=True, env=environment, capture_output=True)
+        result = python("pass", *words, PYTHONHASHSEED=salt, SOURCE_DATE_EPOCH=f"{salt}00000000")
+        assert result.returncode == 0, result.stderr
         found.append([(tmp_path / salt / f"matrix.{form}").read_bytes() for form in ("pdf", "svg")])
     assert found[0] == found[1]
-
-
-def test_no_window_system_is_touched(tmp_path: Path) -> None:
-    program = (
-        "import sys; from wayscore.cli.app import app; app(standalone_mode=False);"
-        "print('pyplot', 'matplotlib.pyplot' in sys.modules)"
-    )
-    words = ["figures", "--which", "warping", "--out", str(tmp_path), "-f", "png"]
-    environment = {**os.environ, "MPLBACKEND": "TkAgg", "DISPLAY": ""}
-    result = subprocess.run(
-        [sys.executable, "-c", program, *words], check=True, env=environment, capture_output=True, text=True
-    )
-    assert result.stdout.splitlines()[-1] == "pyplot False"
 
 
 def test_figures_of_a_run(files: Path) -> None:
@@ -610,7 +600,6 @@ def test_what_a_run_misses_is_left_out_with_a_warning(files: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--which", "galery"], "--which must be warping, comparison, gallery, matrix or metrics, not 'galery'"),
         (["--format", "gif"], "--format must be pdf, svg or png, not 'gif'"),
         (["--references", "a.json"], "--references and --graphs go with a run"),
         (["run.json"], "to draw a run, give its references with --references FILE"),

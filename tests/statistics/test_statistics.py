@@ -513,7 +513,6 @@ BAD_COLUMNS = [
     ([[0.1], [0.2]], "shape"),
     ([0.1, math.nan], "value 1 is NaN"),
     (["a", "b"], "expected numbers"),
-    ([[1], [1, 2]], "expected numbers"),
     (None, "NaN|shape"),
 ]
 
@@ -540,17 +539,13 @@ def test_bad_pair(name: str, bad: Any, message: str) -> None:
     [
         ({"resamples": 0}, "resamples must be a whole number, 1 to 1,000,000, not 0"),
         ({"resamples": 1e4}, "resamples must be a whole number"),
-        ({"resamples": None}, "resamples must be a whole number"),
         ({"level": 0}, "level lies between 0 and 1"),
-        ({"level": 1.0}, "level lies between 0 and 1"),
         ({"level": 95}, "level lies between 0 and 1, such as 0.95, not 95"),
         ({"level": math.nan}, "level lies between 0 and 1"),
         ({"level": "0.95"}, "level lies between 0 and 1"),
         ({"rng": 7}, "rng is a numpy.random.Generator"),
-        ({"rng": None}, "rng is a numpy.random.Generator"),
         ({"clusters": ["a"]}, "clusters has 1 labels for 2 episodes"),
         ({"clusters": [["a"], ["b"]]}, "clusters is a label for each episode"),
-        ({"clusters": np.zeros((2, 2))}, "clusters is a label for each episode"),
         ({"clusters": 3}, "clusters is a label for each episode"),
         ({"clusters": [1.0, math.nan]}, "clusters has NaN"),
     ],

@@ -95,7 +95,7 @@ def test_same_seed_same_world_another_seed_another(world):
     assert not np.isclose(other.positions, world.positions).any(axis=1).all()
 
 
-def test_nothing_is_seeded_globally(world):
+def test_nothing_is_seeded_globally():
     np.random.seed(11)  # noqa: NPY002
     expected = np.random.random()  # noqa: NPY002
     np.random.seed(11)  # noqa: NPY002
@@ -153,10 +153,6 @@ def test_paths_join_their_stages_by_shortest_ways(world):
         position = 0
         for stage in drawn:  # in their order
             position = path.index(stage, position)
-
-
-def test_default_paths_have_about_ten_edges(world):
-    assert 8 <= np.mean([len(path) - 1 for path in sample(world, 100)]) <= 13
 
 
 @pytest.mark.parametrize("ends", [((0, 0), (14, 14)), ((3, 9), (3, 9)), ((14, 0), (2, 13))])
@@ -351,9 +347,7 @@ def test_shortest_reaches_the_goal_and_misses_the_way(world):
 
 def test_reversed_walk_ends_at_the_start(world):
     reference = sample(world, 1)[0]
-    query = reversed_walk(world, reference, np.random.default_rng(0))
-    assert query == reference[::-1]
-    assert query[-1] == reference[0]
+    assert reversed_walk(world, reference, np.random.default_rng(0)) == reference[::-1]
     table = scores(world, reversed_walk)
     assert table["CLS"] == pytest.approx(1)  # CLS does not see order; nDTW does
     assert table.means()["nDTW"] < 0.5

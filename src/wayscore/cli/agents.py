@@ -138,7 +138,7 @@ def train(
         raise OptionError(f"{out}: has a checkpoint already; continue with --resume, or choose another folder")
     begun = {} if start is None else load_checkpoint(start)
     if references is None:
-        data = data_from_worlds(seed=0)
+        data = data_from_worlds()
     else:
         read: dict[str, Any] = {"known": begun.get("vocabulary"), "weights": begun.get("word_weights"), "words": words}
         data = data_from_files(references, graphs, views=views, held_out=held_out, **read)
@@ -181,9 +181,9 @@ def draw_curves(trainings: dict[str, list[Path]], file: Path) -> Path | None:
     if find_spec("matplotlib") is None:
         return None
     from wayscore.figures import save
-    from wayscore.lab.agents.checkpoints import figure_curves
+    from wayscore.lab.agents.checkpoints import figure_of, read_curve
 
-    return save(figure_curves(trainings), file)
+    return save(figure_of({name: [read_curve(one) for one in folders] for name, folders in trainings.items()}), file)
 
 
 @verb(
@@ -307,8 +307,7 @@ def reproduce(
     plan = table2.Plan(out, r2r, connectivity, views, count, scale, table2_results.chosen(out))
     run = partial(table2.run_job, plan=plan, progress=note)
     if what == "ablations":
-        ablate = partial(table2.run_ablation, plan=plan, progress=note)
-        table2.work_off(table2.ablation_jobs(plan), ablate, workers)
+        table2.work_off(table2.ablation_jobs(plan), run, workers)
         show(table2_results.ablation_table(plan).render)
         return
     table2.prepare(plan)
@@ -316,12 +315,12 @@ def reproduce(
     if what == "search":
         tried = table2.search_jobs(plan)
         table2.work_off([job for job in work if job.name == tried[0].after], run, 1)
-        table2.work_off(tried, partial(table2.run_search_job, plan=plan, progress=note), workers)
+        table2.work_off(tried, run, workers)
         show(table2_results.search_table(plan.out).render)
         return
     table2.work_off(table2.needed_for(only, work) if only else work, run, workers)
     if only is None:
-        table2.work_off(table2.trials(plan), partial(table2.run_trial, plan=plan), workers)
+        table2.work_off(table2.trials(plan), run, workers)
     results = table2_results.gather(plan)
     latex = table2_results.document(results, details=False).render("latex")
     write_whole(out / "table2.tex", latex.encode())

@@ -142,6 +142,4 @@ def audit_people(
     if form == "json":
         say(found.to_json())
     else:
-        from wayscore.lab.audit.people.text import document
-
-        show(document(found).render)
+        show(found.document().render)

@@ -1,6 +1,6 @@
 """Evaluator: whose code a convention follows, what that code calls its columns, and how far that is proven.
 
-`proof.json` holds what was measured against what the evaluators' own code says of made-up episodes. The tests'
+`proof.json` holds how wayscore compares with the output of the evaluators' own code on made-up episodes. The tests'
 comparison with golden files writes it, and a test keeps it true.
 """
 
@@ -76,7 +76,7 @@ def proofs() -> dict[str, Proof]:
 
 
 def proof_of(evaluator: Evaluator) -> str:
-    """Say how a convention is proven.
+    """Describe how a convention is proven.
 
     >>> from wayscore.convention.presets import EVALUATORS
     >>> proof_of(EVALUATORS["openfly"])
@@ -85,9 +85,9 @@ def proof_of(evaluator: Evaluator) -> str:
     'by hand, by literal oracles and by properties'
     """
     known = [proofs()[name] for name in evaluator.golden if name in proofs()]
-    said = "by hand, by literal oracles and by properties"
+    text = "by hand, by literal oracles and by properties"
     if known:
         values, worst = sum(one.values for one in known), max(one.worst for one in known)
         off = f"worst difference {worst:.0e}" if worst else "no difference"
-        said = f"equal to its own code's output: {values:,} values, {off}"
-    return f"{said}; {evaluator.published}" if evaluator.published else said
+        text = f"equal to its own code's output: {values:,} values, {off}"
+    return f"{text}; {evaluator.published}" if evaluator.published else text

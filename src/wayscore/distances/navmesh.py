@@ -21,7 +21,7 @@ from wayscore.paths import PathBatch, Paths, Role, path_name
 from wayscore.reading import read_bytes
 
 HABITAT = "0.3.4"
-"""The version of habitat-sim whose rules are followed where nothing else is said: the latest whose source was read."""
+"""The version of habitat-sim whose rules are followed by default: the latest whose source was read."""
 POINTS = 256  # more than any path has
 ENDINGS = (".navmesh", ".navmesh.gz")
 NO_PAIRS, ONE_PAIR = np.empty((0, 2), dtype=np.int32), np.array([[0, 1]], dtype=np.int32)
@@ -103,7 +103,7 @@ class NavMesh(Distance):
             return ""
         return (
             f"{self.source}: the mesh was built for an agent of height {self.agent_height:g} m and radius "
-            f"{self.agent_radius:g} m, and distances are wanted for {height:g} m and {radius:g} m; save the mesh of a "
+            f"{self.agent_radius:g} m, but distances are needed for {height:g} m and {radius:g} m; save the mesh of a "
             "simulator with that agent: sim.pathfinder.save_nav_mesh(path)"
         )
 

@@ -155,12 +155,12 @@ def compare(
         raise OptionError(f"a comparison needs two runs or more, got {len(runs)}; one is scored by `wayscore score`")
     check_count("top", top, least=0)
     results = evaluate_runs(runs, names, references, graphs, metrics, reader, options)
-    place = _baseline(baseline, [result.name for result in results], runs)
+    position = _baseline(baseline, [result.name for result in results], runs)
     if len(results) < 2:
         raise OptionError(f"all runs have one name, {results[0].name!r}: they are one agent, and need another one")
     shared, left_out = share_episodes(results, metrics)
-    shared, tests = paired_differences(shared, shared[place])
-    base = shared[place]
+    shared, tests = paired_differences(shared, shared[position])
+    base = shared[position]
     leading = next((m for m in base.metrics if metrics is None and m.symbol == FIRST_METRIC), base.metrics[0])
     ranked = {one.name: _examples(one, base, leading, top) for one in shared if one is not base}
     warnings = signature_differences(shared)
@@ -227,7 +227,7 @@ def _examples(one: Result, base: Result, metric: Metric, top: int) -> tuple[tupl
 
 
 def _baseline(wanted: str | int | None, names: Sequence[str], runs: Sequence[Any]) -> int:
-    """Return where the baseline stands among the agents."""
+    """Return the position of the baseline among the agents."""
     if wanted is None:
         return 0
     files = [os.fspath(run) if isinstance(run, str | os.PathLike) else "" for run in runs]

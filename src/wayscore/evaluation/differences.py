@@ -1,7 +1,6 @@
 """Agents against a baseline, metric by metric: differences with their intervals, p-values and sizes.
 
-Everything starts from one seed, so what a test finds does not depend on which others are made beside it; and what is
-random is drawn only once for all of them.
+All tests start from one seed, so none depends on which others are made; random numbers are drawn once for all of them.
 """
 
 from __future__ import annotations

@@ -26,27 +26,21 @@ class Geodesics(Struct, frozen=True):
 
     sources: Mapping[str, Mapping[str, Any]]
 
-    def find(self, scene: str) -> tuple[str, Any] | None:
-        """Return what signatures call the source of a scene, and the source; None where no source has the scene."""
-        for name, spaces in self.sources.items():
-            if scene in spaces:
-                space = spaces[scene]
-                kind, _, digits = space.fingerprint.partition("#")
-                return f"{name if name == WALKABLE else kind}#{digits}", space
-        return None
-
     def measure(self, scene: str, query: Floats, goals: Floats, episode: str) -> tuple[str, list[float]] | None:
-        """Return the source's name and how far every point of a query is from the nearest goal, metres."""
-        found = self.find(scene)
-        if found is None:
-            return None
-        name, space = found
-        try:
-            return name, space.distances(query, goals if len(goals) > 1 else goals[0]).tolist()
-        except WayscoreError as error:
-            raise type(error)(
-                f"episode {episode}, distances to the goal by the {name.partition('#')[0]}: {error}"
-            ) from error
+        """Return what signatures call the source, and how far every point of a query is from the nearest goal, metres.
+
+        None where no source has the scene.
+        """
+        for source, spaces in self.sources.items():
+            if scene in spaces:
+                kind, _, digits = spaces[scene].fingerprint.partition("#")
+                name = source if source == WALKABLE else kind
+                try:
+                    distances = spaces[scene].distances(query, goals if len(goals) > 1 else goals[0])
+                except WayscoreError as error:
+                    raise type(error)(f"episode {episode}, distances to the goal by the {name}: {error}") from error
+                return f"{name}#{digits}", distances.tolist()
+        return None
 
 
 def find_geodesics(navmesh: Any, walkable: bool, references: References | None) -> Geodesics:
@@ -58,39 +52,31 @@ def find_geodesics(navmesh: Any, walkable: bool, references: References | None) 
         references: the ground-truth paths.
     """
     sources: dict[str, Mapping[str, Any]] = {}
-    if navmesh is not None:
-        sources[NAVMESH] = _meshes(navmesh)
-    if walkable:
-        sources[WALKABLE] = _walkable(references)
-    return Geodesics(sources)
-
-
-def _meshes(navmesh: Any) -> Mapping[str, Any]:
     if isinstance(navmesh, str | os.PathLike):
         from wayscore.distances.navmesh import load_navmeshes
 
-        return load_navmeshes(navmesh)
-    if not isinstance(navmesh, Mapping):
+        sources[NAVMESH] = load_navmeshes(navmesh)
+    elif isinstance(navmesh, Mapping):
+        sources[NAVMESH] = navmesh
+    elif navmesh is not None:
         raise OptionError(
-            f"<<navmesh>> must be a folder of .navmesh files or a mapping from scene to NavMesh, not a "
+            "<<navmesh>> must be a folder of .navmesh files or a mapping from scene to NavMesh, not a "
             f"{type(navmesh).__name__}"
         )
-    return navmesh
+    if walkable:
+        from wayscore.distances.table import Snapped
 
-
-def _walkable(references: References | None) -> Mapping[str, Any]:
-    from wayscore.distances.snapped import Snapped
-
-    walks: dict[str, list[Any]] = {}
-    for one in [] if references is None else references.episodes.values():
-        if isinstance(one.path, np.ndarray):
-            walks.setdefault(one.scene, []).append(one.path if one.dense is None else one.dense)
-    if not walks:
-        raise OptionError(
-            "<<walkable>> joins the walks of the references, which must be points in space (VLN-CE's, with the _gt "
-            "file beside them); these have none"
-        )
-    return {scene: Snapped.from_walks(some) for scene, some in walks.items()}
+        walks: dict[str, list[Any]] = {}
+        for one in [] if references is None else references.episodes.values():
+            if isinstance(one.path, np.ndarray):
+                walks.setdefault(one.scene, []).append(one.path if one.dense is None else one.dense)
+        if not walks:
+            raise OptionError(
+                "<<walkable>> joins the walks of the references, which must be points in space (VLN-CE's, with the _gt "
+                "file beside them); these have none"
+            )
+        sources[WALKABLE] = {scene: Snapped.from_walks(some) for scene, some in walks.items()}
+    return Geodesics(sources)
 
 
 def geodesic_warnings(geodesics: Geodesics, references: References | None, counts: Mapping[str, int]) -> list[str]:

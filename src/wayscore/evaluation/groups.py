@@ -53,6 +53,7 @@ def path_labels(scenes: Sequence[str], path_ids: Sequence[str]) -> list[str]:
 def choose_cluster(cluster: str, references: References | None, several: bool = False) -> str:
     """Return what to resample: for "auto", paths where episodes share them, or have several answers.
 
+    >>> from wayscore.episodes import Reference
     >>> one = {f"7_{n}": Reference(f"7_{n}", "S", ["a"], "7") for n in range(3)}
     >>> choose_cluster("auto", References("r", "r2r", one))
     'path'

@@ -151,7 +151,7 @@ def resample_runs(agents: Sequence[Result], symbols: Sequence[str]) -> list[tupl
         if k > 1:
             picks = rng.integers(k, size=(k, resamples))
             picked = np.take_along_axis(of_runs, np.broadcast_to(picks[:, None, :], of_runs.shape), axis=0).mean(axis=0)
-            with np.errstate(invalid="ignore"):  # what is undefined stays so
+            with np.errstate(invalid="ignore"):  # undefined means stay undefined
                 mean = np.where(np.isfinite(mean), mean + np.sqrt(k / (k - 1)) * (picked - mean), np.inf)
         by_run = run_means(agent)
         known = [[value for value in by_run[symbol] if value is not None] for symbol in symbols]

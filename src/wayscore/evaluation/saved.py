@@ -88,7 +88,7 @@ def check_target(target: str, files: Sequence[str] = ()) -> None:
 
 
 def _plain(batch: Any, csv: bool = False) -> Any:
-    """Return a batch with nulls in place of infinity; for CSV with names that spreadsheets take for text."""
+    """Return a batch with nulls in place of infinity; for CSV, names that look like formulas are escaped."""
     import pyarrow as pa
     from pyarrow import compute
 

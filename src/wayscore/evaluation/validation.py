@@ -49,9 +49,9 @@ class Findings(Sequence[str]):
         answers: how many answers could be read.
         episodes: how many episodes there are to answer.
         counts: how many problems there are of each kind that there is; records that cannot be read are "damaged".
-        summaries: the same in words.
-        problems: the first of each kind, each as an object with the episode and what is known of the place.
-        warnings: what is right by the letter and would mislead in a score.
+        summaries: a phrase for each kind.
+        problems: the first of each kind, as objects with the episode and details.
+        warnings: what is valid, but would mislead in a score.
     """
 
     run: str
@@ -87,10 +87,10 @@ class Findings(Sequence[str]):
                 yield f"{self.summaries[kind]}: {', '.join(problem['episode'] for problem in problems)}{more}"
                 continue
             yield f"{self.summaries[kind]}:"
-            if kind == "damaged":  # what most of them should have been is said once
+            if kind == "damaged":  # what most of them should have been stands at the end, once
                 faults = [Fault(**problem) for problem in problems]
-                said = Counter(fault.expected for fault in faults if fault.expected)
-                common = said.most_common(1)[0][0] if said else ""
+                expected = Counter(fault.expected for fault in faults if fault.expected)
+                common = expected.most_common(1)[0][0] if expected else ""
                 for fault in faults:
                     yield f"  {structs.replace(fault, expected='') if fault.expected == common else fault}"
                 if common:
@@ -264,13 +264,11 @@ def join(
     numbers = check_coverage(problems, rules, run.name, known, counts, len(batch))
     assert matched.pairs is not None
     listed = list(references.first_instructions(chosen.instructions).episodes.values())
-    found = sorted((int(known.order[matched.pairs[place]]), int(matched.order[place])) for place in kept.tolist())
-    zeroed = {int(known.order[matched.pairs[place]]) for place in worst.tolist()} | set(known.order[numbers].tolist())
-    return Joined(
-        tuple((listed[place], run.answers[row]) for place, row in found),
-        tuple(listed[place] for place in sorted(zeroed)),
-        problems,
-    )
+    references_of = known.order[matched.pairs]
+    found = sorted(zip(references_of[kept].tolist(), matched.order[kept].tolist(), strict=True))
+    zeroed = {*references_of[worst].tolist(), *known.order[numbers].tolist()}
+    pairs = tuple((listed[number], run.answers[row]) for number, row in found)
+    return Joined(pairs, tuple(listed[number] for number in sorted(zeroed)), problems)
 
 
 def names_only(references: References) -> Distance | None:

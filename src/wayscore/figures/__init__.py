@@ -11,6 +11,7 @@ is its caption. None of them uses pyplot or changes matplotlib's settings.
 """
 
 from wayscore.figures.charts import (
+    draw_cost_matrix as draw_cost_matrix,
     draw_learning_curves as draw_learning_curves,
     draw_metric_scatter as draw_metric_scatter,
     figure_metrics as figure_metrics,
@@ -21,7 +22,6 @@ from wayscore.figures.episode import (
     up_in as up_in,
     warp_episode as warp_episode,
 )
-from wayscore.figures.matrix import draw_cost_matrix as draw_cost_matrix
 from wayscore.figures.paths import (
     draw_graph as draw_graph,
     draw_pair as draw_pair,

@@ -1,4 +1,4 @@
-"""Charts of metrics: one against another with one dot per episode, and learning curves."""
+"""Charts: the costs that DTW fills (the paper's Algorithm 1), one metric against another, learning curves."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.escaping import escape
-from wayscore.figures.style import CYCLE, FAINT, FRAME, INK, PAGE, new_figure, style
+from wayscore.figures.style import CYCLE, FAINT, FRAME, INK, PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.metrics import find_metrics
+from wayscore.palette import COSTS, HIGHLIGHT, UNREACHABLE
 from wayscore.report.layout import counted, is_share
 
 if TYPE_CHECKING:
@@ -21,11 +22,82 @@ if TYPE_CHECKING:
     from wayscore.evaluation.result import Result
     from wayscore.evaluation.table import ScoreTable
     from wayscore.metrics import Metric
+    from wayscore.warping.alignment import Alignment
 
     Scores: TypeAlias = ScoreTable | Result
 
 
+NUMBERS = 14  # up to this many rows and columns, each cell shows its cost
+TICKS = 20  # up to this many nodes, each has a tick
 GOLDEN = (5**0.5 - 1) / 2  # its multiples fill an interval evenly: dots of one value are spread without random numbers
+
+
+def draw_cost_matrix(
+    ax: Axes,
+    alignment: Alignment,
+    *,
+    costs: Literal["cumulative", "local"] = "cumulative",
+    numbers: bool | None = None,
+    bar: bool | None = None,
+    unit: str = "m",
+) -> Axes:
+    """Draw the costs between each node of the reference (rows) and of the query (columns), and the warping.
+
+    Args:
+        ax: where to draw.
+        alignment: the result of `wayscore.align` or `wayscore.fast_dtw`.
+        costs: "cumulative" for C of the paper's Algorithm 1, whose last cell is DTW; "local" for the distances.
+        numbers: write its cost into each cell; by default if there are few cells.
+        bar: add a colour bar; by default if there are no numbers.
+        unit: the unit of the distance.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import MaxNLocator
+
+    if costs not in ("cumulative", "local"):
+        raise OptionError(f"costs must be 'cumulative' or 'local', got {costs!r}")
+    values = alignment.matrix() if costs == "cumulative" else alignment.distances()
+    rows, columns = values.shape
+    small = max(rows, columns) <= NUMBERS
+    numbers = small if numbers is None else numbers
+    ramp = COSTS[:3] if numbers else COSTS  # numbers are readable on light colours only
+    shades = LinearSegmentedColormap.from_list("costs", ramp).with_extremes(bad=UNREACHABLE)
+    mesh = ax.pcolormesh(
+        np.arange(1, columns + 1),
+        np.arange(1, rows + 1),
+        np.ma.masked_invalid(values),
+        cmap=shades,
+        vmin=0,
+        shading="nearest",
+        edgecolors="white" if small else "face",
+        linewidth=0.4 if small else 0,
+        rasterized=rows * columns > 2500,
+    )
+    i, j = alignment.pairs.T + 1
+    if numbers:
+        through, size = set(zip(i.tolist(), j.tolist(), strict=True)), min(6.0, 58 / max(rows, columns))
+        for (row, column), cost in np.ndenumerate(values):
+            weight = "bold" if (row + 1, column + 1) in through else "normal"
+            text = f"{cost:.1f}" if np.isfinite(cost) else "∞"
+            ax.text(column + 1, row + 1, text, size=size, weight=weight, ha="center", va="center", zorder=4)
+        ax.plot(j, i, color=HIGHLIGHT, linewidth=7, solid_joinstyle="round", solid_capstyle="round", zorder=3)
+    else:
+        for color, width in (("white", 2.6), (INK, 1.2)):
+            ax.plot(j, i, color=color, linewidth=width, solid_joinstyle="round", zorder=3)
+    ax.lines[-1].set_label("warping")
+    ax.set(xlim=(0.5, columns + 0.5), ylim=(rows + 0.5, 0.5))
+    for axis, count in ((ax.xaxis, columns), (ax.yaxis, rows)):
+        axis.set_major_locator(MaxNLocator(nbins=8, steps=[1, 2, 5, 10], integer=True))
+        if count <= TICKS:
+            axis.set_ticks(range(1, count + 1))
+    ax.set_xlabel("query node $j$", color=QUERY)
+    ax.set_ylabel("reference node $i$", color=REFERENCE)
+    if numbers is False if bar is None else bar:
+        label = "accumulated cost" if costs == "cumulative" else "distance"
+        figure = ax.get_figure()
+        assert figure is not None
+        figure.colorbar(mesh, ax=ax, label=f"{label} ({unit})", shrink=0.9, pad=0.02).outline.set_visible(False)
+    return ax
 
 
 def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: str = "NE", y: str = "nDTW") -> Axes:

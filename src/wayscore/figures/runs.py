@@ -11,9 +11,8 @@ import numpy as np
 
 from wayscore.errors import OptionError
 from wayscore.escaping import escape
-from wayscore.figures.charts import figure_metrics
+from wayscore.figures.charts import draw_cost_matrix, figure_metrics
 from wayscore.figures.episode import WarpedEpisode, drawable, up_in, warp_episode
-from wayscore.figures.matrix import draw_cost_matrix
 from wayscore.figures.paths import Up, coordinates, draw_pair, draw_scale, flatten, legend_handles, window_of
 from wayscore.figures.style import FAINT, PAGE, new_figure, style
 from wayscore.report.layout import counted

@@ -40,7 +40,7 @@ class Fault(Struct, frozen=True):
     Attributes:
         what: in words, such as "must be text, got an integer".
         where: the record, such as "line 4"; "" for the file as a whole.
-        episode: its name, where the record has one.
+        episode: its name, where the record tells one.
         field: the part of the record, such as "field 'trajectory', item 2".
         expected: what should be there.
 

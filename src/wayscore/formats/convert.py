@@ -167,15 +167,16 @@ def _table(items: Sequence[Any], schema: Any, scenes: Mapping[str, str] | None) 
                     "give those that this run answers"
                 )
             columns[name] = [scenes[item.episode] for item in items]
-        elif name in ("goals", "facts"):  # goals that are points are facts
+        elif name == "goals":  # those that are points are facts
             named = [all(isinstance(goal, str) for goal in item.goals) for item in items]
             pairs = list(zip(items, named, strict=True))
             columns["goals"] = [item.goals if text else () for item, text in pairs]
-            facts = [item.facts if text else {**item.facts, "goals": item.goals} for item, text in pairs]
-            columns["facts"] = list(map(_json, facts))
+            columns["facts"] = [
+                _json(item.facts if text else {**item.facts, "goals": item.goals}) for item, text in pairs
+            ]
         elif name == "recorded":
             columns[name] = [_json(item.recorded) for item in items]
-        else:
+        elif name not in columns:
             columns[name] = [getattr(item, name) for item in items]
     return pa.table(columns, schema=schema)
 

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from wayscore.episodes import EpisodeBatch, Reference, References
 from wayscore.errors import FormatError
-from wayscore.formats.base import EMPTY_PATH, REFERENCES, RUN, Fault, Kind, Source, make_references
+from wayscore.formats.base import REFERENCES, RUN, Fault, Kind, Source, make_references
 from wayscore.formats.columns import Places
 from wayscore.formats.decoding import decode_each, loosely, place
 from wayscore.formats.sniff import Beginning
-from wayscore.formats.table import MIXED, Kept, Prediction, batch_of, even
+from wayscore.formats.table import Kept, Prediction, batch_of, kept_of
 from wayscore.formats.trajectories import Name
 
 MARK = "wayscore_episode"
@@ -83,35 +83,23 @@ def _lines(source: Source) -> list[Kept]:
         what = "is incomplete, because the program that wrote it was stopped there"
         source.refuse(Fault(f"{what}; `python -m wayscore_recorder {source}` removes it", f"line {number}"))
         source = replace(source, content=before)
-    found = []
-    for where, line in decode_each(source, Line, names=("episode",), expected=EXPECTED):
-        path, reference = even(line.path), even(line.reference)
-        if fault := _fault_of(line, path, reference):
-            source.refuse(replace(fault, where=place(where, source), episode=str(line.episode)))
-        else:
-            found.append((where, line, path, reference))
-    return found
+    return kept_of(source, decode_each(source, Line, names=("episode",), expected=EXPECTED), _fault_of)
 
 
-def _fault_of(line: Line, path: Any, reference: Any) -> Fault | None:
+def _fault_of(line: Line) -> Fault | None:
     """Return what is wrong with a line."""
     if line.wayscore_episode != VERSION:
         return Fault(
             f"is version {line.wayscore_episode}, and this wayscore reads version {VERSION}; install a later wayscore"
         )
-    if not line.path:
-        return Fault(EMPTY_PATH)
     if line.reference == []:
         return Fault("is empty; leave it out if there is none", field="field 'reference'")
-    for field, given, places in (("path", line.path, path), ("reference", line.reference, reference)):
-        if given is not None and places is None:
-            return Fault(MIXED, field=f"field {field!r}")
     for field, values, count in (
         ("headings", line.headings, len(line.path)),
         ("goal_distances", line.goal_distances, len(line.path)),
         ("collided", line.collided, len(line.path) - 1),
     ):
-        if values is not None and len(values) != count:
+        if values is not None and line.path and len(values) != count:
             each = "move" if field == "collided" else "position"
             return Fault(f"has {len(values)} values for {count} {each}s", field=f"field {field!r}", expected=EXPECTED)
     return None

@@ -11,7 +11,7 @@ Parquet files that `wayscore convert` wrote say which format they came from.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -137,19 +137,18 @@ class Table:
             return make_batch(source, self._by_episode(source))
         if _is_listed(beginning):
             return read_trajectories(source, self.title, ids=NAMES["episode"], walks=NAMES["path"])
-        found = list(_rows(source, PredictionRow, EXPECTED_RUN))
-        carried = any(row.reference is not None for _, row in found)
-        named = not carried or any(row.episode is not None for _, row in found)
-        kept: list[Kept] = []
-        for where, row in found:
-            path = row.query if row.path is None else row.path
-            fault = _fault_of(row, path, named, carried)
-            if fault is None:
-                kept.append((where, row, even(path), even(row.reference)))
-            else:
-                episode = None if row.episode is None else str(row.episode)
-                source.refuse(structs.replace(fault, where=place(where, source), episode=episode))
-        return batch_of(source, kept, named)
+        rows = list(_rows(source, PredictionRow, EXPECTED_RUN))
+        carried = any(row.reference is not None for _, row in rows)
+        named = not carried or any(row.episode is not None for _, row in rows)
+        needed = [field for field, need in (("episode", named), ("path", True), ("reference", carried)) if need]
+        for _, row in rows:
+            row.path = row.query if row.path is None else row.path
+
+        def fault_of(row: PredictionRow) -> Fault | None:
+            missing = [field for field in needed if getattr(row, field) is None]
+            return Fault(f"the field {missing[0]!r} is missing", expected=EXPECTED_RUN) if missing else None
+
+        return batch_of(source, kept_of(source, rows, fault_of, EXPECTED_RUN), named)
 
     def _by_episode(self, source: Source) -> Iterator[Query]:
         for name, steps in decode_mapping(source, Loose, expected=EXPECTED_MAPPING):
@@ -170,6 +169,27 @@ def _is_listed(beginning: Beginning) -> bool:
     names = own_names(beginning.keys)
     others = beginning.has_any("scan", "instruction", "instructions", "reference") or beginning.has("episode", "path")
     return beginning.json and "episode" in names and "path" in names and not others
+
+
+def kept_of(
+    source: Source, rows: Iterable[tuple[int | str, Any]], fault_of: Callable[[Any], Fault | None], expected: str = ""
+) -> list[Kept]:
+    """Return the predictions that have nothing wrong by `fault_of`, and a path of one kind of places; refuse others."""
+    kept: list[Kept] = []
+    for where, row in rows:
+        fault = fault_of(row)
+        if fault is None and not len(row.path):
+            fault = Fault(EMPTY_PATH)
+        path, reference = even(row.path), even(row.reference)
+        for field, given, places in (("path", row.path, path), ("reference", row.reference, reference)):
+            if fault is None and given is not None and places is None:
+                fault = Fault(MIXED, field=f"field {field!r}", expected=expected)
+        if fault is None:
+            kept.append((where, row, path, reference))
+        else:
+            episode = None if row.episode is None else str(row.episode)
+            source.refuse(structs.replace(fault, where=place(where, source), episode=episode))
+    return kept
 
 
 def batch_of(source: Source, kept: Sequence[Kept], named: bool = True, **more: list[Any]) -> EpisodeBatch:
@@ -198,23 +218,6 @@ def batch_of(source: Source, kept: Sequence[Kept], named: bool = True, **more: l
 def _object(cell: dict[str, Any] | str | None) -> dict[str, Any]:
     """Return a cell with an object: as it is, or as JSON in files that have no objects."""
     return msgspec.json.decode(cell, type=dict[str, Any]) if isinstance(cell, str) else cell or {}
-
-
-def _fault_of(row: PredictionRow, path: Any, named: bool, carried: bool) -> Fault | None:
-    """Return what is wrong with an answer of a table whose rows name episodes, or carry references."""
-    for field, absent in (
-        ("episode", named and row.episode is None),
-        ("path", path is None),
-        ("reference", carried and row.reference is None),
-    ):
-        if absent:
-            return Fault(f"the field {field!r} is missing", expected=EXPECTED_RUN)
-    if not len(path):
-        return Fault(EMPTY_PATH)
-    for field, places in (("path", path), ("reference", row.reference)):
-        if places is not None and even(places) is None:
-            return Fault(MIXED, field=f"field {field!r}", expected=EXPECTED_RUN)
-    return None
 
 
 def _rows(source: Source, kind: Any, expected: str) -> Iterable[tuple[int | str, Any]]:

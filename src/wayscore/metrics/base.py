@@ -135,7 +135,7 @@ class Metric:
 
     Attributes:
         symbol: the paper's symbol, used as key everywhere.
-        name: the name in words.
+        name: the full name.
         direction: "up" if higher is better, "down" if lower is, None if neither.
         bounds: the least and the greatest value it can have.
         unit: "m" for distances, "" for pure numbers.
@@ -146,7 +146,7 @@ class Metric:
             metric of one episode may need "points" (paths of coordinates) or "warping" (the paths that the convention
             warps).
         measure: from one episode to its value; infinity where it is undefined.
-        records: what it takes from `Episode.recorded`, by name, so that results can say where that is missing.
+        records: what it takes from `Episode.recorded`, by name, so that results can report where that is missing.
 
     >>> def farthest(episode):
     ...     return episode.matrix().max()

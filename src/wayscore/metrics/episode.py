@@ -30,8 +30,8 @@ class Episode:
         convention: every choice that changes a number.
         name: what the episode is called.
         scene: where it takes place, where scenes were given.
-        recorded: what is known beside the paths, by name: what the run recorded (`stopped`, `goal_distances`,
-            `headings`, ...) and what the references say (`goals`, `start_distance`, ...); only what there is.
+        recorded: what is known besides the paths, by name: what the run recorded (`stopped`, `goal_distances`,
+            `headings`, ...) and what the references hold (`goals`, `start_distance`, ...); only what there is.
         up_axis: which coordinate of points in space points up.
         warped: the encoded reference and query that DTW warps, where those are others (dense, resampled).
 
@@ -73,7 +73,7 @@ class Episode:
             distance: d; None is Euclidean.
             threshold: d_th.
             convention: every choice that changes a number.
-            **recorded: what is known beside the paths.
+            **recorded: what is known besides the paths.
         """
         R, Q, space = encode_pair(reference, query, distance)
         return cls(space, R, Q, threshold, convention, recorded=recorded)

@@ -147,14 +147,14 @@ def own_column(key: str) -> Metric:
 
 
 def with_columns(convention: Convention, metrics: Iterable[Metric]) -> Convention:
-    """Return a convention whose own columns are those that are used, for signatures."""
-    strange = [metric for metric in metrics if KNOWN.get(metric.symbol) is not metric]
-    if not strange:
+    """Return a convention that names every column of an evaluator that is used, for signatures."""
+    own = [metric for metric in metrics if KNOWN.get(metric.symbol) is not metric]
+    if not own:
         return convention
     from wayscore.metrics.evaluators import COLUMNS
 
     keys = {id(column): key for key, column in COLUMNS.items()}
-    used = [keys[id(metric)] for metric in strange if id(metric) in keys]
+    used = [keys[id(metric)] for metric in own if id(metric) in keys]
     added = tuple(key for key in used if key not in convention.metrics)
     return replace(convention, metrics=(*convention.metrics, *added)) if added else convention
 

@@ -1,8 +1,10 @@
-"""The random agent: how it walks, and the paper's row."""
+"""The random agent: how it walks, and the paper's row; and what trained agents say without PyTorch."""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import wayscore as ws
 from tests.house import command, connectivity, write_references
 from wayscore.episodes import Reference, References
 from wayscore.lab.agents.baselines import TABLE_2, random_walks, score_random
+from wayscore.lab.agents.checkpoints import need_torch
 from wayscore.lab.agents.r4r import build, read_annotations
 
 STAR = ws.Graph.from_edges([("hub", "a"), ("hub", "b"), ("hub", "c")])
@@ -81,3 +84,19 @@ def test_the_command(tmp_path: Path) -> None:
     assert run.queries["2_0"].path[0] == "b"
     wrong = command("baseline", "clever", *words[2:], status=2)
     assert "AGENT must be random, not 'clever'" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')", "is not installed"),
+        ("import no_such_part_of_torch", "cannot be imported (No module named 'no_such_part_of_torch')"),
+        ("raise OSError('libc10.so: cannot open')", "cannot be imported (libc10.so: cannot open)"),
+    ],
+)
+def test_training_without_pytorch(content: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch.py").write_text(content)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ws.MissingPackageError, match=re.escape(f"PyTorch, which {why}: pip install 'wayscore[")):
+        need_torch()

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("torch", reason="install wayscore[navigation] to run these tests")
 
-from tests.lab.agents.test_training import course, invoke  # noqa: F401
+from tests.house import command as invoke
 from wayscore.lab.agents import data as agent_data, table2, table2_results
 from wayscore.lab.agents.table2 import FOLLOWING, METRICS, REWARDS, Plan, jobs, recipe_of
 from wayscore.lab.agents.table2_results import chosen, document, mean_of
@@ -25,11 +25,11 @@ def test_jobs_follow_each_other() -> None:
     assert found["r4r-imitation-1"].after == "r2r-imitation-1"
     assert found["sparse-imitation-1"].after is None
     assert found["r4r-goal-0"].after == found["r4r-fidelity-0"].after == "r4r-imitation-0"
-    goal, fidelity = (recipe_of(found[f"r2r-{reward}-1"], plan) for reward in ("goal", "fidelity"))
+    goal, fidelity = (found[f"r2r-{reward}-1"].recipe for reward in ("goal", "fidelity"))
     assert (goal.reward, fidelity.reward, goal.imitation, goal.seed) == ("goal", "fidelity", 0, 1)
     assert (goal.entropy, fidelity.entropy) == (0.5, 0.01)
-    assert recipe_of(found["r2r-imitation-0"], replace(plan, scale=0.001)).imitation == 2
-    assert recipe_of(found["r2r-continued-0"], plan).imitation == goal.reinforcement
+    assert recipe_of(replace(plan, scale=0.001), "r2r", "imitation").imitation == 2
+    assert found["r2r-continued-0"].recipe.imitation == goal.reinforcement
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_the_same_search_for_every_reward(small: None, tmp_path: Path, monkeypat
     assert invoke(*words).stdout == made.stdout  # nothing is trained again
 
 
-def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_files(small: None, course: Path, tmp_path: Path) -> None:
     data = tmp_path / "r2r"
     data.mkdir()
     for split in ("train", "val_unseen"):
@@ -115,7 +115,7 @@ def test_files(small: None, course: Path, tmp_path: Path) -> None:  # noqa: F811
 
 
 @pytest.mark.soak
-def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_ablations(course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "R2R_train.json").write_bytes((course / "references.json").read_bytes())
     monkeypatch.setattr(
         agent_data.data_from_files, "__kwdefaults__", {**agent_data.data_from_files.__kwdefaults__, "held_out": 1}

@@ -10,23 +10,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from wayscore import Euclidean, Graph
-from wayscore.lab.audit.battery import changes
-from wayscore.lab.audit.battery.changes import Case
-from wayscore.lab.audit.battery.responses import EXPERIMENTS
+from wayscore.lab.audit.battery import experiments as changes
+from wayscore.lab.audit.battery.cases import Case
+from wayscore.lab.audit.battery.experiments import EXPERIMENTS
 
 HOUSE = Graph.from_edges(
     [("a", "b"), ("b", "c"), ("c", "d"), ("a", "p"), ("b", "x"), ("x", "y"), ("d", "z"), ("z", "w")],
-    positions={
-        "a": (0, 0),
-        "b": (1, 0),
-        "c": (2, 0),
-        "d": (3, 0),
-        "p": (0, 1),
-        "x": (1, 1),
-        "y": (1, 2),
-        "z": (3, 1),
-        "w": (3, 2),
-    },
+    positions=dict(
+        zip("abcdpxyzw", [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (1, 1), (1, 2), (3, 1), (3, 2)], strict=True)
+    ),
 )
 """A corridor a-b-c-d with side rooms: p at a, x and y behind b, z and w behind d."""
 SQUARE = Graph.from_edges([("s", "t"), ("t", "u"), ("u", "v"), ("v", "s")], [1.0, 1.0, 1.0, 1.5])

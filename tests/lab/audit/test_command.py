@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 
 from tests.house import command
 from wayscore.worlds.files import Course, course_files, write_files
 
-
-def call(*words: str) -> Result:
-    return command("audit", *words)
-
-
 QUICK = ("--worlds", "3", "--paths", "2", "--resamples", "50")
+DATA = ("-r", "references.json", "-g", "connectivity", "--threshold", "1.41", "--resamples", "50")
+BOTH = ("--runs", "runs/noisy.json", "runs/detour.json", "--metrics", "SR,nDTW")
 
 
 @pytest.fixture
@@ -28,37 +24,29 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-DATA = ("-r", "references.json", "-g", "connectivity", "--threshold", "1.41", "--resamples", "50")
-
-
 def test_experiments_in_worlds() -> None:
-    result = call("ndtw", "SED", "--experiments", "near-miss,reversed", *QUICK)
-    assert result.exit_code == 0, result.output
-    assert result.output.startswith("2 metrics, 2 experiments on 6 paths in 3 generated worlds")
-    assert re.search(r"near-miss +falls +jumps down", result.output)
+    text = command("audit", "ndtw", "SED", "--experiments", "near-miss,reversed", *QUICK, status=0).output
+    assert text.startswith("2 metrics, 2 experiments on 6 paths in 3 generated worlds")
+    assert re.search(r"near-miss +falls +jumps down", text)
 
 
 def test_experiments_on_real_paths(course: Path) -> None:
-    result = call("nDTW", "--paths", "10", "-f", "json", *DATA)
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.output)["source"] == "10 paths of references.json"
+    found = json.loads(command("audit", "nDTW", "--paths", "10", "-f", "json", *DATA, status=0).output)
+    assert found["source"] == "10 paths of references.json"
 
 
 def test_runs(course: Path) -> None:
-    result = call("--runs", "runs/noisy.json", "B=runs/detour.json", "--metrics", "SR,nDTW", "-f", "json", *DATA)
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.output)
+    words = ("--runs", "runs/noisy.json", "B=runs/detour.json", "--metrics", "SR,nDTW", "-f", "json")
+    found = json.loads(command("audit", *words, *DATA, status=0).output)
     assert (found["systems"], found["metrics"]) == (["noisy", "B"], ["SR", "nDTW"])
-    markdown = call("--runs", "runs/noisy.json", "runs/detour.json", "--metrics", "SR,nDTW", "-f", "markdown", *DATA)
-    assert "| system | SR % ↑ | nDTW % ↑ |" in markdown.output
+    assert "| system | SR % ↑ | nDTW % ↑ |" in command("audit", *BOTH, "-f", "markdown", *DATA).output
 
 
 def test_figures(course: Path) -> None:
     pytest.importorskip("matplotlib")
-    assert call("nDTW", "--experiments", "swap", "--figure", "one.svg", *QUICK).exit_code == 0
+    command("audit", "nDTW", "--experiments", "swap", "--figure", "one.svg", *QUICK, status=0)
     assert (course / "one.svg").read_text().startswith("<?xml")
-    both = ("--runs", "runs/noisy.json", "runs/detour.json", "--metrics", "SR,nDTW")
-    assert call(*both, "--figure", "two.png", *DATA).exit_code == 0
+    command("audit", *BOTH, "--figure", "two.png", *DATA, status=0)
     assert (course / "two.png").stat().st_size > 1000
 
 
@@ -78,8 +66,7 @@ def test_figures(course: Path) -> None:
     ],
 )
 def test_mistakes_take_one_sentence(course: Path, words: Any, said: str) -> None:
-    result = call(*words)
-    assert result.exit_code == 2
+    result = command("audit", *words, status=2)
     assert said in result.output
     assert "Traceback" not in result.output
     assert len(result.output.strip().splitlines()) <= 2, result.output

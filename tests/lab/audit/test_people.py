@@ -7,14 +7,13 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import wayscore as ws
-from wayscore.cli.audit import audit_people as verb
+from tests.house import command, connectivity
 from wayscore.errors import FormatError, OptionError
 from wayscore.lab.audit.figures import figure_people
 from wayscore.lab.audit.people import audit_people
-from wayscore.lab.audit.people.rated import WORDS, RatedWalk, RatedWalks, read_rated
+from wayscore.lab.audit.people.rated import MEANINGS, WORDS, RatedWalk, RatedWalks, read_rated
 from wayscore.statistics import kendall, spearman
 
 LINE = {"S": ws.Graph.from_edges([(a, b) for a, b in zip("abcdefg", "bcdefgh", strict=True)], [2.0] * 7)}
@@ -32,36 +31,27 @@ def walks(ratings, *, cluster=lambda n: str(n), queries=None):
 
 
 def hear(**changes):
-    """A file as HEAR's, of one system, two instructions and two walks each."""
+    """A file as HEAR's, of one system, two instructions and two walks each; `changes` are of the last walk."""
+    fields = {"path_len": "PL", "dist": "NE", "score": "SR", "spl": "SPL", "ndtw": "nDTW", "sdtw": "SDTW"}
     words = {number: word for word, number in WORDS.items()}
 
-    def walk(path, rating):
-        names = ("quality_score", "path_score", "mental_score")
-        table = ws.score(references=[REFERENCE], queries=[path], distance=LINE["S"], threshold=3.0)
-        measured = zip(
-            ("path_len", "dist", "score", "spl", "ndtw", "sdtw"), ("PL", "NE", "SR", "SPL", "nDTW", "SDTW"), strict=True
-        )
-        numbers = {field: float(table[metric][0]) for field, metric in measured}
-        annotation = {"path": path, "annotator": "A1", **dict.fromkeys(names, words[rating])}
-        return annotation, {**dict.fromkeys(names, rating), **numbers}
+    def instruction(**rated):
+        table = ws.score(references=[REFERENCE] * 2, queries=[*map(list, rated)], distance=LINE["S"], threshold=3.0)
+        annotations = [
+            {"path": list(path), "annotator": "A1", **dict.fromkeys(MEANINGS, words[rating])}
+            for path, rating in rated.items()
+        ]
+        scores = [
+            {**dict.fromkeys(MEANINGS, rating), **{field: float(table[fields[field]][n]) for field in fields}}
+            for n, rating in enumerate(rated.values())
+        ]
+        return {"scan": "S", "path": REFERENCE, "human_annotations": annotations, "human_scores": scores}
 
-    def instruction(*rated):
-        pairs = [walk(list(path), rating) for path, rating in rated]
-        return {
-            "scan": "S",
-            "path": REFERENCE,
-            "human_annotations": [a for a, _ in pairs],
-            "human_scores": [s for _, s in pairs],
-        }
-
-    whole = {"system": {"1_0": instruction(("abcd", 5), ("abc", 4)), "2_0": instruction(("a", 1), ("abcde", 4))}}
-    where = whole["system"]["2_0"]
+    whole = {"system": {"1_0": instruction(abcd=5, abc=4), "2_0": instruction(a=1, abcde=4)}}
     for field, value in changes.items():
         first, _, rest = field.partition("__")
-        if rest:
-            where[first][1][rest] = value
-        else:
-            where[first] = value
+        where = whole["system"]["2_0"][first][1] if rest else whole["system"]["2_0"]
+        where[rest or first] = value
     return whole
 
 
@@ -153,8 +143,7 @@ def test_several_walks_of_one_game_are_averaged(tmp_path):
 def test_hear_reproduces_its_scores_and_leaves_out_walks_without_ratings(tmp_path):
     audit = audit_people(write(tmp_path, hear()), LINE, resamples=20)
     assert (audit.judgements, audit.clusters, audit.different, audit.left_out) == (4, 2, [], [])
-    names = ("quality_score", "path_score", "mental_score")
-    broken = hear(**{f"human_annotations__{name}": None for name in names}, human_scores__path_len=67.8)
+    broken = hear(**{f"human_annotations__{name}": None for name in MEANINGS}, human_scores__path_len=67.8)
     audit = audit_people(write(tmp_path, broken), LINE, resamples=20)
     assert audit.judgements == 3
     assert audit.left_out == audit.different == ["system 'system', instruction '2_0', walk 1"]
@@ -223,27 +212,14 @@ def test_answers_to_a_study_agree_with_its_analysis(tmp_path):
         audit_people(tmp_path / "uc.json", answers=tmp_path / "uc.jsonl", rating="rank")
 
 
-def test_the_verb_prints_text_and_json_and_draws(tmp_path, houses):
-    file, graphs = houses
-    said = CliRunner().invoke(verb, [str(file), "--graphs", str(graphs), "--resamples", "20"])
-    assert said.exit_code == 0
-    assert "HEAR, path_score" in said.output
-    assert "p (Holm)" in said.output
+def test_the_verb_prints_text_and_json_and_draws(tmp_path):
+    (tmp_path / "S_connectivity.json").write_text(json.dumps(connectivity("abcdefgh", "ab bc cd de ef fg gh")))
+    words = ["audit-people", write(tmp_path, hear()), "--graphs", tmp_path, "--resamples", 20]
+    text = command(*words, status=0).stdout
+    assert "HEAR, path_score" in text
+    assert "p (Holm)" in text
     drawn = tmp_path / "people.png"
-    words = [
-        str(file),
-        "-g",
-        str(graphs),
-        "--metrics",
-        "NE,nDTW",
-        "-f",
-        "json",
-        "--resamples",
-        "20",
-        "--figure",
-        str(drawn),
-    ]
-    found = json.loads(CliRunner().invoke(verb, words).output)
+    found = json.loads(command(*words, "--metrics", "NE,nDTW", "-f", "json", "--figure", drawn, status=0).stdout)
     assert {row["metric"] for row in found["correlations"]} == {"NE", "nDTW"}
     assert len(found["gaps"]) == 1
     assert drawn.read_bytes().startswith(b"\x89PNG")
@@ -256,16 +232,6 @@ def test_the_figure_says_what_it_shows():
     assert "95 % intervals" in figure.get_label()
     with pytest.raises(OptionError, match="at least one audit"):
         figure_people([])
-
-
-@pytest.fixture
-def houses(tmp_path):
-    from tests.house import connectivity
-
-    folder = tmp_path / "connectivity"
-    folder.mkdir()
-    (folder / "S_connectivity.json").write_text(json.dumps(connectivity("abcdefgh", "ab bc cd de ef fg gh")))
-    return write(tmp_path, hear()), folder
 
 
 def test_the_real_walks_of_hear(data):

@@ -18,6 +18,7 @@ from hypothesis import given, strategies as st
 import wayscore as ws
 from tests.house import command
 from wayscore.errors import FormatError, OptionError
+from wayscore.lab.study import correlations
 from wayscore.lab.study.create import assign, create, create_from_runs, deal, rebuild
 from wayscore.lab.study.files import read_study, study_bytes, write_study
 from wayscore.lab.study.model import QUERIES, QUESTION, ComparisonSet, Study
@@ -161,9 +162,9 @@ def test_checks_ask_no_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise AssertionError("a check asked a metric")
 
-    score = "wayscore.evaluation.score.score"
-    for name in ("wayscore.warping.alignment.ndtw", score, "wayscore.lab.study.correlations.score"):
+    for name in ("wayscore.warping.alignment.ndtw", "wayscore.evaluation.score.score"):
         monkeypatch.setattr(name, broken)
+    monkeypatch.setattr(correlations, "score", broken)
     assert create(sets=1, raters=1, checks=2, worlds=1).of_kind("check") == before
 
 

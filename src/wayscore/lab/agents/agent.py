@@ -20,24 +20,18 @@ from wayscore.errors import OptionError
 from wayscore.lab.agents.checkpoints import LONGEST, Recipe, load_checkpoint, reading_checkpoint
 from wayscore.lab.agents.data import Sight, WordWeights
 from wayscore.lab.agents.policy import Look, Policy, Shape, State
-from wayscore.lab.agents.rollout import greedy, heard, mirrored_words, observe, started
+from wayscore.lab.agents.rollout import Row, heard, means_of, mirrored_words, observe, started
 from wayscore.rewards.batch import STOP, AgentBatch, Codes
 from wayscore.rewards.tasks import Tasks, Vocabulary
 
 Memories = list[State]
 """What each voter remembers of some walkers, one row per walker."""
+Seen = list[tuple[State, Tensor]]
+"""The next state of each voter, and the candidates as it sees them."""
 
 
 class Voters:
-    """Policies that decide about the same walkers.
-
-    Args:
-        policies: trained with the vocabulary of the tasks.
-        tasks: the episodes.
-        recipe: the settings of the rollout.
-        sight: the words that are seen in the scenes.
-        mirror: whether each policy also votes on the mirror image.
-    """
+    """Policies that decide about the same walkers; with `mirror`, each also votes on the mirror image."""
 
     def __init__(
         self, policies: Sequence[Policy], tasks: Tasks, recipe: Recipe, sight: Sight | None, *, mirror: bool = False
@@ -46,12 +40,7 @@ class Voters:
         self.voters = [(policy.eval(), turned) for policy in policies for turned in ((False, True)[: 1 + mirror])]
 
     def read(self, episodes: Codes, copies: int = 1) -> Memories:
-        """Read the instructions of some episodes; return the memories at their starts.
-
-        Args:
-            episodes: rows of the tasks.
-            copies: how many walkers in a row each episode has.
-        """
+        """Read the instructions of some episodes, each for several walkers in a row; return the first memories."""
         tokens = self.tasks.tokens[episodes]
         turned = mirrored_words(self.tasks.vocabulary)[tokens]
         read = [policy.read(heard(turned if mirror else tokens, self.recipe)) for policy, mirror in self.voters]
@@ -59,13 +48,10 @@ class Voters:
         self._tokens = np.repeat(tokens[:, : self._readings[0].words.shape[1]], copies, axis=0)
         return [state for _, state in read]
 
-    def vote(self, walkers: AgentBatch, agents: Codes, memories: Memories) -> tuple[Tensor, list[tuple[State, Tensor]]]:
-        """Return the logarithms of the actions' probabilities, (agents, candidates), and what each voter has seen.
+    def vote(self, walkers: AgentBatch, agents: Codes, memories: Memories) -> tuple[list[Tensor], Seen]:
+        """Return the logits of each voter, (agents, candidates), and what it has seen.
 
-        Args:
-            walkers: all walkers.
-            agents: the rows of those that are decided about.
-            memories: of these.
+        `agents` are the rows of the walkers that are decided about, and `memories` are theirs.
         """
         seen_as = {
             mirror: observe(walkers, agents, self._tokens, self.recipe, mirror=mirror, sight=self.sight)
@@ -77,25 +63,31 @@ class Voters:
             row, copy = at // self._copies, at % self._copies
             after, candidates = policy.advance(reading.keep[row], state, features, mask)
             look = Look(row, copy, after.hidden, candidates, mask, matches)
-            votes.append(policy.judge(reading, look)[0].log_softmax(dim=1))
+            votes.append(policy.judge(reading, look)[0])
             seen.append((after, candidates))
-        return torch.stack(votes).mean(dim=0).log_softmax(dim=1), seen
+        return votes, seen
 
 
-def remember(seen: list[tuple[State, Tensor]], rows: Codes, actions: Codes) -> Memories:
+def agreed(votes: list[Tensor]) -> Tensor:
+    """Return the logarithms of the actions' probabilities that several voters agree on."""
+    return torch.stack([vote.log_softmax(dim=1) for vote in votes]).mean(dim=0).log_softmax(dim=1)
+
+
+def remember(seen: Seen, rows: Codes, actions: Codes) -> Memories:
     """Return what each voter remembers when some of the agents it has seen take their actions."""
     which, taken = torch.from_numpy(rows), torch.from_numpy(actions)
     return [State(after.hidden[which], after.cell[which], there[which, taken]) for after, there in seen]
 
 
 @torch.no_grad()
-def greedy_together(voters: Voters) -> Iterator[AgentBatch]:
+def greedy(voters: Voters) -> Iterator[AgentBatch]:
     """Take the likeliest action at every step; yield walkers when they have walked, some at a time."""
     for walkers in started(voters.tasks, voters.recipe):
         memories, agents = voters.read(walkers.episode), np.arange(len(walkers))
         while len(agents):
             votes, seen = voters.vote(walkers, agents, memories)
-            actions = votes.argmax(dim=1).numpy()
+            likely = votes[0] if len(votes) == 1 else agreed(votes)
+            actions = likely.argmax(dim=1).numpy()
             every = np.full(len(walkers), STOP)
             every[agents] = actions
             walkers.act(every)
@@ -108,9 +100,8 @@ def greedy_together(voters: Voters) -> Iterator[AgentBatch]:
 def planned(voters: Voters, beam: int) -> Iterator[AgentBatch]:
     """Walk the likeliest of all imagined walks; yield walkers when they have walked, some at a time.
 
-    Args:
-        voters: they find walks likely or not: the product of the probabilities of all steps, stopping included.
-        beam: how many walks of an episode are imagined at once, after each move at most one to a node.
+    A walk is as likely as the product of the probabilities of its steps, stopping included. `beam` walks of an episode
+    are imagined at once, after each move at most one to a node.
     """
     for walkers in started(voters.tasks, voters.recipe):
         for actions in _plans(voters, walkers.episode, beam).T:
@@ -138,7 +129,7 @@ def _plans(voters: Voters, episodes: Codes, beam: int) -> Codes:
 
     for move in range(most):
         votes, seen = voters.vote(imagined, agents, memories)
-        likely = so_far[:, None] + votes.numpy().astype(np.float64)
+        likely = so_far[:, None] + agreed(votes).numpy().astype(np.float64)
         end(likely[:, STOP])
         parent, action = np.nonzero(likely > best[agents // beam][:, None])  # no further step makes a walk likelier
         parent, action = parent[action != STOP], action[action != STOP]
@@ -176,21 +167,15 @@ def likeliest(episode: Codes, node: Codes, likely: Floats, most: int) -> tuple[C
 
 @dataclass(frozen=True)
 class Agent:
-    """A trained agent.
-
-    Attributes:
-        policies: one, or several that decide together.
-        recipe: the settings of its training.
-        vocabulary: the words that it knows.
-        words: how many words of an instruction it reads.
-        weights: how informative seen words are, as it learned them; None if it sees none.
-    """
+    """A trained agent: one policy, or several that decide together, and the settings of its training."""
 
     policies: tuple[Policy, ...]
     recipe: Recipe
     vocabulary: Vocabulary
     words: int
+    """How many words of an instruction it reads."""
     weights: WordWeights | None
+    """How informative seen words are, as it learned them; None if it sees none."""
 
     def walk(
         self, tasks: Tasks, sight: Sight | None = None, *, beam: int | None = None, mirror: bool = False
@@ -200,13 +185,11 @@ class Agent:
         Args:
             tasks: the episodes, in the words of the agent's vocabulary.
             sight: the words that are seen in the scenes.
-            beam: plan ahead, with so many imagined walks at once (see `planned`); by default, take the likeliest step.
+            beam: plan ahead with this number of imagined walks (see `planned`); by default, take the likeliest step.
             mirror: whether policies also vote on the mirror image.
         """
-        if beam is None and not mirror and len(self.policies) == 1:
-            return greedy(self.policies[0], tasks, self.recipe, sight)
         voters = Voters(self.policies, tasks, self.recipe, sight, mirror=mirror)
-        return greedy_together(voters) if beam is None else planned(voters, beam)
+        return greedy(voters) if beam is None else planned(voters, beam)
 
     def paths(
         self, tasks: Tasks, sight: Sight | None = None, *, beam: int | None = None, mirror: bool = False
@@ -216,9 +199,25 @@ class Agent:
         return [path for walkers in walked for path in walkers.paths()]
 
 
+def evaluate(policy: Policy, tasks: Tasks, recipe: Recipe, sight: Sight | None = None) -> Row:
+    """Let a policy take its likeliest steps in every task and return the means (see `means_of`)."""
+    return means_of(greedy(Voters([policy], tasks, recipe, sight)), recipe.threshold)
+
+
 def load_agent(*folders: Path) -> Agent:
     """Return the agent of a checkpoint, or of several that decide together; they must read the same words."""
-    agents = [_load(folder) for folder in folders]
+    agents = []
+    for folder in folders:
+        with reading_checkpoint(folder):
+            state = load_checkpoint(folder)
+            policy = Policy(Shape(**state["shape"]))
+            policy.load_state_dict(state["policy"])
+            recipe = replace(Recipe(), **state["recipe"])
+            if not 0 < (words := int(state["words"])) <= LONGEST:
+                raise ValueError(f"it reads {words} words")
+            agents.append(
+                Agent((policy.eval(),), recipe, Vocabulary(state["vocabulary"]), words, state["word_weights"])
+            )
     first = agents[0]
     for folder, agent in zip(folders, agents, strict=True):
         if (agent.vocabulary.known, agent.words, agent.weights) != (first.vocabulary.known, first.words, first.weights):
@@ -226,14 +225,3 @@ def load_agent(*folders: Path) -> Agent:
                 f"{folder}: reads other words than {folders[0]}; give agents that were trained on one file"
             )
     return replace(first, policies=tuple(policy for agent in agents for policy in agent.policies))
-
-
-def _load(folder: Path) -> Agent:
-    with reading_checkpoint(folder):
-        state = load_checkpoint(folder)
-        policy = Policy(Shape(**state["shape"]))
-        policy.load_state_dict(state["policy"])
-        recipe = replace(Recipe(), **state["recipe"])
-        if not 0 < (words := int(state["words"])) <= LONGEST:
-            raise ValueError(f"it reads {words} words")
-        return Agent((policy.eval(),), recipe, Vocabulary(state["vocabulary"]), words, state["word_weights"])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.convention import Convention
 from wayscore.distances.graph import Graph
 from wayscore.episodes import References
 from wayscore.errors import OptionError, PathError
@@ -18,7 +17,7 @@ from wayscore.evaluation.result import Result
 from wayscore.evaluation.score import score
 from wayscore.evaluation.table import ScoreTable
 from wayscore.formats.trajectories import encode_run
-from wayscore.metrics import Metric, find_metrics
+from wayscore.metrics import find_metrics
 from wayscore.paths import PathBatch
 from wayscore.statistics import Interval
 from wayscore.writing import write_whole
@@ -56,15 +55,7 @@ def random_walks(graph: Graph, starts: Codes, counts: NDArray[np.int64], rng: np
 
 
 def score_random(
-    references: References,
-    graphs: Mapping[str, Graph],
-    *,
-    walks: int = 1_000_000,
-    seed: int = 0,
-    convention: str | Convention = "paper",
-    threshold: float | None = None,
-    metrics: Iterable[str | Metric] | str | None = None,
-    threads: int | None = None,
+    references: References, graphs: Mapping[str, Graph], *, walks: int = 1_000_000, seed: int = 0, **options: Any
 ) -> ScoreTable:
     """Score random walks against references; every reference gets equally many, or one more.
 
@@ -76,10 +67,7 @@ def score_random(
         graphs: scene -> graph.
         walks: how many walks, spread evenly over the episodes.
         seed: random seed of the walks.
-        convention: the convention to score by.
-        threshold: d_th; the convention's by default.
-        metrics: which metrics; the convention's by default.
-        threads: how many cores to use; all by default.
+        options: of `wayscore.score`: convention, threshold, metrics, threads.
 
     Returns:
         A table with one row per walk, in the order of scenes.
@@ -99,10 +87,7 @@ def score_random(
         pairing = np.repeat(np.arange(len(numbers)), shares[numbers])
         starts = paths.places[paths.offsets[:-1]][pairing]
         queries = random_walks(graph, starts, rng.choice(lengths, size=len(pairing)), rng)
-        options: dict[str, Any] = {"convention": convention, "threshold": threshold, "metrics": metrics}
-        tables.append(
-            score(references=paths, queries=queries, pairing=pairing, distance=graph, threads=threads, **options)
-        )
+        tables.append(score(references=paths, queries=queries, pairing=pairing, distance=graph, **options))
     columns = {symbol: np.concatenate([table[symbol] for table in tables]) for symbol in tables[0].columns}
     distances = sorted({fingerprint for table in tables for fingerprint in table.settings["distance"]})
     return ScoreTable(columns, {**tables[0].settings, "distance": distances}, own_metrics=tables[0].own_metrics)
@@ -111,15 +96,7 @@ def score_random(
 def evaluate_random(
     references: References, graphs: Mapping[str, Graph], *, walks: int = 1_000_000, seed: int = 0, **options: Any
 ) -> Result:
-    """Return the random agent's result: `score_random`, with intervals from the normal approximation.
-
-    Args:
-        references: the ground-truth paths.
-        graphs: scene -> graph.
-        walks: how many.
-        seed: random seed of the walks.
-        options: as for `score_random`.
-    """
+    """Return the random agent's result: `score_random`, with intervals from the normal approximation."""
     table = score_random(references, graphs, walks=walks, seed=seed, **options)
     intervals = {}
     for symbol, mean in table.means().items():

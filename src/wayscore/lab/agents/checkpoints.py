@@ -6,7 +6,7 @@ import csv
 import io
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -118,14 +118,15 @@ def load_checkpoint(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def reading_checkpoint(path: Path) -> Iterator[None]:
-    """Refuse a checkpoint that would fill the memory; say in one sentence what does not fit in it.
-
-    Args:
-        path: the file, or the folder of the agent.
-    """
+    """Refuse a checkpoint, or that of an agent's folder, that would fill the memory or does not fit its reader."""
     file = path / CHECKPOINT if path.is_dir() else path
     if file.exists():
-        _check_size(file)
+        check_file(file)
+        size = 0  # of what cannot be opened, of which the reader says what is wrong
+        with suppress(zipfile.BadZipFile, OSError, ValueError, NotImplementedError), zipfile.ZipFile(file) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+        if size > (most := size_limit()):
+            raise too_large(str(file), most, " when decompressed")
     try:
         yield
     except (KeyError, TypeError, ValueError, IndexError, RuntimeError, AttributeError) as error:
@@ -135,17 +136,6 @@ def reading_checkpoint(path: Path) -> Iterator[None]:
         raise FormatError(
             f"{file}: is not a checkpoint of this agent ({what}); give one that `wayscore train` wrote"
         ) from None
-
-
-def _check_size(file: Path) -> None:
-    check_file(file)
-    try:
-        with zipfile.ZipFile(file) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return  # its reader will say what is wrong
-    if size > (most := size_limit()):
-        raise too_large(str(file), most, " when decompressed")
 
 
 SIZE_LIMIT = 2**28
@@ -172,21 +162,8 @@ def read_curve(folder: Path) -> dict[str, list[float]]:
     return columns
 
 
-def figure_curves(agents: Mapping[str, Sequence[Path]]) -> Any:
-    """Draw the learning curves of trainings; see `figure_of`.
-
-    Args:
-        agents: name -> the folders of its trainings, one per seed.
-    """
-    return figure_of({name: [read_curve(folder) for folder in folders] for name, folders in agents.items()})
-
-
 def figure_of(curves: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> Any:
-    """Draw SR, nDTW and SDTW in held-out houses against updates, one line per agent with a band over its seeds.
-
-    Args:
-        curves: agent -> the columns of its curves, one per seed.
-    """
+    """Draw SR, nDTW and SDTW in held-out houses against updates, one line per agent with a band over its seeds."""
     from wayscore.figures import PAGE, draw_learning_curves, new_figure, style
 
     with style():

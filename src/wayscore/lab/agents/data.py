@@ -50,13 +50,7 @@ class Sight:
         self._weight = np.array([0.0, *weights.values()], dtype=np.float32)
 
     def matches(self, here: Codes, tokens: NDArray[np.int32], candidates: int) -> NDArray[np.float32]:
-        """Return the weight of each word that is seen towards each candidate, (agents, candidates, words); else 0.
-
-        Args:
-            here: the node of each agent.
-            tokens: (agents, words), the instruction of each agent.
-            candidates: how many candidates are looked at.
-        """
+        """Return the weight of each word that is seen towards each candidate, (agents, candidates, words); else 0."""
         columns, (_, every, width) = self.column[tokens], self._bits.shape
         first = ((here * every)[:, None] + np.arange(candidates)) * width
         bits = self._bits.reshape(-1).take(first[:, :, None] + (columns >> 3)[:, None, :])
@@ -75,16 +69,9 @@ def read_views(
 ) -> Sight:
     """Read captions and detections, one file per scan in a tar: {viewpoint: {view: [caption, [[class, ...], ...]]}}.
 
-    A word of the vocabulary is seen if a caption or a detection contains it, in singular or plural.
-
-    Args:
-        path: the tar.
-        nodes: the scenes.
-        vocabulary: of the instructions.
-        weights: how informative each word is, as an agent learned it. By default this is learned here: words that are
-            seen in a larger share of directions than `common` have no weight, and rarer words have larger weights.
-        learn_in: the scenes to learn weights in; all of them by default.
-        common: see `weights`.
+    A word of the vocabulary is seen if a caption or a detection contains it, in singular or plural. `weights` are those
+    that an agent has learned. By default they are learned here, from the scenes `learn_in`: words that are seen in a
+    larger share of directions than `common` have no weight, and rarer words have larger weights.
     """
     stems = sorted({_stem(word) for word in vocabulary.known if word.isalpha() and len(word) > 2})
     columns = {stem: number for number, stem in enumerate(stems, start=1)}
@@ -102,19 +89,13 @@ def read_views(
     if missing:
         raise FormatError(f"{path}: has no views of scene {min(missing)!r}; one file per scan is expected")
     if weights is None:
-        learned = [scene for scene in nodes.scenes if learn_in is None or scene in learn_in]
-        weights = dict(zip(stems, _weights(seen, nodes, learned, common).tolist(), strict=True))
+        scenes = [number for scene, number in number_of.items() if learn_in is None or scene in learn_in]
+        real = np.concatenate((np.ones((len(nodes), 1), dtype=bool), nodes.neighbors >= 0), axis=1)
+        share = seen[real & np.isin(nodes.scene, scenes)[:, None], 1:].mean(axis=0)
+        rare = np.where((share > 0) & (share <= common), -np.log(np.maximum(share, 1e-6)) / 5.0, 0)
+        weights = dict(zip(stems, rare.tolist(), strict=True))
     column = np.array([0, 0, *(columns.get(_stem(word), 0) for word in vocabulary.known)])
     return Sight(seen, column, {stem: weights.get(stem, 0.0) for stem in stems})
-
-
-def _weights(seen: NDArray[np.uint8], nodes: Nodes, scenes: list[str], common: float) -> NDArray[np.float64]:
-    """Return the weight of every column but the first, from how often it is seen in some scenes."""
-    inside = np.isin(nodes.scene, [nodes.scenes.index(scene) for scene in scenes])
-    real = np.concatenate((np.ones((len(nodes), 1), dtype=bool), nodes.neighbors >= 0), axis=1)
-    share = seen[real & inside[:, None], 1:].mean(axis=0)
-    weights: NDArray[np.float64] = np.where((share > 0) & (share <= common), -np.log(np.maximum(share, 1e-6)) / 5.0, 0)
-    return weights
 
 
 def _enter(
@@ -157,7 +138,6 @@ def _stem(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
-WORLD_EPISODES = 4_000
 WORLD_STAGES = 2
 """How many shortest paths are joined in generated episodes: two give about five edges, with a turn."""
 HELD_OUT_EPISODES = 2_000
@@ -166,13 +146,7 @@ HELD_OUT_EPISODES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class TrainingData:
-    """The data of a training.
-
-    Attributes:
-        train: episodes to learn from.
-        dev: episodes in held-out houses, to evaluate on.
-        sight: the words that are seen in the views of all houses, if views are given.
-    """
+    """Episodes to learn from, episodes in held-out houses to evaluate on, and what is seen, if views are given."""
 
     train: Tasks
     dev: Tasks
@@ -189,7 +163,6 @@ def data_from_files(
     known: Sequence[str] | None = None,
     weights: WordWeights | None = None,
     most: int | None = None,
-    seed: int = 0,
 ) -> TrainingData:
     """Read a training split and hold some houses out.
 
@@ -202,7 +175,6 @@ def data_from_files(
         known: the words that an agent knows already; those of the instructions by default.
         weights: of seen words, as an agent learned them; by default they are learned in the houses not held out.
         most: how many episodes are drawn to learn from; all by default.
-        seed: chooses the houses and the episodes.
     """
     loaded = load_references(references)
     episodes = list(loaded.episodes.values())
@@ -212,7 +184,7 @@ def data_from_files(
             f"<<held_out>> must be at least 1 and less than {len(houses)}, the number of houses in {loaded.name}, not "
             f"{held_out}"
         )
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     away = set(rng.permutation(houses)[:held_out].tolist())
     learned = _drawn([reference for reference in episodes if reference.scene not in away], most, rng)
     evaluated = _drawn([reference for reference in episodes if reference.scene in away], HELD_OUT_EPISODES, rng)
@@ -230,20 +202,18 @@ def _drawn(episodes: list[Reference], most: int | None, rng: np.random.Generator
     return [episodes[row] for row in sorted(rng.permutation(len(episodes))[:most].tolist())]
 
 
-def data_from_worlds(
-    episodes: int = WORLD_EPISODES, *, worlds: int = 20, stages: int = WORLD_STAGES, seed: int = 0
-) -> TrainingData:
+def data_from_worlds(episodes: int = 4_000) -> TrainingData:
     """Generate worlds; every fifth is held out."""
-    every = from_worlds(episodes, worlds=worlds, stages=stages, seed=seed)
+    every = from_worlds(episodes, worlds=20, stages=WORLD_STAGES, seed=0)
     away = {scene for number, scene in enumerate(every.nodes.scenes) if number % 5 == 4}
     rows = np.arange(len(every))
     evaluated = np.array([scene in away for scene in every.scene_of])
     return TrainingData(every.some(rows[~evaluated]), every.some(rows[evaluated]))
 
 
-def world_test(episodes: int = 500, *, worlds: int = 5, seed: int = 1_000) -> tuple[References, dict[str, Graph]]:
+def world_test(episodes: int = 500) -> tuple[References, dict[str, Graph]]:
     """Generate worlds that no training has seen, to test in."""
-    made = generate(episodes, worlds=worlds, seed=seed, stages=WORLD_STAGES)
+    made = generate(episodes, worlds=5, seed=1_000, stages=WORLD_STAGES)
     return References("worlds", "r2r", {one.episode: one for one in made[0]}), made[1]
 
 

@@ -11,7 +11,7 @@ the logits of all steps of a batch are computed at once (`judge`), as products o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -24,25 +24,15 @@ NEVER = -1e9
 
 @dataclass(frozen=True)
 class Shape:
-    """How large a policy is.
-
-    Attributes:
-        words: size of the vocabulary.
-        embedding: size of a word's embedding.
-        hidden: size of a state.
-        dropout: share of values that are dropped in training, the same ones in all steps of an episode.
-        seen: whether words that are seen in the direction of a candidate are matched with the instruction.
-    """
+    """The size of the vocabulary, of a word's embedding and of a state, and what else a policy is made of."""
 
     words: int
     embedding: int = 64
     hidden: int = 128
     dropout: float = 0.2
+    """The share of values that are dropped in training, the same ones in all steps of an episode."""
     seen: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return asdict(self)
+    """Whether words that are seen in the direction of a candidate are matched with the instruction."""
 
 
 class Reading(NamedTuple):
@@ -157,11 +147,7 @@ class Policy(nn.Module):
     def advance(self, keep: Tensor, state: State, features: Tensor, mask: Tensor) -> tuple[State, Tensor]:
         """Look at the candidates and return the next states and the candidates as seen, (agents, candidates, hidden).
 
-        Args:
-            keep: (agents, hidden), the dropout masks.
-            state: of the step before.
-            features: (agents, candidates, features).
-            mask: (agents, candidates), which candidates are possible.
+        `keep` are the dropout masks, (agents, hidden); `features` and `mask` are those of `Observation`.
         """
         candidates = features.new_zeros(*mask.shape, self.shape.hidden)
         candidates[mask] = self.look(features[mask])  # the others, which are most, have no weight anywhere

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, pi
 from typing import Any
@@ -29,13 +29,7 @@ class Annotation(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The joined paths, and the counts of a summary.
-
-    Attributes:
-        paths: in R4R's format, ready to be written as JSON.
-        too_far: pairs that were left out because the second path starts too far away.
-        turned: pairs that were left out because the second path has a different heading.
-    """
+    """The joined paths in R4R's format, and how many pairs were left out by distance and by heading."""
 
     paths: list[dict[str, Any]]
     too_far: int
@@ -43,18 +37,17 @@ class Build:
 
     def summary(self) -> dict[str, float]:
         """Return counts and means, metres and nodes, named as in the public generator's summary."""
-        count = len(self.paths)
 
-        def mean(values: Iterator[float]) -> float:
-            return fsum(values) / count if count else 0.0
+        def mean(values: Iterable[float]) -> float:
+            return fsum(values) / len(self.paths) if self.paths else 0.0
 
         return {
             "instructions": sum(len(path["instructions"]) for path in self.paths),
-            "paths": count,
+            "paths": len(self.paths),
             "path distance": mean(path["distance"] for path in self.paths),
             "shortest path distance": mean(path["shortest_path_distance"] for path in self.paths),
-            "path length": mean(float(len(path["path"])) for path in self.paths),
-            "shortest path length": mean(float(len(path["shortest_path"])) for path in self.paths),
+            "path length": mean(len(path["path"]) for path in self.paths),
+            "shortest path length": mean(len(path["shortest_path"]) for path in self.paths),
             "filtered by distance": self.too_far,
             "filtered by heading": self.turned,
         }
@@ -122,6 +115,7 @@ def _joined(first: Annotation, second: Annotation, graph: Graph, away: float, nu
 
 
 def _ends_to_starts(some: Sequence[Annotation], graph: Graph) -> Any:
+    """Return the distance from the end of each path to the start of each path."""
     for annotation in some:
         if len(annotation.path) < 2:
             raise PathError(
@@ -133,7 +127,7 @@ def _ends_to_starts(some: Sequence[Annotation], graph: Graph) -> Any:
 
 
 def _turns(some: Sequence[Annotation], graph: Graph) -> Any:
-    """The change of heading from each first path to each second path, as the public generator measures it."""
+    """Return the change of heading from each first path to each second path, as the public generator measures it."""
     if graph.positions is None:
         raise OptionError(f"the {graph.name} has no positions, which <<heading>> needs")
     last = np.array([[graph.index[path.path[-2]], graph.index[path.path[-1]]] for path in some])

@@ -19,7 +19,7 @@ import msgspec
 
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.trajectories import encode_run
-from wayscore.lab.agents.checkpoints import CHECKPOINT, Recipe, load_checkpoint
+from wayscore.lab.agents.checkpoints import CHECKPOINT, SHOWN, Recipe, load_checkpoint
 from wayscore.rewards.batch import LOOK_AHEAD
 from wayscore.rewards.tasks import WORLD_THRESHOLD
 from wayscore.writing import write_whole
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from wayscore.episodes import References
     from wayscore.lab.agents.agent import Agent
     from wayscore.lab.agents.data import TrainingData
-    from wayscore.lab.agents.training import Trainer
 
 METRICS = ("SR", "SPL", "SED", "CLS", "nDTW", "SDTW")
 WORDS = {"r2r": 80, "r4r": 120, "sparse": 80}
@@ -88,30 +87,25 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }
 """Ablations: name -> what the recipe of imitation changes; "no views" trains without captions and detections."""
 SEARCH_UPDATES, ABLATION_UPDATES = 200, 1_500
+SCORES = "scores.json"
+"""What a finished job has in its folder."""
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The trainings and their data.
-
-    Attributes:
-        out: the output folder.
-        r2r: the folder of R2R's files; None for generated worlds.
-        graphs: connectivity files.
-        views: captions and detections; None to train without them.
-        seeds: how many random seeds per agent.
-        scale: multiplies all numbers of updates.
-        settings: reward -> what its recipe changes, as a search found it.
-    """
+    """The folder of all results, the data, and how much is trained."""
 
     out: Path
     r2r: Path | None = None
+    """The folder of R2R's files; None for generated worlds."""
     graphs: Path | None = None
     views: Path | None = None
     seeds: int = 5
     scale: float = 1.0
+    """Multiplies all numbers of updates."""
     settings: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
+    """Reward -> what its recipe changes, as a search found it."""
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -129,27 +123,35 @@ class Plan:
 
 @dataclass(frozen=True)
 class Job:
-    """One training, or one further test of trained agents.
-
-    Attributes:
-        name: of its folder.
-        dataset: what it is trained and tested on.
-        agent: "imitation"; or what follows it: more imitation ("continued", the control), or the name of a reward.
-        seed: random seed.
-        after: the job whose policy it starts from.
-        tested: the trainings whose policies decide together in a further test.
-        beam: how many walks they imagine at once; None if nothing is planned.
-        changes: what its recipe changes.
-    """
+    """One training, or one further test of trained agents; its name is that of its folder."""
 
     name: str
     dataset: str
-    agent: str = ""
-    seed: int = 0
+    recipe: Recipe | None = None
+    """The settings of the training; None for a further test."""
     after: str | None = None
+    """The job whose policy it starts from."""
+    views: bool = True
+    in_held_out: bool = False
+    """Whether it is only scored in held-out houses, not on the validation split."""
+    saved: Mapping[str, Any] = field(default_factory=dict)
+    """What is saved beside these scores."""
     tested: tuple[str, ...] = ()
+    """The trainings whose policies decide together in a further test."""
     beam: int | None = None
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    """How many walks they imagine at once; None if nothing is planned."""
+
+
+def recipe_of(plan: Plan, dataset: str, agent: str, seed: int = 0) -> Recipe:
+    """Return how an agent is trained: by imitation, by more of it ("continued", the control), or with a reward."""
+    recipe = replace(RECIPES[dataset], seed=seed)
+    imitation, reinforcement = plan.updates(recipe.imitation), plan.updates(recipe.reinforcement)
+    if agent == "imitation":
+        return replace(recipe, imitation=imitation, reinforcement=0)
+    if agent == "continued":
+        return replace(recipe, imitation=reinforcement, reinforcement=0, rate=recipe.reinforcement_rate)
+    changes: Mapping[str, Any] = plan.settings.get(agent, {})
+    return replace(recipe, imitation=0, reinforcement=reinforcement, reward=agent, **changes)
 
 
 def jobs(plan: Plan) -> list[Job]:
@@ -161,13 +163,10 @@ def jobs(plan: Plan) -> list[Job]:
     found = []
     for seed in range(plan.seeds):
         for dataset in plan.datasets:
-            before = f"r2r-imitation-{seed}" if dataset == "r4r" else None
             start = f"{dataset}-imitation-{seed}"
-            found.append(Job(start, dataset, "imitation", seed, before))
-            found += [
-                Job(f"{dataset}-{agent}-{seed}", dataset, agent, seed, start, changes=plan.settings.get(agent, {}))
-                for agent in FOLLOWING
-            ]
+            for agent in ("imitation", *FOLLOWING):
+                after = start if agent != "imitation" else f"r2r-imitation-{seed}" if dataset == "r4r" else None
+                found.append(Job(f"{dataset}-{agent}-{seed}", dataset, recipe_of(plan, dataset, agent, seed), after))
     return found
 
 
@@ -210,18 +209,29 @@ def search_jobs(plan: Plan) -> list[Job]:
     Every reward gets the same settings, the same number of updates, and the same agent to start from. The setting with
     the largest SDTW in the held-out houses is chosen; validation splits are not looked at.
     """
-    dataset = plan.datasets[0]
-    return [
-        Job(f"search/{reward}-{number}", dataset, reward, after=f"{dataset}-imitation-0", changes=setting)
-        for number, setting in enumerate(TRIED)
-        for reward in REWARDS
-    ]
+    dataset, updates = plan.datasets[0], plan.updates(SEARCH_UPDATES)
+    found = []
+    for number, setting in enumerate(TRIED):
+        for reward in REWARDS:
+            changes: dict[str, Any] = {**setting, "reinforcement": updates, "every": updates}
+            recipe = replace(recipe_of(plan, dataset, reward), **changes)
+            name, after, saved = f"search/{reward}-{number}", f"{dataset}-imitation-0", {"setting": setting}
+            found.append(Job(name, dataset, recipe, after, in_held_out=True, saved=saved))
+    return found
 
 
 def ablation_jobs(plan: Plan) -> list[Job]:
     """Return trainings by imitation, each without one ingredient."""
+    updates = plan.updates(ABLATION_UPDATES)
+    usual = Recipe(teacher="shortest", imitation=updates, reinforcement=0, every=max(1, updates // 6))
     return [
-        Job(f"{name.replace(' ', '-')}-{seed}", "r2r", name, seed, changes=changes)
+        Job(
+            f"{name.replace(' ', '-')}-{seed}",
+            "r2r",
+            replace(usual, seed=seed, **changes),
+            views=name != "no views",
+            in_held_out=True,
+        )
         for seed in range(plan.seeds)
         for name, changes in VARIANTS.items()
         if plan.views is not None or name != "no views"
@@ -249,17 +259,6 @@ def work_off(work: Sequence[Job], run: Callable[[Job], None], workers: int) -> N
             for future in finished:
                 future.result()
                 done.add(running.pop(future).name)
-
-
-def recipe_of(job: Job, plan: Plan) -> Recipe:
-    """Return the recipe of a job."""
-    recipe = replace(RECIPES[job.dataset], seed=job.seed)
-    imitation, reinforcement = plan.updates(recipe.imitation), plan.updates(recipe.reinforcement)
-    if job.agent == "imitation":
-        return replace(recipe, imitation=imitation, reinforcement=0)
-    if job.agent == "continued":
-        return replace(recipe, imitation=reinforcement, reinforcement=0, rate=recipe.reinforcement_rate)
-    return replace(recipe, imitation=0, reinforcement=reinforcement, reward=job.agent, **job.changes)
 
 
 def prepare(plan: Plan) -> None:
@@ -298,7 +297,7 @@ def training_data(plan: Plan, dataset: str, start: str | None = None) -> Trainin
     from wayscore.lab.agents.data import data_from_files, data_from_worlds
 
     if dataset == "worlds":
-        return data_from_worlds(seed=0)
+        return data_from_worlds()
     begun = {} if start is None else load_checkpoint(plan.out / start)
     return data_from_files(
         data_file(plan, dataset, "train"),
@@ -311,14 +310,21 @@ def training_data(plan: Plan, dataset: str, start: str | None = None) -> Trainin
     )
 
 
-def _trained(job: Job, plan: Plan, recipe: Recipe, progress: Progress | None) -> Trainer | None:
-    """Train an agent; None if its scores are already saved."""
+def run_job(job: Job, plan: Plan, progress: Progress | None = None) -> None:
+    """Train an agent and score it, or test trained ones once more, unless the scores are already saved."""
+    file = plan.out / job.name / SCORES
+    if not file.exists():
+        scores = _tested(job, plan) if job.recipe is None else _trained(job, job.recipe, plan, progress)
+        write_whole(file, json.dumps(scores, indent=1).encode())
+
+
+def _trained(job: Job, recipe: Recipe, plan: Plan, progress: Progress | None) -> dict[str, Any]:
+    """Train an agent, from its checkpoint if there is one, and return its scores."""
+    from wayscore.lab.agents.agent import load_agent
     from wayscore.lab.agents.training import Trainer
 
     folder = plan.out / job.name
-    if (folder / "scores.json").exists():
-        return None
-    data = training_data(plan, job.dataset, job.after)
+    data = training_data(plan if job.views else replace(plan, views=None), job.dataset, job.after)
     start = None if job.after is None else load_checkpoint(plan.out / job.after)["policy"]
     trainer = Trainer(data.train, recipe, dev=data.dev, sight=data.sight, start=start)
     if (folder / CHECKPOINT).exists():
@@ -326,59 +332,27 @@ def _trained(job: Job, plan: Plan, recipe: Recipe, progress: Progress | None) ->
 
     def report(update: int, row: Any) -> None:
         if progress is not None and row is not None:
-            scores = ", ".join(f"{name} {row[name]:.3f}" for name in ("SR", "nDTW", "SDTW"))
+            scores = ", ".join(f"{name} {row[name]:.3f}" for name in SHOWN)
             progress(f"{job.name}: update {update} of {trainer.total}, {scores} in held-out houses")
 
     trainer.run(folder, report)
-    return trainer
+    if job.in_held_out:
+        return {**job.saved, **{name: trainer.curve[-1][name] for name in (*SHOWN, "PL")}}
+    return score_agent(plan, job, load_agent(folder)) | {
+        "training_cpu_seconds": round(trainer.seconds, 1),
+        "updates": trainer.total,
+        "recipe": {name: getattr(recipe, name) for name in USUAL},
+    }
 
 
-def _save(job: Job, plan: Plan, scores: Mapping[str, Any]) -> None:
-    write_whole(plan.out / job.name / "scores.json", json.dumps(scores, indent=1).encode())
-
-
-def run_job(job: Job, plan: Plan, progress: Progress | None = None) -> None:
-    """Train one agent, run it on the validation split and score it, unless its scores are already saved."""
-    from wayscore.lab.agents.agent import load_agent
-
-    if (trainer := _trained(job, plan, recipe_of(job, plan), progress)) is not None:
-        scores = score_agent(plan, job, load_agent(plan.out / job.name))
-        scores |= {
-            "training_cpu_seconds": round(trainer.seconds, 1),
-            "updates": trainer.total,
-            "recipe": {name: getattr(trainer.recipe, name) for name in USUAL},
-        }
-        _save(job, plan, scores)
-
-
-def run_search_job(job: Job, plan: Plan, progress: Progress | None = None) -> None:
-    """Train with one setting and save its scores in held-out houses, unless they are already saved."""
-    updates = plan.updates(SEARCH_UPDATES)
-    recipe = replace(recipe_of(job, plan), reinforcement=updates, every=updates)
-    if (trainer := _trained(job, plan, recipe, progress)) is not None:
-        scores = {name: trainer.curve[-1][name] for name in ("SR", "nDTW", "SDTW", "PL")}
-        _save(job, plan, {"setting": job.changes, **scores})
-
-
-def run_ablation(job: Job, plan: Plan, progress: Progress | None = None) -> None:
-    """Train one variant by imitation and save its scores in held-out houses, unless they are already saved."""
-    updates = plan.updates(ABLATION_UPDATES)
-    recipe = Recipe(teacher="shortest", imitation=updates, reinforcement=0, seed=job.seed, every=max(1, updates // 6))
-    data = replace(plan, views=None) if job.agent == "no views" else plan
-    if (trainer := _trained(job, data, replace(recipe, **job.changes), progress)) is not None:
-        _save(job, plan, {name: trainer.curve[-1][name] for name in ("SR", "nDTW", "SDTW", "PL")})
-
-
-def run_trial(job: Job, plan: Plan) -> None:
-    """Test trained agents once more, unless the scores are already saved.
+def _tested(job: Job, plan: Plan) -> dict[str, Any]:
+    """Test trained agents once more, and return their scores.
 
     Several decide together; whether they also vote on the mirror image is decided in held-out houses.
     """
     from wayscore.lab.agents.agent import load_agent
     from wayscore.lab.agents.rollout import means_of
 
-    if (plan.out / job.name / "scores.json").exists():
-        return
     agent = load_agent(*(plan.out / name for name in job.tested))
     held_out: dict[str, Any] = {}
     if len(job.tested) > 1:
@@ -388,20 +362,13 @@ def run_trial(job: Job, plan: Plan) -> None:
             held_out[name] = means_of(walked, agent.recipe.threshold)
     mirror = bool(held_out) and held_out["with_mirror"][CHOSEN_BY] > held_out["without_mirror"][CHOSEN_BY]
     scores = score_agent(plan, job, agent, mirror=mirror)
-    trained = [json.loads((plan.out / name / "scores.json").read_text()) for name in job.tested]
+    trained = [json.loads((plan.out / name / SCORES).read_text()) for name in job.tested]
     scores["training_cpu_seconds"] = round(sum(one["training_cpu_seconds"] for one in trained), 1)
-    _save(job, plan, scores | ({"held_out": held_out} if held_out else {}))
+    return scores | ({"held_out": held_out} if held_out else {})
 
 
 def score_agent(plan: Plan, job: Job, agent: Agent, *, mirror: bool = False) -> dict[str, Any]:
-    """Run an agent once on the validation split, save its trajectories as a result file, and score them by cap.
-
-    Args:
-        plan: the trainings and their data.
-        job: what it is tested on, and how far it plans.
-        agent: the agent.
-        mirror: whether its policies also vote on the mirror image.
-    """
+    """Run an agent once on the validation split, save its trajectories as a result file, and score them by cap."""
     from wayscore.evaluation.evaluator import evaluate
     from wayscore.lab.agents.data import tasks_for
 

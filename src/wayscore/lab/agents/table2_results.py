@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from wayscore.lab.agents.baselines import TABLE_2, score_random
 from wayscore.lab.agents.checkpoints import CURVE, SHOWN, read_curve
 from wayscore.lab.agents.table2 import (
     CHOSEN_BY,
     FOLLOWING,
     METRICS,
     REWARDS,
+    SCORES,
     TRIED,
     USUAL,
     VARIANTS,
@@ -25,10 +27,9 @@ from wayscore.report.document import Cell, Document, Row, Table
 from wayscore.rewards.tasks import WORLD_THRESHOLD
 
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {
-    ("r2r", "random"): (5.1, 3.3, 5.8, 29.0, 27.9, 3.6),
+    **{(dataset, "random"): tuple(row.values()) for dataset, row in TABLE_2.items()},
     ("r2r", "goal"): (43.7, 38.4, 31.9, 53.5, 54.4, 36.1),
     ("r2r", "fidelity"): (44.4, 41.4, 33.9, 57.5, 58.3, 38.3),
-    ("r4r", "random"): (13.7, 2.2, 16.5, 22.3, 18.5, 4.1),
     ("r4r", "goal"): (28.7, 15.0, 9.6, 33.4, 26.9, 11.4),
     ("r4r", "fidelity"): (28.5, 21.4, 9.4, 35.4, 30.4, 12.6),
 }
@@ -84,62 +85,47 @@ def mean_of(values: Sequence[float]) -> dict[str, float]:
 
 def gather(plan: Plan) -> Results:
     """Return the results of all finished trainings, percent."""
-    rows: list[dict[str, Any]] = []
-    gaps: list[dict[str, Any]] = []
-    caps: list[dict[str, Any]] = []
-    windings: list[dict[str, Any]] = []
-    trainings: dict[str, Any] = {}
+    found: Results = {"metrics": list(METRICS)}
+    found |= {"rows": [], "differences": [], "by_cap": [], "by_winding": [], "trainings": {}}
     for dataset in plan.datasets:
-        random = {metric: mean_of([mean]) for metric, mean in _random_means(plan, dataset).items()}
-        rows.append({"dataset": dataset, "agent": "random", **random})
+        threshold, walks = (WORLD_THRESHOLD, 100_000) if dataset == "worlds" else (3.0, 1_000_000)
+        table = score_random(*validation_data(plan, dataset), walks=walks, threshold=threshold, metrics=list(METRICS))
+        means = {metric: mean_of([mean]) for metric, mean in table.means().items() if mean is not None}
+        found["rows"].append({"dataset": dataset, "agent": "random", **means})
         tested = {agent: plan.folders(dataset, agent) for agent in ("imitation", *FOLLOWING)}
         for trial in (trial for trial in trials(plan) if trial.dataset == dataset):
             agent = trial.name.removeprefix(f"{dataset}-").rstrip("-0123456789")
             tested.setdefault(agent, []).append(plan.out / trial.name)
         for agent, folders in tested.items():
-            saved = {folder: found for folder in folders if (found := _scores(folder))}
+            saved = {folder: scores for folder in folders if (scores := _scores(folder))}
             if not saved:
                 continue
             every = list(saved.values())
             for folder, one in saved.items():
                 curve = read_curve(folder) if (folder / CURVE).exists() else {}  # those that decide together have none
                 shown = {name: column for name, column in curve.items() if name in ("update", *SHOWN)}
-                trainings[folder.name] = one | ({"curve": shown} if shown else {})
+                found["trainings"][folder.name] = one | ({"curve": shown} if shown else {})
             means = {metric: mean_of([one["means"][metric] for one in every]) for metric in METRICS}
-            rows.append({"dataset": dataset, "agent": agent, **means})
+            found["rows"].append({"dataset": dataset, "agent": agent, **means})
             for cap in every[0]["caps"]:
                 cells = {name: mean_of([one["caps"][cap][name] for one in every]) for name in (*METRICS, STOPPING)}
-                caps.append({"dataset": dataset, "agent": agent, "cap": int(cap), **cells})
+                found["by_cap"].append({"dataset": dataset, "agent": agent, "cap": int(cap), **cells})
         for one, other in PAIRS:
             seeds = zip(plan.folders(dataset, one), plan.folders(dataset, other), strict=True)
             pairs = [pair for pair in seeds if all(_scores(folder) for folder in pair)]
             if pairs:
-                gaps.append({"dataset": dataset, "agent": one, "less": other, **_gaps(pairs, one, other)})
+                found["differences"].append(
+                    {"dataset": dataset, "agent": one, "less": other, **_gaps(pairs, one, other)}
+                )
             if pairs and (one, other) == PAIRS[0]:
-                windings += _by_winding(plan, dataset, pairs)
-    return {
-        "metrics": list(METRICS),
-        "rows": rows,
-        "differences": gaps,
-        "by_cap": caps,
-        "by_winding": windings,
-        "trainings": trainings,
-    }
+                found["by_winding"] += _by_winding(plan, dataset, pairs)
+    return found
 
 
 def _scores(folder: Path) -> Any:
     """Return what a finished job has saved, else None."""
-    file = folder / "scores.json"
+    file = folder / SCORES
     return json.loads(file.read_text()) if file.exists() else None
-
-
-def _random_means(plan: Plan, dataset: str) -> dict[str, float]:
-    """Return the means of the random agent on a validation split."""
-    from wayscore.lab.agents.baselines import score_random
-
-    threshold, walks = (WORLD_THRESHOLD, 100_000) if dataset == "worlds" else (3.0, 1_000_000)
-    table = score_random(*validation_data(plan, dataset), walks=walks, threshold=threshold, metrics=list(METRICS))
-    return {metric: mean for metric, mean in table.means().items() if mean is not None}
 
 
 def _gaps(pairs: Sequence[tuple[Path, Path]], one: str, other: str) -> dict[str, Any]:

@@ -17,25 +17,18 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from wayscore.errors import OptionError
+from wayscore.lab.agents.agent import evaluate
 from wayscore.lab.agents.checkpoints import CHECKPOINT, CURVE, Recipe, load_checkpoint, write_checkpoint
 from wayscore.lab.agents.data import Sight
 from wayscore.lab.agents.policy import Look, Policy, Shape
-from wayscore.lab.agents.rollout import WORDS, Choice, Row, Step, evaluate, heard, mirrored_words, roll
+from wayscore.lab.agents.rollout import WORDS, Choice, Row, Step, heard, mirrored_words, roll
 from wayscore.rewards.batch import FEATURES, AgentBatch
 from wayscore.rewards.tasks import PADDING, UNKNOWN, Tasks
 from wayscore.writing import clear_unfinished, write_whole
 
 
 class Trainer:
-    """A policy in training.
-
-    Args:
-        tasks: the training data.
-        recipe: the settings.
-        dev: the data for evaluation during training; nothing is learned from it.
-        sight: the words that are seen in the scenes, if views are given.
-        start: weights to start from.
-    """
+    """A policy in training: it learns from `tasks`, is evaluated on `dev`, and begins with the weights `start`."""
 
     def __init__(
         self,
@@ -82,9 +75,7 @@ class Trainer:
     def run(self, folder: Path | None = None, progress: Callable[[int, Row | None], None] | None = None) -> Policy:
         """Train to the end; with a folder, save a checkpoint and the learning curve there from time to time.
 
-        Args:
-            folder: where `checkpoint.pt` and `curve.csv` are written.
-            progress: called after every update, with its number and the new row of the curve, or None.
+        `progress` is called after every update, with its number and the new row of the curve, or None.
         """
         torch.set_num_threads(1)
         if folder is not None:
@@ -136,7 +127,7 @@ class Trainer:
         """Write the checkpoint and the curve, each completely or not at all."""
         state = {
             "recipe": asdict(self.recipe),
-            "shape": self.policy.shape.to_dict(),
+            "shape": asdict(self.policy.shape),
             "vocabulary": list(self.tasks.vocabulary.known),
             "words": self.tasks.tokens.shape[1],
             "word_weights": None if self.sight is None else self.sight.weights,
@@ -191,7 +182,7 @@ class Trainer:
     def _imitate(self, choice: Choice) -> Tensor:
         """Return the cross entropy of the teacher's actions, a sum over each episode."""
         steps, logits, _ = self._walk(choice)
-        teacher = torch.cat([step.teacher for step in steps if step.teacher is not None])
+        teacher = torch.cat([step.teacher for step in steps])
         return nn.functional.cross_entropy(logits, teacher, reduction="sum") / self.recipe.batch
 
     def _reinforce(self) -> tuple[Tensor, Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -12,9 +12,9 @@ from wayscore.episodes import References
 from wayscore.errors import OptionError, listed
 from wayscore.evaluation.inputs import Settings, find_distances, find_references
 from wayscore.lab.audit.battery.battery import Battery, run_battery
-from wayscore.lab.audit.battery.changes import Cases, from_references, from_worlds
-from wayscore.lab.audit.battery.responses import find_experiments
-from wayscore.lab.audit.systems.systems import Systems, audit_systems
+from wayscore.lab.audit.battery.cases import from_references, from_worlds
+from wayscore.lab.audit.battery.experiments import find_experiments
+from wayscore.lab.audit.systems.systems import Progress, Systems, audit_systems
 from wayscore.metrics import METRICS, Metric
 
 DEFAULT = (*METRICS, "PC")
@@ -23,7 +23,6 @@ WORLDS, PATHS_OF_A_WORLD, PATHS = 40, 5, 200
 """How many generated worlds, paths in each of them, and paths of references."""
 
 Metrics = Iterable[str | Metric] | str | None
-Progress = Callable[[str, int, int], None]
 
 
 @overload
@@ -64,7 +63,7 @@ def audit(
         names: what to call each run; entries of one name are several runs of one system.
         references: ground-truth paths: of the runs, or for experiments on real paths.
         graphs: connectivity files, or scene -> distance.
-        experiments: names of experiments (see `wayscore.lab.audit.battery.responses`); all by default.
+        experiments: names of experiments (see `wayscore.lab.audit.battery.experiments`); all by default.
         worlds: the number of generated worlds, 40 by default.
         paths: the number of paths: in each world (5 by default), or of the references (200, drawn at random).
         difference: with runs, the difference for which needed episodes are computed, as a share of the metric's scale
@@ -93,39 +92,26 @@ def audit(
         "path_step": path_step,
     }
     shared: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
-    of_experiments = {"experiments": experiments, "worlds": worlds, "paths": paths}
     if runs is not None:
-        _refuse(of_experiments, "changes episodes, and runs are taken as they are; leave it out")
-        chosen: dict[str, Any] = {} if difference is None else {"difference": difference}
-        return audit_systems(
-            runs,
-            references,
-            graphs,
-            names=names,
-            metrics=metrics,
-            reader=reader,
-            **shared,
-            **chosen,
-            **scoring,
-            **options,
-        )
+        where = {"experiments": experiments, "worlds": worlds, "paths": paths}
+        _refuse(where, "changes episodes, and runs are taken as they are; leave it out")
+        given = {"names": names, "metrics": metrics, "reader": reader, **shared, **scoring, **options}
+        if difference is not None:
+            given["difference"] = difference
+        return audit_systems(runs, references, graphs, **given)
     _refuse({"names": names, "difference": difference, **options}, "goes with the runs of systems; give <<runs>>")
     settings = Settings.make(metrics=DEFAULT if metrics is None else metrics, resamples=resamples, seed=seed, **scoring)
     wanted = find_experiments(experiments)
-    if references is None:
+    known = find_references(references, reader)
+    if known is None:
         if graphs is not None:
             raise OptionError("<<graphs>> goes with <<references=FILE>>, whose paths are changed; give these too")
         cases = from_worlds(worlds or WORLDS, paths or PATHS_OF_A_WORLD, seed, threshold=threshold)
     else:
         _refuse({"worlds": worlds}, "goes without references: these have their own graphs")
-        cases = _real_cases(find_references(references, reader), graphs, settings, paths or PATHS)
+        distances = find_distances(graphs, known, settings.convention)
+        cases = from_references(known, distances, threshold=settings.threshold, paths=paths or PATHS, seed=seed)
     return run_battery(cases, settings.metrics, wanted, convention=settings.convention, **shared)
-
-
-def _real_cases(references: References | None, graphs: Any, settings: Settings, paths: int) -> Cases:
-    assert references is not None
-    distances = find_distances(graphs, references, settings.convention)
-    return from_references(references, distances, threshold=settings.threshold, paths=paths, seed=settings.seed)
 
 
 def _refuse(given: Mapping[str, Any], reason: str) -> None:

@@ -11,7 +11,7 @@ from wayscore.errors import OptionError
 from wayscore.figures.style import FAINT, FRAME, INK, PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.lab.audit.battery.battery import SAME, Battery
 from wayscore.lab.audit.battery.responses import Response
-from wayscore.lab.audit.people.text import NAMES, differences, scope
+from wayscore.lab.audit.people.people import METHODS, PeopleAudit
 from wayscore.lab.audit.systems.scoreboard import Matrix
 from wayscore.lab.audit.systems.systems import Systems
 from wayscore.metrics import Metric
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from wayscore.lab.audit.people.people import PeopleAudit
 
 ROW = 0.36
 """Inches for each experiment."""
@@ -41,47 +40,38 @@ CAPTION = (
 
 
 def figure_battery(battery: Battery) -> Figure:
-    """Draw all responses of a battery."""
+    """Draw every response in a cell of one grid; the first experiment and metric are in the upper left corner."""
     rows, columns = len(battery.experiments), len(battery.metrics)
+    outcomes = {(one.claim.metric, one.claim.experiment): one.outcome for one in battery.findings}
     with style():
         figure = new_figure(PAGE, ROW * (rows + 1) + 0.25)
         figure.set_label(f"{CAPTION}{battery.scope()}.")
         ax = figure.subplots()
-        draw_responses(ax, battery)
+        heads = []
+        for column, metric in enumerate(battery.metrics):
+            responses = [battery.of(metric.symbol, one.name) for one in battery.experiments]
+            whole = _full_scale(metric, responses)
+            scale = "100 %" if is_share(metric) else f"{whole:.3g} {metric.unit}".rstrip()
+            heads.append(f"{metric.symbol} {ARROWS[metric.direction]}\n±{scale}")
+            for row, one in enumerate(responses):
+                if (outcome := outcomes.get((metric.symbol, one.experiment))) is not None:
+                    edges, color = [column - 0.5, column + 0.5], BACKGROUND[outcome]
+                    ax.fill_between(edges, row - 0.5, row + 0.5, color=color, linewidth=0, zorder=0)
+                _draw_curve(ax, one, metric, column, row, whole)
+        for line in np.arange(rows + 1) - 0.5:
+            ax.axhline(line, color=FRAME, linewidth=0.4, zorder=1)
+        for line in np.arange(columns + 1) - 0.5:
+            ax.axvline(line, color=FRAME, linewidth=0.4, zorder=1)
+        ax.set_xticks(range(columns), heads, size=5.6)
+        ax.set_yticks(range(rows), [one.name for one in battery.experiments])
+        ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
+        for spine in ax.spines.values():
+            spine.set_visible(False)
         ax.set(xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5))
     return figure
 
 
-def draw_responses(ax: Axes, battery: Battery) -> Axes:
-    """Draw every response in a cell of one grid; the first experiment and metric are in the upper left corner."""
-    outcomes = {(one.claim.metric, one.claim.experiment): one.outcome for one in battery.findings}
-    places = {one.name: row for row, one in enumerate(battery.experiments)}
-    heads = []
-    for column, metric in enumerate(battery.metrics):
-        responses = [one for one in battery.responses if one.metric == metric.symbol]
-        whole = full_scale(metric, responses)
-        heads.append(f"{metric.symbol} {ARROWS[metric.direction]}\n±{_scale_text(metric, whole)}")
-        for one in responses:
-            row = places[one.experiment]
-            outcome = outcomes.get((metric.symbol, one.experiment))
-            if outcome is not None:
-                ax.fill_between(
-                    [column - 0.5, column + 0.5], row - 0.5, row + 0.5, color=BACKGROUND[outcome], linewidth=0, zorder=0
-                )
-            _draw_curve(ax, one, metric, column, row, whole)
-    for line in np.arange(len(battery.experiments) + 1) - 0.5:
-        ax.axhline(line, color=FRAME, linewidth=0.4, zorder=1)
-    for line in np.arange(len(battery.metrics) + 1) - 0.5:
-        ax.axvline(line, color=FRAME, linewidth=0.4, zorder=1)
-    ax.set_xticks(range(len(heads)), heads, size=5.6)
-    ax.set_yticks(range(len(places)), list(places))
-    ax.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
-    return ax
-
-
-def full_scale(metric: Metric, responses: list[Response]) -> float:
+def _full_scale(metric: Metric, responses: list[Response]) -> float:
     """Return the change that reaches the edge of a cell: 1 for shares, else the largest, scaling left out."""
     if is_share(metric):
         return 1.0
@@ -91,32 +81,21 @@ def full_scale(metric: Metric, responses: list[Response]) -> float:
 
 
 def _draw_curve(ax: Axes, response: Response, metric: Metric, column: int, row: int, whole: float) -> None:
-    known = [one for one in response.changes if one.mean is not None]
-    if len(known) < len(response.changes):
+    if response.largest is None or any(one.mean is None for one in response.changes):
         ax.text(column, row, "undefined", size=4.5, color=FAINT, ha="center", va="center")
         return
-    color = _color(metric, response)
-    at = column + np.linspace(-ROOM, ROOM, len(known) + 1)
-    mean, low, high = (
-        row - ROOM * np.clip(np.array([0.0, *(one[place] or 0.0 for one in known)]) / whole, -1, 1)
-        for place in range(3)
-    )
+    if response.verdict.word in (*SAME, "unclear"):
+        color = FAINT
+    elif metric.direction is None:
+        color = INK
+    else:
+        color = BETTER if (response.largest > 0) == (metric.direction == "up") else WORSE
+    at = column + np.linspace(-ROOM, ROOM, len(response.changes) + 1)
+    curves = np.array([(0.0, 0.0, 0.0), *response.changes], dtype=np.float64).T  # mean, low, high
+    mean, low, high = row - ROOM * np.clip(curves / whole, -1, 1)
     ax.plot(at[[0, -1]], [row, row], color=FAINT, linewidth=0.4, linestyle=(0, (1, 2)), zorder=2)
     ax.fill_between(at, low, high, color=color, alpha=0.25, linewidth=0, zorder=2)
     ax.plot(at, mean, color=color, linewidth=1.0, zorder=3, solid_joinstyle="round")
-
-
-def _color(metric: Metric, response: Response) -> str:
-    if response.verdict.word in (*SAME, "unclear"):
-        return FAINT
-    largest = response.largest or 0.0
-    if metric.direction is None:
-        return INK
-    return BETTER if (largest > 0) == (metric.direction == "up") else WORSE
-
-
-def _scale_text(metric: Metric, whole: float) -> str:
-    return "100 %" if is_share(metric) else f"{whole:.3g} {metric.unit}".rstrip()
 
 
 SYSTEMS_ROW = 0.17
@@ -131,19 +110,18 @@ SYSTEMS_CAPTION = (
 
 def figure_systems(systems: Systems) -> Figure:
     """Draw rankings, redundancy, power and stability."""
-    height = SYSTEMS_ROW * len(systems.metrics)
     with style():
-        figure = new_figure(PAGE, 2 * height + 1.9)
+        figure = new_figure(PAGE, 2 * SYSTEMS_ROW * len(systems.metrics) + 1.9)
         figure.set_label(f"{SYSTEMS_CAPTION}{systems.scope()}.")
         (upper, upper_right), (lower, lower_right) = figure.subplots(2, 2)
-        draw_matrix(upper, systems.agreement, title="agreement of rankings (Kendall's tau)")
-        draw_matrix(upper_right, systems.correlations, title="agreement on episodes (Spearman's rho)")
-        draw_power(lower, systems)
-        draw_stability(lower_right, systems)
+        _draw_matrix(upper, systems.agreement, "agreement of rankings (Kendall's tau)")
+        _draw_matrix(upper_right, systems.correlations, "agreement on episodes (Spearman's rho)")
+        _draw_power(lower, systems)
+        _draw_stability(lower_right, systems)
     return figure
 
 
-def draw_matrix(ax: Axes, matrix: Matrix, *, title: str = "") -> Axes:
+def _draw_matrix(ax: Axes, matrix: Matrix, title: str) -> None:
     """Draw a matrix of correlations, each as a shade and a number."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -160,10 +138,9 @@ def draw_matrix(ax: Axes, matrix: Matrix, *, title: str = "") -> Axes:
     for spine in ax.spines.values():
         spine.set_visible(False)
     ax.set_title(title)
-    return ax
 
 
-def draw_power(ax: Axes, systems: Systems) -> Axes:
+def _draw_power(ax: Axes, systems: Systems) -> None:
     """Draw for each metric the share of pairs that it tells apart, one dot per number of paths."""
     sizes = systems.power[0].paths
     for row, one in enumerate(systems.power):
@@ -171,14 +148,13 @@ def draw_power(ax: Axes, systems: Systems) -> Axes:
         for place, share in enumerate(one.told_apart):
             depth = 0.25 + 0.75 * (place + 1) / len(sizes)
             ax.plot(share, row, "o", color=REFERENCE, alpha=depth, markersize=3.6, markeredgewidth=0, zorder=2)
-    _rows(ax, [one.metric for one in systems.power])
+    _name_rows(ax, [one.metric for one in systems.power])
     counts = ", ".join(map(str, sizes))
     ax.set(title="pairs of systems told apart", xlabel=f"share of pairs with {counts} paths", xlim=(0, 1))
-    return ax
 
 
-def draw_stability(ax: Axes, systems: Systems) -> Axes:
-    """Draw for each metric how far rankings change if paths or scans are drawn again."""
+def _draw_stability(ax: Axes, systems: Systems) -> None:
+    """Draw for each metric how far rankings change if paths or scans are resampled."""
     kinds = list(dict.fromkeys(one.cluster for one in systems.stability))
     symbols = [metric.symbol for metric in systems.metrics]
     for one in systems.stability:
@@ -188,13 +164,12 @@ def draw_stability(ax: Axes, systems: Systems) -> Axes:
         label = f"other {one.cluster}s" if one.metric == symbols[0] else None
         ax.plot([one.low, one.tau], [row, row], color=color, linewidth=1.1, solid_capstyle="butt")
         ax.plot(one.tau, row, "o", color=color, markersize=3.2, label=label)
-    _rows(ax, symbols)
+    _name_rows(ax, symbols)
     ax.set(title="stability of rankings", xlabel="Kendall's tau", xlim=(None, 1.0))
     ax.legend(loc="lower left")
-    return ax
 
 
-def _rows(ax: Axes, symbols: list[str]) -> None:
+def _name_rows(ax: Axes, symbols: list[str]) -> None:
     ax.set_yticks(range(len(symbols)), symbols, size=5.8)
     ax.set_ylim(len(symbols) - 0.4, -0.6)
     ax.grid(axis="x", color=FRAME, linewidth=0.5)
@@ -217,19 +192,19 @@ def figure_people(audits: Sequence[PeopleAudit]) -> Figure:
     with style():
         figure = new_figure(PAGE, PEOPLE_ROW * rows + 0.75)
         warned = "SIMULATED raters: no person gave these judgements. " if any(one.simulated for one in audits) else ""
-        parts = [f"{one.name}, {one.rating}: {scope(one)} {' '.join(differences(one))}" for one in audits]
+        parts = [f"{one.name}, {one.rating}: {one.scope()} {one.summary()}" for one in audits]
         figure.set_label(
             f"{warned}Rank correlation of each metric with people's judgements, with 95 % intervals. {' '.join(parts)}"
         )
         panels = figure.subplots(1, len(audits), squeeze=False, sharex=True)[0]
         for ax, audit in zip(panels, audits, strict=True):
-            draw_audit(ax, audit)
+            _draw_audit(ax, audit)
         handles, names = panels[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower right", ncols=2)
     return figure
 
 
-def draw_audit(ax: Axes, audit: PeopleAudit) -> Axes:
+def _draw_audit(ax: Axes, audit: PeopleAudit) -> None:
     """Draw one audit, the largest correlation at the top; undefined ones have no mark."""
     rows = np.arange(len(audit.correlations))[::-1]
     for label, color, marker, goal in (
@@ -246,5 +221,4 @@ def draw_audit(ax: Axes, audit: PeopleAudit) -> Axes:
     ax.set_yticks(rows, [one.metric for one in audit.correlations], color=INK)
     what = counted(audit.judgements, audit.unit)
     ax.set(ylim=(-0.6, len(rows) - 0.4), title=f"{audit.name}: {audit.rating} ({what})")
-    ax.set_xlabel(NAMES[audit.method])
-    return ax
+    ax.set_xlabel(METHODS[audit.method])

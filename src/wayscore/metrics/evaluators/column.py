@@ -51,7 +51,7 @@ def column(
 def goal_columns(name: str, distances: Callable[[Episode], Floats], words: str, **facts: Any) -> dict[str, Metric]:
     """Return NE, ONE, SR and OSR of an evaluator that measures distances to the goal in its own way.
 
-    `distances` returns how far from the goal the nodes are that it looks at; `words` say which these are.
+    `distances` returns the distances to the goal of the nodes that it looks at; `words` describe these nodes.
     """
     last, least = f"the last distance to the goal{{}}; {words}", f"the least distance to the goal{{}}; {words}"
     rows = ("NE", last, False), ("ONE", least, False), ("SR", last, True), ("OSR", least, True)

@@ -38,8 +38,8 @@ def _goal(episode: Episode) -> Places:
     return episode.encoded_query[-1:] if _box(episode) is not None else episode.encoded_reference[-1:]
 
 
-def _away(episode: Episode, place: int) -> float:
-    return float(episode.distance.between(_goal(episode), episode.encoded_query[[place]])[0, 0])
+def _away(episode: Episode, step: int) -> float:
+    return float(episode.distance.between(_goal(episode), episode.encoded_query[[step]])[0, 0])
 
 
 def error(episode: Episode) -> float:

@@ -224,8 +224,8 @@ def _walked(path: Any, episodes: list[Any], phases: list[Any], *, repeats: bool)
 
 
 def _borders(keys: list[Any]) -> list[int]:
-    """Return the last place of every run of equal keys and the first of the next."""
-    return [place for last, (a, b) in enumerate(pairwise(keys)) if a != b for place in (last, last + 1)]
+    """Return the last row of every run of equal keys and the first of the next."""
+    return [row for last, (a, b) in enumerate(pairwise(keys)) if a != b for row in (last, last + 1)]
 
 
 PE, LAW, WAYPOINTS, HA = "internnav-pe", "law-vlnce", "cwp-waypoints", "ha-vln"

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.presets import signed
 from wayscore.errors import OptionError, listed, shortened
 from wayscore.evaluation.groups import few_clusters
-from wayscore.lab.audit.battery.changes import Cases
-from wayscore.lab.audit.battery.responses import JUMP, TOLERANCE, Experiment, Response, Word, respond
+from wayscore.lab.audit.battery.cases import Cases
+from wayscore.lab.audit.battery.experiments import EXPERIMENTS, Experiment
+from wayscore.lab.audit.battery.responses import JUMP, TOLERANCE, Response, Word, respond
 from wayscore.metrics import Metric
-from wayscore.report.document import Cell, Document, Documented, Line, Row, Table
+from wayscore.report.document import Cell, Document, Documented, Line, Part, Row, Table
 from wayscore.report.layout import UNDEFINED, counted, head, interval, number
-
-if TYPE_CHECKING:
-    from wayscore.lab.audit.battery.responses import Response
 
 SAME: tuple[Word, ...] = ("invariant", "indifferent")
 FALLS: tuple[Word, ...] = ("falls", "jumps down")
@@ -110,7 +108,9 @@ def findings(claims: Sequence[Claim], responses: Sequence[Response]) -> tuple[Fi
     for claim in claims:
         response = known.get((claim.metric, claim.experiment))
         if response is not None:
-            found.append(Finding(claim, response, _outcome(claim, response.verdict.word)))
+            word = response.verdict.word
+            outcome: Outcome = "holds" if word in claim.verdicts else "fails"
+            found.append(Finding(claim, response, "unclear" if word in ("unclear", "undefined") else outcome))
     return tuple(found)
 
 
@@ -123,16 +123,10 @@ def alike(found: Sequence[Finding]) -> list[list[Finding]]:
     return list(groups.values())
 
 
-def _outcome(claim: Claim, word: Word) -> Outcome:
-    if word in ("unclear", "undefined"):
-        return "unclear"
-    return "holds" if word in claim.verdicts else "fails"
-
-
 WORDS = 34
 """Cells of words are broken into lines of this many characters."""
 FEW_CURVES = 12
-"""Up to so many curves are printed in full."""
+"""Above this number of curves, they are not printed in full."""
 EXPLAINED = (
     "Each cell has the verdict and the largest mean change, in percentage points or metres.",
     f"invariant: no episode changes. indifferent: all 95 % intervals of the change lie within {100 * TOLERANCE:g} % of "
@@ -176,13 +170,13 @@ class Battery(Documented):
 
     def of(self, metric: str, experiment: str) -> Response:
         """Return one response, by the metric's symbol and the experiment's name."""
-        known = {(one.metric, one.experiment): one for one in self.responses}
-        if (metric, experiment) not in known:
-            raise OptionError(f"this battery has no response of {shortened(metric)} to {shortened(experiment)}")
-        return known[metric, experiment]
+        for one in self.responses:
+            if (one.metric, one.experiment) == (metric, experiment):
+                return one
+        raise OptionError(f"this battery has no response of {shortened(metric)} to {shortened(experiment)}")
 
     def scope(self) -> str:
-        """Say what was audited, in one line."""
+        """Return one line on what was audited."""
         return (
             f"{counted(len(self.metrics), 'metric')}, {counted(len(self.experiments), 'experiment')} on {self.source}; "
             f"{self.convention}, d_th = {self.threshold:.3g} m; {counted(self.resamples, 'resample')}, seed {self.seed}"
@@ -190,32 +184,28 @@ class Battery(Documented):
 
     def document(self) -> Document:
         """Return the verdicts, the curves where they are few, the claims, what the experiments are, and warnings."""
-        warnings = [
-            *few_clusters(self.cluster, self.clusters),
-            *(
-                f"left out: {listed([name for name, why in self.skipped.items() if why == reason])}; {reason}"
-                for reason in dict.fromkeys(self.skipped.values())
-            ),
-        ]
-        return Document(
-            [
-                self.scope(),
-                self._verdicts(),
-                *([self._curves()] if len(self.responses) <= FEW_CURVES else []),
-                *([self._claims()] if self.findings else []),
-                self._experiments(),
-                *(Line(warning, "warning") for warning in warnings),
-            ],
-            data=[self.to_dict()],
-        )
+        parts: list[Part] = [self.scope(), self._verdicts()]
+        if len(self.responses) <= FEW_CURVES:
+            parts.append(self._curves())
+        if self.findings:
+            parts.append(self._claims())
+        rows = []
+        for one in self.experiments:
+            sizes = f"{', '.join(f'{size:g}' for size in one.sizes)} {one.unit}".strip()
+            rows.append([one.name, fill(one.about, WORDS), fill(sizes, WORDS)])
+        parts.append(Table(["experiment", "what is changed", "sizes"], rows, "Experiments", left=3))
+        parts += [Line(warning, "warning") for warning in few_clusters(self.cluster, self.clusters)]
+        for reason in dict.fromkeys(self.skipped.values()):
+            names = listed([name for name, why in self.skipped.items() if why == reason])
+            parts.append(Line(f"left out: {names}; {reason}", "warning"))
+        return Document(parts, data=[self.to_dict()])
 
     def _verdicts(self) -> Table:
-        known = {(one.experiment, one.metric): one for one in self.responses}
         rows = []
         for experiment in self.experiments:
             cells = [experiment.name]
             for metric in self.metrics:
-                found = known[experiment.name, metric.symbol]
+                found = self.of(metric.symbol, experiment.name)
                 word = found.verdict.word
                 change = "" if word in ("invariant", "undefined") else f"\n{number(metric, found.largest, signed=True)}"
                 cells.append(word + change)
@@ -223,22 +213,22 @@ class Battery(Documented):
         return Table(["", *map(head, self.metrics)], rows, "Responses", EXPLAINED)
 
     def _curves(self) -> Table:
-        sizes = {one.name: one.sizes for one in self.experiments}
-        metrics = {metric.symbol: metric for metric in self.metrics}
         rows: list[Row] = []
-        for one in self.responses:
-            metric = metrics[one.metric]
-            for size, value, change in zip(sizes[one.experiment], one.values, (None, *one.changes), strict=True):
-                moved = Cell(UNDEFINED)
-                if change is not None:
-                    moved = Cell(number(metric, change.mean, signed=True), "", interval(metric, change, signed=True))
-                mean = Cell(number(metric, value.mean), "", interval(metric, value))
-                rows.append([one.experiment, head(metric), f"{size:g}", mean, moved])
+        for experiment in self.experiments:
+            for metric in self.metrics:
+                found = self.of(metric.symbol, experiment.name)
+                for size, value, change in zip(experiment.sizes, found.values, (None, *found.changes), strict=True):
+                    moved = Cell(UNDEFINED)
+                    if change is not None:
+                        moved = Cell(
+                            number(metric, change.mean, signed=True), "", interval(metric, change, signed=True)
+                        )
+                    mean = Cell(number(metric, value.mean), "", interval(metric, value))
+                    rows.append([experiment.name, head(metric), f"{size:g}", mean, moved])
         return Table(["experiment", "metric", "size", "mean, 95 %", "change, 95 %"], rows, "Curves", left=2)
 
     def _claims(self) -> Table:
         metrics = {metric.symbol: metric for metric in self.metrics}
-        sizes = {one.name: one.sizes for one in self.experiments}
         rows = []
         for some in alike(self.findings):
             claim, response, outcome = some[0].claim, some[0].response, some[0].outcome
@@ -246,23 +236,16 @@ class Battery(Documented):
             change, at = "0", ""
             if word != "invariant" and response.largest_at is not None:
                 change = number(metrics[claim.metric], response.largest, signed=True)
-                at = f"{sizes[claim.experiment][response.largest_at]:g}"
+                at = f"{EXPERIMENTS[claim.experiment].sizes[response.largest_at]:g}"
             rows.append([fill(f"{symbols}: {claim.text}", WORDS), claim.experiment, word, change, at, outcome])
         held = sum(one.outcome == "holds" for one in self.findings)
         notes = [f"{held} of {counted(len(self.findings), 'test')} hold. The change is the largest, at this size."]
         heads = ["claim", "experiment", "verdict", "change", "at", "outcome"]
         return Table(heads, rows, "Claims of the paper", notes, left=3)
 
-    def _experiments(self) -> Table:
-        rows = []
-        for one in self.experiments:
-            sizes = f"{', '.join(f'{size:g}' for size in one.sizes)} {one.unit}".strip()
-            rows.append([one.name, fill(one.about, WORDS), fill(sizes, WORDS)])
-        return Table(["experiment", "what is changed", "sizes"], rows, "Experiments", left=3)
-
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
-        sizes = {one.name: one.sizes for one in self.experiments}
+        facts = ("name", "about", "sizes", "unit", "base", "on")
         return {
             "audit": "battery",
             "source": self.source,
@@ -273,18 +256,8 @@ class Battery(Documented):
             "clusters": self.clusters,
             "resamples": self.resamples,
             "seed": self.seed,
-            "experiments": [
-                {
-                    "name": one.name,
-                    "about": one.about,
-                    "sizes": list(one.sizes),
-                    "unit": one.unit,
-                    "base": one.base,
-                    "on": one.on,
-                }
-                for one in self.experiments
-            ],
-            "responses": [one.to_dict(sizes[one.experiment]) for one in self.responses],
+            "experiments": [{name: getattr(one, name) for name in facts} for one in self.experiments],
+            "responses": [one.to_dict(EXPERIMENTS[one.experiment].sizes) for one in self.responses],
             "claims": [one.to_dict() for one in self.findings],
             "skipped": self.skipped,
         }
@@ -297,6 +270,14 @@ class Battery(Documented):
         from wayscore.lab.audit.figures import figure_battery
 
         return figure_battery(self)
+
+
+REASONS = {
+    "nodes": "it needs paths of nodes on a graph with enough nodes around them",
+    "points": "it needs points, or nodes with positions",
+    "any": "no path is long enough",
+}
+"""Why no case can be changed by an experiment, by where it takes place."""
 
 
 def run_battery(
@@ -312,13 +293,13 @@ def run_battery(
     """Carry out experiments on cases."""
     responses: list[Response] = []
     skipped: dict[str, str] = {}
-    for number_, experiment in enumerate(experiments):
+    for done, experiment in enumerate(experiments):
         if progress is not None:
-            progress(experiment.name, number_, len(experiments))
+            progress(experiment.name, done, len(experiments))
         found = respond(experiment, cases, metrics, convention=convention, resamples=resamples, seed=seed)
         responses += found
         if not found:
-            skipped[experiment.name] = _reason(experiment)
+            skipped[experiment.name] = REASONS[experiment.on]
     return Battery(
         cases.source,
         cases.threshold,
@@ -333,11 +314,3 @@ def run_battery(
         resamples,
         seed,
     )
-
-
-def _reason(experiment: Experiment) -> str:
-    if experiment.on == "nodes":
-        return "it needs paths of nodes on a graph with enough nodes around them"
-    if experiment.on == "points":
-        return "it needs points, or nodes with positions"
-    return "no path is long enough"

@@ -1,4 +1,4 @@
-"""How metrics respond to changed episodes: the experiments, the responses, and how they are classified.
+"""How metrics respond to changed episodes, and how these responses are classified.
 
 A curve has one mean change per size, against the first size, with its 95 % interval; steps are the changes from each
 size to the next. Changes are in units of the metric's scale: the width of its bounds, d_th for metres, else 1.
@@ -16,7 +16,7 @@ size to the next. Changes are in units of the metric's scale: the width of its b
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -24,11 +24,9 @@ import numpy as np
 
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.distances.base import Floats
-from wayscore.errors import OptionError, did_you_mean
 from wayscore.evaluation.score import score
-from wayscore.evaluation.table import ScoreTable
-from wayscore.lab.audit.battery import changes
-from wayscore.lab.audit.battery.changes import Case, Cases, Change
+from wayscore.lab.audit.battery.cases import Case, Cases
+from wayscore.lab.audit.battery.experiments import Experiment
 from wayscore.metrics import Metric
 from wayscore.statistics import Interval, bootstrap_table
 from wayscore.statistics.bootstrap import differences
@@ -66,20 +64,15 @@ def scale_of(metric: Metric, threshold: float) -> float:
     return high - low if np.isfinite(high - low) and high > low else threshold if metric.unit == "m" else 1.0
 
 
-def judge(
+def classify(
     changes: Sequence[Interval], steps: Sequence[Interval], *, same: bool, scale: float, graded: bool = True
 ) -> Verdict:
-    """Return the verdict on a curve.
+    """Return the verdict on a curve: the changes against the first size, and the steps from each size to the next.
 
-    Args:
-        changes: at every size after the first, against the first.
-        steps: at every size after the first, against the size before.
-        same: no episode changes at any size.
-        scale: of the metric, see `scale_of`.
-        graded: whether it can jump: sizes begin small.
+    `same` says that no episode changes at any size, and `graded` that sizes begin small, so that a metric can jump.
 
     >>> fall = Interval(-0.5, -0.6, -0.4)
-    >>> judge([fall], [fall], same=False, scale=1.0)
+    >>> classify([fall], [fall], same=False, scale=1.0)
     Verdict(word='falls', at=None)
     """
     if same:
@@ -99,122 +92,6 @@ def judge(
     if graded and count > 1 and abs(mean[count + largest]) >= JUMP * whole:
         return Verdict("jumps up" if up else "jumps down", largest + 1)
     return Verdict("rises" if up else "falls")
-
-
-@dataclass(frozen=True, slots=True)
-class Experiment:
-    """One change of episodes, in several sizes.
-
-    Attributes:
-        name: what tables and `--experiments` call it.
-        about: what is changed, in words.
-        sizes: from none (what the others are compared with) to the largest.
-        unit: what the sizes are.
-        change: the function that changes an episode.
-        base: the walk that is changed: a "perfect" one, or a "faulty" one, where a perfect one would hide the change.
-        on: "nodes" of a graph, "points" in space, or "any".
-        graded: sizes begin small enough to see whether a metric jumps; doubling the density does not.
-    """
-
-    name: str
-    about: str
-    sizes: tuple[float, ...]
-    unit: str
-    change: Change
-    base: Literal["perfect", "faulty"] = "perfect"
-    on: Literal["nodes", "points", "any"] = "any"
-    graded: bool = True
-
-
-_POINTS: dict[str, Any] = {"base": "faulty", "on": "points", "graded": False}
-_AWAY: dict[str, Any] = {"sizes": (0, 1, 2, 3, 4), "unit": "edges away", "on": "nodes"}
-_SWITCH: dict[str, Any] = {"sizes": (0, 1), "unit": "", "graded": False}
-_FACTORS: dict[str, Any] = {"sizes": (1, 2, 5, 10), "unit": "times", **_POINTS}
-_PARTS: dict[str, Any] = {"sizes": (1, 2, 4, 8), "unit": "parts", **_POINTS}
-EXPERIMENTS: dict[str, Experiment] = {
-    one.name: one
-    for one in (
-        Experiment("scale", "both paths and d_th are multiplied", change=changes.scale, **_FACTORS),
-        Experiment("scale-only", "both paths are multiplied; d_th stays", change=changes.magnify, **_FACTORS),
-        Experiment(
-            "translation", "both paths are moved together", (0, 1, 10, 100), "d_th", changes.translate, **_POINTS
-        ),
-        Experiment("query-density", "steps of the query are divided", change=changes.densify_query, **_PARTS),
-        Experiment(
-            "reference-density", "steps of the reference are divided", change=changes.densify_reference, **_PARTS
-        ),
-        Experiment("both-densities", "steps of both paths are divided", change=changes.densify_both, **_PARTS),
-        Experiment(
-            "repeats",
-            "every node of the query is logged several times",
-            (1, 2, 3, 5),
-            "times",
-            changes.repeat,
-            "faulty",
-            graded=False,
-        ),
-        Experiment("swap", "reference and query are exchanged", change=changes.swap, base="faulty", **_SWITCH),
-        Experiment("reversed", "the reference is walked from its end", change=changes.reverse, **_SWITCH),
-        Experiment(
-            "shuffled",
-            "inner nodes of the query are exchanged at random",
-            (0, 0.25, 0.5, 1),
-            "of the nodes",
-            changes.shuffle,
-        ),
-        Experiment(
-            "reversed-loop", "a loop is walked the other way around", change=changes.reverse_loop, on="nodes", **_SWITCH
-        ),
-        Experiment("retrace", "the query walks some edges back and forth", (0, 1, 2), "edges", changes.retrace),
-        Experiment(
-            "near-miss",
-            "the whole query is moved aside",
-            (0, 0.001, 0.01, 0.1, 0.5, 0.9, 1.1, 2),
-            "d_th",
-            changes.shift,
-            on="points",
-        ),
-        Experiment(
-            "misplaced-point",
-            f"one point is {changes.MISPLACED} d_th off, at the middle or nearer to the end",
-            (0.5, 0.75, 1),
-            "of the query",
-            changes.misplace,
-            on="points",
-        ),
-        Experiment("detour", "the query leaves the reference and comes back", change=changes.detour, **_AWAY),
-        Experiment(
-            "stop-early",
-            "the last edges are not walked",
-            (0, 0.2, 0.4, 0.6, 0.8, 1),
-            "of the edges",
-            changes.stop_early,
-        ),
-        Experiment("stop-late", "the query goes on beyond the goal", change=changes.stop_late, **_AWAY),
-        Experiment("overshoot", "the query passes the goal and comes back to it", change=changes.overshoot, **_AWAY),
-        Experiment("start-elsewhere", "the query walks to the start first", change=changes.start_elsewhere, **_AWAY),
-    )
-}
-"""Name -> experiment."""
-
-
-def find_experiments(names: Iterable[str] | None = None) -> tuple[Experiment, ...]:
-    """Return experiments by name; all of them by default.
-
-    >>> [one.unit for one in find_experiments(["detour"])]
-    ['edges away']
-    """
-    if names is None:
-        return tuple(EXPERIMENTS.values())
-    found = []
-    for name in [names] if isinstance(names, str) else names:
-        if name not in EXPERIMENTS:
-            raise OptionError(
-                f"there is no experiment {name!r}{did_you_mean(name, EXPERIMENTS) or '.'} "
-                f"Known: {', '.join(EXPERIMENTS)}"
-            )
-        found.append(EXPERIMENTS[name])
-    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,55 +150,42 @@ def respond(
 ) -> tuple[Response, ...]:
     """Carry out one experiment; return the response of each metric, none where the experiment does not apply.
 
-    Args:
-        experiment: what is changed.
-        cases: where.
-        metrics: whose responses.
-        convention: what episodes are scored by.
-        resamples: of the bootstrap, which draws clusters of cases.
-        seed: random seed of the changes and the bootstrap; what one experiment finds does not depend on the others.
+    The seed is that of the changes and of the bootstrap, which draws clusters of cases. What one experiment finds does
+    not depend on the others.
     """
     changed = changed_cases(experiment, cases, seed)
     if not changed:
         return ()
-    by_size = [
-        scores_of([row[place] for row in changed], metrics, convention) for place in range(len(experiment.sizes))
-    ]
-    scores = np.stack(by_size, axis=1)  # metrics, sizes, cases
-    clusters = [row[0].cluster for row in changed]
+    places = range(len(experiment.sizes))
+    by_size = [scores_of([row[place] for row in changed], metrics, convention) for place in places]
     columns: dict[str, Floats] = {}
-    for number in range(len(metrics)):
-        rows = scores[number]
+    for number, rows in enumerate(np.stack(by_size, axis=1)):
         rows = np.where(np.isfinite(rows).all(axis=0), rows, np.inf)  # the same episodes at every size
         for place, row in enumerate(rows):
             columns[f"{number} value {place}"] = row
             if place:
                 columns[f"{number} change {place}"] = differences(row, rows[0])
                 columns[f"{number} step {place}"] = differences(row, rows[place - 1])
+    clusters = [row[0].cluster for row in changed]
     found = bootstrap_table(columns, rng=np.random.default_rng(seed), resamples=resamples, clusters=clusters)
-    places = range(1, len(experiment.sizes))
     responses = []
     for number, metric in enumerate(metrics):
-        changes = tuple(found[f"{number} change {place}"] for place in places)
-        steps = [found[f"{number} step {place}"] for place in places]
-        moved = np.stack([columns[f"{number} change {place}"] for place in places])
+        values = tuple(found[f"{number} value {place}"] for place in places)
+        changes, steps = (
+            tuple(found[f"{number} {what} {place}"] for place in places[1:]) for what in ("change", "step")
+        )
+        moved = np.stack([columns[f"{number} change {place}"] for place in places[1:]])
         defined = np.isfinite(moved[0])
         same = bool(defined.any() and not moved[:, defined].any())
-        responses.append(
-            Response(
-                experiment.name,
-                metric.symbol,
-                int(np.count_nonzero(defined)),
-                tuple(found[f"{number} value {place}"] for place in range(len(experiment.sizes))),
-                changes,
-                judge(changes, steps, same=same, scale=scale_of(metric, cases.threshold), graded=experiment.graded),
-            )
-        )
+        scale = scale_of(metric, cases.threshold)
+        verdict = classify(changes, steps, same=same, scale=scale, graded=experiment.graded)
+        episodes = int(np.count_nonzero(defined))
+        responses.append(Response(experiment.name, metric.symbol, episodes, values, changes, verdict))
     return tuple(responses)
 
 
 def changed_cases(experiment: Experiment, cases: Cases, seed: int = 0) -> list[list[Case]]:
-    """Return for each case that can be changed at every size the changed cases, one per size."""
+    """Return the changed cases, one per size, of each case that can be changed at every size."""
     found = []
     word = zlib.crc32(experiment.name.encode())
     for number, case in enumerate(cases.perfect if experiment.base == "perfect" else cases.faulty):
@@ -340,29 +204,28 @@ def changed_cases(experiment: Experiment, cases: Cases, seed: int = 0) -> list[l
 
 
 def scores_of(cases: Sequence[Case], metrics: Sequence[Metric], convention: Convention = PAPER) -> Floats:
-    """Return (metrics, cases): one score each; cases of one experiment and size share their threshold.
+    """Return the scores, (metrics, cases); cases of one experiment and size share their threshold.
 
     Metrics that need points see the positions of nodes.
     """
-    in_space = [metric for metric in metrics if "points" in metric.needs]
-    others = [metric for metric in metrics if metric not in in_space]
     columns: dict[str, Floats] = {}
-    for some, seen in ((others, cases), (in_space, [case.in_space() or case for case in cases] if in_space else [])):
-        if some:
-            columns |= _table(seen, some, convention).columns
+    for points in (False, True):
+        some = [metric for metric in metrics if ("points" in metric.needs) == points]
+        if not some:
+            continue
+        seen = [case.in_space() or case for case in cases] if points else cases
+        places: dict[str, Any] = {}
+        if seen[0].graph is not None:
+            places["distance"] = {case.scene: case.distance for case in seen}
+            places["scenes"] = [case.scene for case in seen]
+        table = score(
+            references=[case.reference for case in seen],
+            queries=[case.query for case in seen],
+            threshold=seen[0].threshold,
+            metrics=some,
+            convention=convention,
+            episodes=[case.name for case in seen],
+            **places,
+        )
+        columns |= table.columns
     return np.array([columns[metric.symbol] for metric in metrics])
-
-
-def _table(cases: Sequence[Case], metrics: Sequence[Metric], convention: Convention) -> ScoreTable:
-    settings: dict[str, Any] = {}
-    if cases[0].graph is not None:
-        settings = {"distance": {case.scene: case.distance for case in cases}, "scenes": [case.scene for case in cases]}
-    return score(
-        references=[case.reference for case in cases],
-        queries=[case.query for case in cases],
-        threshold=cases[0].threshold,
-        metrics=metrics,
-        convention=convention,
-        episodes=[case.name for case in cases],
-        **settings,
-    )

@@ -8,307 +8,29 @@ audit = audit_people("study.json", answers="study.jsonl")
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from pathlib import Path
-from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 
 from wayscore.convention.presets import find_convention
-from wayscore.distances.base import Distance
-from wayscore.distances.graphs import load_graphs
-from wayscore.errors import OptionError, did_you_mean
-from wayscore.evaluation.score import score
-from wayscore.lab.audit.people.rated import RatedWalk, RatedWalks, read_rated
-from wayscore.lab.study.correlations import goodness, higher_is_better
-from wayscore.lab.study.files import read_study
-from wayscore.lab.study.model import QUERIES
-from wayscore.lab.study.rankings import read_rankings
+from wayscore.errors import OptionError
+from wayscore.lab.audit.people.rated import RatedWalks, read_rated
+from wayscore.lab.audit.people.sample import RANKING, Facts, File, GraphSource, Sample, sample_study, sample_walks
+from wayscore.lab.study.analysis import FEW
+from wayscore.lab.study.report import bounds, signed
+from wayscore.lab.study.table1 import p_text
 from wayscore.metrics import find_metrics
-from wayscore.statistics import Interval
-from wayscore.statistics.bootstrap import Floats, Integers, Rng, check_resampling, interval, number_labels, tail
+from wayscore.report.document import Cell, Document, Line, Part, Row, Table
+from wayscore.report.layout import counted
+from wayscore.statistics.bootstrap import Floats, Integers, Interval, check_resampling, interval, number_labels, tail
 from wayscore.statistics.correlations import RankMethod, draw_counts, weighted_correlations
 from wayscore.statistics.tests import holm
 
-File: TypeAlias = str | os.PathLike[str]
-GraphSource: TypeAlias = File | Mapping[str, Distance]
-"""Connectivity files, or scene -> distance."""
-REPRODUCED = 1e-6
-"""Values that a file records are reproduced if they differ by less than this."""
-RANKING = "ranking"
-STUDY_NOTES = (
-    "Raters looked at maps of both paths, and judged which one they would rather have a robot take.",
-    "Each correlation is over the paths of one ranking, and the mean over rankings is given; it is 0 for a metric that "
-    "ties all paths.",
-)
-
-
-class Facts(Struct, frozen=True):
-    """What a sample and its audit say about the judgements.
-
-    Attributes:
-        name: of the dataset.
-        rating: the name of the judgement.
-        meaning: who judged what.
-        unit: what has one judgement: "walk", "game", or "ranking" (of several paths).
-        cluster: the label of what is resampled.
-        within: the label of groups inside which units are correlated; empty if all are correlated together.
-        left_out: the walks without this rating.
-        walks: how many walks the file has.
-        recorded: the metrics of which the file has its own values.
-        different: walks with a recorded value that is not reproduced to 1e-6.
-        threshold: d_th, metres.
-        simulated: whether judgements are simulated: no person gave them.
-        notes: what the judgements cannot show.
-    """
-
-    name: str
-    rating: str
-    meaning: str
-    unit: str
-    cluster: str
-    within: str
-    left_out: list[str]
-    walks: int
-    recorded: list[str]
-    different: list[str]
-    threshold: float
-    simulated: bool
-    notes: tuple[str, ...]
-
-
-class Sample(Facts, frozen=True):
-    """Metrics and judgements, one value of each per unit.
-
-    Attributes:
-        columns: metric -> values, higher is better.
-        outcome: the judgements, higher is better as far as the rating's meaning says so.
-        clusters: the cluster of each unit.
-        groups: the group of each unit.
-    """
-
-    columns: dict[str, Floats]
-    outcome: Floats
-    clusters: list[str]
-    groups: list[str]
-
-
-def sample_walks(
-    rated: RatedWalks,
-    graphs: GraphSource | None,
-    *,
-    metrics: Sequence[str],
-    threshold: float,
-    rating: str | None = None,
-    cluster: str | None = None,
-    within: str | None = None,
-) -> Sample:
-    """Measure rated walks; `rating`, `cluster` and `within` are names that the data has.
-
-    Where one rating is about several walks (a game), their metrics are averaged.
-    """
-    labels = rated.walks[0].labels
-    rating = _known("rating", rating or next(iter(rated.meanings)), rated.meanings)
-    if within and cluster:
-        raise OptionError("<<within>> resamples its own groups; give either <<within>> or <<cluster>>")
-    cluster = _known("within" if within else "cluster", within or cluster or rated.cluster, labels)
-    if graphs is None:
-        raise OptionError(
-            f"{rated.name}: paths are node names, so distances need the graphs; give the connectivity files (a folder "
-            "or a tar) with <<graphs=FOLDER>>"
-        )
-    scenes = graphs if isinstance(graphs, Mapping) else load_graphs(Path(graphs))
-    recorded = list(rated.walks[0].recorded)
-    found = score(metrics=recorded or ["NE"], **_paths(rated.walks, scenes, threshold))
-    different = [
-        walk.name
-        for number, walk in enumerate(rated.walks)
-        if any(abs(found[metric][number] - value) > REPRODUCED for metric, value in walk.recorded.items())
-    ]
-    walks = [walk for walk in rated.walks if rating in walk.ratings]
-    if not walks:
-        raise OptionError(f"{rated.name}: no walk has the rating {rating!r}")
-    columns = higher_is_better(metrics, **_paths(walks, scenes, threshold))
-    units = number_labels(walk.labels[rated.unit] if rated.unit else walk.name for walk in walks)
-    first = np.unique(units, return_index=True)[1]
-    one_each = [walks[number] for number in first]
-    return Sample(
-        name=rated.name,
-        rating=rating,
-        meaning=rated.meanings[rating],
-        unit=rated.unit or "walk",
-        columns={metric: np.bincount(units, values) / np.bincount(units) for metric, values in columns.items()},
-        outcome=np.array([walk.ratings[rating] for walk in one_each]),
-        cluster=cluster,
-        clusters=[walk.labels[cluster] for walk in one_each],
-        within=within or "",
-        groups=[walk.labels[within] for walk in one_each] if within else [],
-        left_out=[walk.name for walk in rated.walks if rating not in walk.ratings],
-        walks=len(rated.walks),
-        recorded=recorded,
-        different=different,
-        threshold=threshold,
-        simulated=False,
-        notes=rated.notes,
-    )
-
-
-def sample_study(file: File, answers: File, *, metrics: Sequence[str], cluster: str | None = None) -> Sample:
-    """Measure the paths of a study's plain sets, beside the answers that `wayscore study export` wrote."""
-    study = read_study(file)
-    plain = {one.name: number for number, one in enumerate(study.of_kind("plain"))}
-    rankings = [ranking for ranking in read_rankings(answers, study) if ranking.set in plain]
-    if not rankings:
-        raise OptionError(f"{answers}: ranks no plain set (repeats and checks do not count); collect answers first")
-    cluster = _known("cluster", cluster or "set", ("set", "rater"))
-    scores = goodness(study, study.of_kind("plain"), metrics)[[plain[ranking.set] for ranking in rankings]]
-    flat = scores.reshape(-1, len(metrics)).T
-    return Sample(
-        name=study.name,
-        rating="rank",
-        meaning=f'raters on "{study.question}"',
-        unit=RANKING,
-        columns=dict(zip(metrics, flat, strict=True)),
-        outcome=-np.array([ranking.ranks() for ranking in rankings]).ravel(),
-        cluster=cluster,
-        clusters=[getattr(ranking, cluster) for ranking in rankings for _ in range(QUERIES)],
-        within=RANKING,
-        groups=[str(number) for number in range(len(rankings)) for _ in range(QUERIES)],
-        left_out=[],
-        walks=len(rankings) * QUERIES,
-        recorded=[],
-        different=[],
-        threshold=study.threshold,
-        simulated=any(ranking.simulated for ranking in rankings),
-        notes=STUDY_NOTES,
-    )
-
-
-def _paths(walks: Sequence[RatedWalk], scenes: Mapping[str, Distance], threshold: float) -> dict[str, Any]:
-    return {
-        "references": [walk.reference for walk in walks],
-        "queries": [walk.query for walk in walks],
-        "scenes": [walk.scene for walk in walks],
-        "episodes": [walk.name for walk in walks],
-        "distance": scenes,
-        "threshold": threshold,
-    }
-
-
-def _known(option: str, name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    if name not in names:
-        raise OptionError(f"<<{option}>> must be {' or '.join(names)}, not {name!r}{did_you_mean(name, names)}")
-    return name
-
-
-class Correlated(Struct, frozen=True):
-    """Correlations by one method.
-
-    Attributes:
-        numbers: metric -> its row.
-        values: the correlation of each metric; infinite where it is undefined.
-        drawn: the same in each resample, (metrics, resamples).
-    """
-
-    numbers: dict[str, int]
-    values: Floats
-    drawn: Floats
-
-    def value(self, metric: str) -> float:
-        """Return a correlation, infinite where it is undefined."""
-        return float(self.values[self.numbers[metric]])
-
-    def interval(self, metric: str, level: float) -> Interval:
-        """Return a correlation with its percentile interval; None where it is undefined."""
-        value = self.value(metric)
-        return interval(value if np.isfinite(value) else None, self.drawn[self.numbers[metric]], level)
-
-    def p_value(self, metric: str) -> float | None:
-        """Return the two-sided p-value of no correlation, which inverts the interval; None where it is undefined."""
-        number = self.numbers[metric]
-        return tail(self.values[number : number + 1], self.drawn[number])
-
-    def difference(self, one: str, other: str, level: float) -> tuple[Interval, float]:
-        """Return the difference of two defined correlations with its interval and p-value, in the same resamples."""
-        a, b = self.numbers[one], self.numbers[other]
-        value = self.values[a : a + 1] - self.values[b : b + 1]
-        both = np.isfinite(self.drawn[a]) & np.isfinite(self.drawn[b])
-        drawn = self.drawn[a][both] - self.drawn[b][both]
-        p = tail(value, drawn)
-        assert p is not None  # both are defined
-        return interval(float(value[0]), drawn, level), p
-
-
-class AllCorrelated(Struct, frozen=True):
-    """Correlations by several methods, and in how many groups units were correlated (0: all together)."""
-
-    by_method: dict[RankMethod, Correlated]
-    groups: int
-
-
-def correlate_sample(sample: Sample, methods: Sequence[RankMethod], *, rng: Rng, resamples: int) -> AllCorrelated:
-    """Correlate every metric with the judgements; all of them see the same resamples of clusters."""
-    if len(np.unique(sample.outcome)) < 2:
-        raise OptionError(f"{sample.name}: all judgements ({sample.rating}) are equal, so nothing can follow them")
-    numbers = {metric: number for number, metric in enumerate(sample.columns)}
-    columns = list(sample.columns.values())
-    clusters = number_labels(sample.clusters)
-    count = int(clusters.max()) + 1
-    if count < 2:
-        raise OptionError(
-            f"{sample.name}: there is only one {sample.cluster}, so intervals cannot resample it; choose another "
-            "<<cluster>>"
-        )
-    counts = draw_counts(count, resamples, rng)
-    by_method: dict[RankMethod, Correlated] = {}
-    groups = 0
-    for method in methods:
-        if sample.within:
-            values, of_group = _within(columns, sample, method)
-            groups = len(of_group)
-            drawn = _means(values, clusters[of_group], counts)
-            by_method[method] = Correlated(numbers, values.mean(axis=1), drawn)
-        else:
-            each = np.ones((1, count))
-            value = weighted_correlations(columns, sample.outcome, clusters, each, method)[:, 0]
-            drawn = weighted_correlations(columns, sample.outcome, clusters, counts, method)
-            by_method[method] = Correlated(numbers, value, drawn)
-    return AllCorrelated(by_method, groups)
-
-
-def _within(columns: Sequence[Floats], sample: Sample, method: RankMethod) -> tuple[Floats, Integers]:
-    """Return the correlations inside each group, (metrics, groups), and one unit of each group.
-
-    Groups with equal judgements throughout are left out; a metric that ties all units of a group has 0 there.
-    """
-    groups = number_labels(sample.groups)
-    order = np.argsort(groups, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-    parts = [part for part in parts if len(np.unique(sample.outcome[part])) > 1]
-    found = np.zeros((len(columns), len(parts)))
-    for number, part in enumerate(parts):
-        one, each = np.zeros(len(part), dtype=np.int64), np.ones((1, 1))
-        own = [column[part] for column in columns]
-        found[:, number] = weighted_correlations(own, sample.outcome[part], one, each, method)[:, 0]
-    return np.where(np.isfinite(found), found, 0.0), np.array([part[0] for part in parts])
-
-
-def _means(values: Floats, clusters: Integers, counts: Floats) -> Floats:
-    """Return the mean over groups in each resample, infinite where a resample has no group."""
-    sums = np.zeros((counts.shape[1], len(values)))
-    np.add.at(sums, clusters, values.T)
-    sizes = counts @ np.bincount(clusters, minlength=counts.shape[1])
-    totals = (counts @ sums).T
-    means: Floats = np.divide(totals, sizes, out=np.full(totals.shape, np.inf), where=sizes > 0)
-    return means
-
-
 METRICS = ("PL", "NE", "ONE", "SR", "OSR", "AD", "MD", "SPL", "SED", "CLS", "nDTW", "SDTW")
-METHODS: tuple[RankMethod, ...] = ("spearman", "kendall")
+METHODS: dict[RankMethod, str] = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b"}
 ALPHA = 0.05
 """A difference is more than chance if its p-value, corrected for all pairs of metrics, is below this."""
 LEVEL = 0.95
@@ -353,7 +75,7 @@ class Gap(Struct, frozen=True):
         return self.p_holm < ALPHA
 
 
-class PeopleAudit(Facts, frozen=True):
+class PeopleAudit(Facts, frozen=True, kw_only=True):
     """What an audit found.
 
     Attributes:
@@ -392,20 +114,78 @@ class PeopleAudit(Facts, frozen=True):
 
     def to_json(self) -> str:
         """Return one JSON object, full precision; null where a correlation is undefined."""
-        return msgspec.json.encode(msgspec.to_builtins({**msgspec.structs.asdict(self), **self._tables()})).decode()
-
-    def _tables(self) -> dict[str, object]:
         rows = [
             {"metric": one.metric, "spearman": one.spearman._asdict(), "kendall": one.kendall._asdict(), "p": one.p}
             for one in self.correlations
         ]
         gaps = [{**msgspec.structs.asdict(gap), "difference": gap.difference._asdict()} for gap in self.gaps]
-        return {"correlations": rows, "gaps": gaps}
+        return msgspec.json.encode({**msgspec.structs.asdict(self), "correlations": rows, "gaps": gaps}).decode()
 
     def __str__(self) -> str:
-        from wayscore.lab.audit.people.text import document
+        return str(self.document())
 
-        return str(document(self))
+    def scope(self) -> str:
+        """Return what was correlated, in a sentence."""
+        spread = ", ".join(f"{level}: {count}" for level, count in self.levels.items())
+        ratings = f" (ratings {spread})" if spread else ""
+        inside = f", correlated inside each {self.within} ({self.groups} of them)" if self.within and spread else ""
+        return (
+            f"{counted(self.judgements, self.unit)}{ratings}{inside}; intervals resample "
+            f"{counted(self.clusters, self.cluster)}; d_th = {self.threshold:.2f} m."
+        )
+
+    def summary(self) -> str:
+        """Return how many differences between metrics are more than chance, in a sentence."""
+        clear = sum(gap.clear for gap in self.gaps)
+        return (
+            f"{clear} of {counted(len(self.gaps), 'difference')} between two metrics {'is' if clear == 1 else 'are'} "
+            f"more than chance (p < {ALPHA}, corrected for all pairs by Holm's method)."
+        )
+
+    def document(self) -> Document:
+        """Return correlations, the differences between metrics that are more than chance, and what to be careful of."""
+        parts: list[Part] = []
+        if self.simulated:
+            parts.append(Line("SIMULATED raters: no person gave these judgements.", "bold"))
+        parts += [f"{self.name}, {self.rating}: {self.meaning}.", self.scope()]
+        if self.recorded:
+            others = f"; not in {'; '.join(self.different[:3])}" if self.different else ""
+            parts.append(
+                f"The file's own {', '.join(self.recorded)} are reproduced to 1e-6 in "
+                f"{self.walks - len(self.different):,} of {self.walks:,} walks{others}."
+            )
+        if self.left_out:
+            parts.append(f"Left out, since it has no rating: {'; '.join(self.left_out[:3])}.")
+        rows: list[Row] = []
+        for one in self.correlations:
+            cells = (Cell(signed(found.mean), "", bounds(found)) for found in (one.spearman, one.kendall))
+            rows.append([one.metric, *cells, p_text(one.p)])
+        parts += [Table(["metric", "rho, 95 %", "tau-b, 95 %", "p (Holm)"], rows), self.summary()]
+        if 2 * len(self.gaps) / (self.resamples + 1) >= ALPHA:
+            pairs = counted(len(self.gaps), "difference")
+            parts.append(f"{self.resamples:,} resamples are too few to find any of {pairs}; take more resamples.")
+        if self.clusters < FEW:
+            parts.append(
+                f"With {counted(self.clusters, self.cluster)} (fewer than {FEW}) intervals are too narrow and p-values "
+                "too small: do not rely on them."
+            )
+        if clear := [gap for gap in self.gaps if gap.clear]:
+            rows = [
+                [
+                    f"{gap.metric} above {gap.other}",
+                    signed(gap.difference.mean),
+                    bounds(gap.difference),
+                    p_text(gap.p_holm),
+                ]
+                for gap in clear
+            ]
+            parts.append(Table([f"difference of {METHODS[self.method]}", "", "95 %", "p (Holm)"], rows))
+        method = (
+            "All metrics are used so that higher is better; PL as minus its distance from the reference's length. "
+            f"p-values invert the bootstrap interval of {METHODS[self.method]}; {self.resamples:,} resamples, seed "
+            f"{self.seed}."
+        )
+        return Document([*parts, *(Line(note, "dim") for note in (*self.notes, method))])
 
 
 def audit_people(
@@ -462,47 +242,100 @@ def audit_people(
 def audit_sample(
     sample: Sample, *, method: RankMethod, rng: np.random.Generator, resamples: int, seed: int
 ) -> PeopleAudit:
-    """Return the audit of measured walks and their judgements."""
-    found = correlate_sample(sample, METHODS, rng=rng, resamples=resamples)
-    own = found.by_method[method]
-    ranked = sample.unit == RANKING
-    levels, counts = np.unique(sample.outcome, return_counts=True)
-    p_values = {metric: p for metric in sample.columns if (p := own.p_value(metric)) is not None}
+    """Return the audit of measured walks and their judgements; all metrics see the same resamples of clusters."""
+    if len(np.unique(sample.outcome)) < 2:
+        raise OptionError(f"{sample.name}: all judgements ({sample.rating}) are equal, so nothing can follow them")
+    clusters = number_labels(sample.clusters)
+    count = int(clusters.max()) + 1
+    if count < 2:
+        raise OptionError(
+            f"{sample.name}: there is only one {sample.cluster}, so intervals cannot resample it; choose another "
+            "<<cluster>>"
+        )
+    counts = draw_counts(count, resamples, rng)
+    metrics, columns = list(sample.columns), list(sample.columns.values())
+    found: dict[RankMethod, tuple[Floats, Floats]] = {}
+    groups = 0
+    for each in METHODS:
+        if sample.within:
+            by_group, units = _within(columns, sample, each)
+            groups = len(units)
+            found[each] = by_group.mean(axis=1), _means(by_group, clusters[units], counts)
+        else:
+            whole = weighted_correlations(columns, sample.outcome, clusters, np.ones((1, count)), each)[:, 0]
+            found[each] = whole, weighted_correlations(columns, sample.outcome, clusters, counts, each)
+    intervals = {
+        each: [interval(v if np.isfinite(v) else None, d, LEVEL) for v, d in zip(values.tolist(), drawn, strict=True)]
+        for each, (values, drawn) in found.items()
+    }
+    values, drawn = found[method]
+    p_values = {
+        metric: p
+        for row, metric in enumerate(metrics)
+        if (p := tail(values[row : row + 1], drawn[row])) is not None  # undefined correlations have none
+    }
     corrected = holm(p_values)
     rows = [
-        Correlation(
-            metric,
-            found.by_method["spearman"].interval(metric, LEVEL),
-            found.by_method["kendall"].interval(metric, LEVEL),
-            corrected.get(metric),
-        )
-        for metric in sample.columns
+        Correlation(metric, rho, tau, corrected.get(metric))
+        for metric, rho, tau in zip(metrics, intervals["spearman"], intervals["kendall"], strict=True)
     ]
+    ranked = sample.unit == RANKING
+    levels, sizes = np.unique(sample.outcome, return_counts=True)
     return PeopleAudit(
         **{field: getattr(sample, field) for field in Facts.__struct_fields__},
-        judgements=found.groups if ranked else len(sample.outcome),
-        levels={} if ranked else {f"{level:g}": int(count) for level, count in zip(levels, counts, strict=True)},
-        clusters=len({*sample.clusters}),
-        groups=found.groups,
+        judgements=groups if ranked else len(sample.outcome),
+        levels={} if ranked else {f"{level:g}": int(size) for level, size in zip(levels, sizes, strict=True)},
+        clusters=count,
+        groups=groups,
         method=method,
-        correlations=sorted(rows, key=lambda one: _order(getattr(one, method))),
-        gaps=_gaps(own, list(p_values)),
+        correlations=sorted(rows, key=lambda one: np.inf if (r := getattr(one, method).mean) is None else -r),
+        gaps=_gaps([row for row, metric in enumerate(metrics) if metric in p_values], metrics, values, drawn),
         resamples=resamples,
         seed=seed,
     )
 
 
-def _order(found: Interval) -> float:
-    return np.inf if found.mean is None else -found.mean
-
-
-def _gaps(own: Correlated, metrics: Sequence[str]) -> list[Gap]:
-    """Return the differences of all pairs of metrics, the surest first."""
-    pairs = [pair if own.value(pair[0]) >= own.value(pair[1]) else pair[::-1] for pair in combinations(metrics, 2)]
-    found = [own.difference(*pair, LEVEL) for pair in pairs]
-    corrected = holm([p for _, p in found]) if found else []
-    gaps = [
-        Gap(one, other, difference, p, p_holm)
-        for (one, other), (difference, p), p_holm in zip(pairs, found, corrected, strict=True)
-    ]
+def _gaps(rows: Sequence[int], metrics: Sequence[str], values: Floats, drawn: Floats) -> list[Gap]:
+    """Return the differences of all pairs of metrics, the surest first, with intervals in the same resamples."""
+    pairs, intervals, p_values = [], [], []
+    for a, b in combinations(rows, 2):
+        one, other = (a, b) if values[a] >= values[b] else (b, a)
+        both = np.isfinite(drawn[one]) & np.isfinite(drawn[other])
+        apart = drawn[one][both] - drawn[other][both]
+        value = values[one : one + 1] - values[other : other + 1]
+        p = tail(value, apart)
+        assert p is not None  # both correlations are defined
+        pairs.append((metrics[one], metrics[other]))
+        intervals.append(interval(float(value[0]), apart, LEVEL))
+        p_values.append(p)
+    corrected = holm(p_values) if pairs else []
+    found = zip(pairs, intervals, p_values, corrected, strict=True)
+    gaps = [Gap(one, other, difference, p, p_holm) for (one, other), difference, p, p_holm in found]
     return sorted(gaps, key=lambda gap: (gap.p, -(gap.difference.mean or 0.0)))
+
+
+def _within(columns: Sequence[Floats], sample: Sample, method: RankMethod) -> tuple[Floats, Integers]:
+    """Return the correlations inside each group, (metrics, groups), and one unit of each group.
+
+    Groups with equal judgements throughout are left out; a metric that ties all units of a group has 0 there.
+    """
+    groups = number_labels(sample.groups)
+    order = np.argsort(groups, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+    parts = [part for part in parts if len(np.unique(sample.outcome[part])) > 1]
+    found = np.zeros((len(columns), len(parts)))
+    for number, part in enumerate(parts):
+        one, each = np.zeros(len(part), dtype=np.int64), np.ones((1, 1))
+        own = [column[part] for column in columns]
+        found[:, number] = weighted_correlations(own, sample.outcome[part], one, each, method)[:, 0]
+    return np.where(np.isfinite(found), found, 0.0), np.array([part[0] for part in parts])
+
+
+def _means(values: Floats, clusters: Integers, counts: Floats) -> Floats:
+    """Return the mean over groups in each resample, infinite where a resample has no group."""
+    sums = np.zeros((counts.shape[1], len(values)))
+    np.add.at(sums, clusters, values.T)
+    sizes = counts @ np.bincount(clusters, minlength=counts.shape[1])
+    totals = (counts @ sums).T
+    means: Floats = np.divide(totals, sizes, out=np.full(totals.shape, np.inf), where=sizes > 0)
+    return means

@@ -9,8 +9,8 @@ In NDH, the walk of the navigator (`player_path`) is measured against the route 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,7 @@ from wayscore.formats.base import Fault, Source, read
 from wayscore.formats.decoding import FAULTS, damage_of, decode_each, place
 from wayscore.formats.trajectories import Name
 
+T = TypeVar("T")
 EXPECTED = (
     'HEAR\'s human evaluation: {system: {instruction: {"scan": ..., "path": [...], "human_annotations": [...], '
     '"human_scores": [...]}}}'
@@ -74,58 +75,54 @@ class Instruction(Struct, gc=False):
     human_scores: list[Scores]
 
 
+RECORDED = {"PL": "path_len", "NE": "dist", "SR": "score", "SPL": "spl", "nDTW": "ndtw", "SDTW": "sdtw"}
+"""Metric -> the field of `Scores` with the authors' value."""
+
+
 def read_hear(source: Source) -> RatedWalks:
     """Read all walks; a walk whose recording has no ratings is kept without them."""
-    walks: dict[str, RatedWalk] = {}
-    try:
-        systems = msgspec.json.decode(source.content, type=dict[str, dict[str, msgspec.Raw]])
-    except FAULTS as error:
-        raise FormatError(damage_of(error, source.content, expected=EXPECTED).of(source)) from None
-    for system, instructions in systems.items():
+    walks = []
+    for system, instructions in _decode(source, source.content, dict[str, dict[str, msgspec.Raw]], "").items():
         for name, content in instructions.items():
             where = f"system {system!r}, instruction {name!r}"
-            found = _decode(source, where, content)
+            found = _decode(source, content, Instruction, where)
+            if len(found.human_annotations) != len(found.human_scores):
+                what = (
+                    f"has {len(found.human_annotations)} human_annotations and {len(found.human_scores)} human_scores"
+                )
+                raise FormatError(Fault(what, where, expected="one of each per walk").of(source))
+            paths = [("path", found.path), *((f"walk {n}", one.path) for n, one in enumerate(found.human_annotations))]
+            for field, path in paths:
+                if not path:
+                    raise FormatError(Fault("is empty", where, field=field, expected="the nodes of a path").of(source))
             for number, (walk, scores) in enumerate(zip(found.human_annotations, found.human_scores, strict=True)):
                 called = f"{where}, walk {number}"
                 ratings = {rating: _rating(source, called, rating, walk, scores) for rating in MEANINGS}
-                check_names(walks, called, source)
-                walks[called] = RatedWalk(
-                    called,
-                    found.scan,
-                    found.path,
-                    walk.path,
-                    {rating: value for rating, value in ratings.items() if value is not None},
-                    {"instruction": f"{system} {name}", "path": name, "person": walk.annotator, "system": system},
-                    {
-                        "PL": scores.path_len,
-                        "NE": scores.dist,
-                        "SR": scores.score,
-                        "SPL": scores.spl,
-                        "nDTW": scores.ndtw,
-                        "SDTW": scores.sdtw,
-                    },
+                walks.append(
+                    RatedWalk(
+                        called,
+                        found.scan,
+                        found.path,
+                        walk.path,
+                        {rating: value for rating, value in ratings.items() if value is not None},
+                        {"instruction": f"{system} {name}", "path": name, "person": walk.annotator, "system": system},
+                        {metric: getattr(scores, field) for metric, field in RECORDED.items()},
+                    )
                 )
     if not walks:
         raise FormatError(f"{source}: holds no walks; expected {EXPECTED}")
-    return RatedWalks("HEAR", list(walks.values()), MEANINGS, "", "instruction", NOTES)
+    return RatedWalks("HEAR", walks, MEANINGS, "", "instruction", NOTES)
 
 
-def _decode(source: Source, where: str, content: Any) -> Instruction:
+def _decode(source: Source, content: Any, kind: type[T], where: str) -> T:
     try:
-        found = msgspec.json.decode(content, type=Instruction)
-    except msgspec.ValidationError as error:
+        return msgspec.json.decode(content, type=kind)
+    except FAULTS as error:
         raise FormatError(damage_of(error, bytes(content), where, expected=EXPECTED).of(source)) from None
-    if len(found.human_annotations) != len(found.human_scores):
-        what = f"has {len(found.human_annotations)} human_annotations and {len(found.human_scores)} human_scores"
-        raise FormatError(Fault(what, where, expected="one of each per walk").of(source))
-    paths = [("path", found.path), *((f"walk {n}", one.path) for n, one in enumerate(found.human_annotations))]
-    for field, path in paths:
-        if not path:
-            raise FormatError(Fault("is empty", where, field=field, expected="the nodes of a path").of(source))
-    return found
 
 
 def _rating(source: Source, where: str, rating: str, walk: Annotation, scores: Scores) -> float | None:
+    """Return a rating that is the same in words and as a number; None where the recording has none."""
     word, value = getattr(walk, rating), getattr(scores, rating)
     if word is None:
         return None
@@ -181,7 +178,8 @@ def read_ndh_rated(sources: Sequence[Source]) -> RatedWalks:
                 where = place(number, source)
                 named = Fault(fault, where, str(record.inst_idx), f"field {field!r}", NDH_EXPECTED)
                 raise FormatError(named.of(source))
-            check_names(walks, name, source)
+            if name in walks:
+                raise FormatError(f"{source}: {name} comes twice; give each file once, and each walk once")
             recorded = {"SR": record.R2R_success, "OSR": record.R2R_oracle_success}
             walks[name] = RatedWalk(
                 name,
@@ -260,27 +258,17 @@ def read_rated(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]])
     if not files:
         raise OptionError("give a file with rated walks: that of HEAR's human evaluation, or NDH's references")
     sources = [read(path) for path in files]
-    if _is_list(sources[0]):
+    if sources[0].content.lstrip()[:1] == b"[":
         return read_ndh_rated(sources)
     if len(sources) > 1:
         raise FormatError(f"{sources[1]}: HEAR's human evaluation is one file; give each dataset in a call of its own")
     return read_hear(sources[0])
 
 
-def check_rating(value: float, most: int = 5) -> str:
-    """Return what is wrong with a rating on a scale from 1, or an empty text.
+def check_rating(value: float) -> str:
+    """Return what is wrong with a rating, or an empty text.
 
     >>> check_rating(3), check_rating(0)
     ('', 'must be a rating from 1 to 5, got 0')
     """
-    return "" if 1 <= value <= most else f"must be a rating from 1 to {most}, got {value:g}"
-
-
-def check_names(walks: Mapping[str, RatedWalk], name: str, source: Source) -> None:
-    """Refuse a walk that comes twice."""
-    if name in walks:
-        raise FormatError(f"{source}: {name} comes twice; give each file once, and each walk once")
-
-
-def _is_list(source: Source) -> bool:
-    return source.content.lstrip()[:1] == b"["
+    return "" if 1 <= value <= 5 else f"must be a rating from 1 to 5, got {value:g}"

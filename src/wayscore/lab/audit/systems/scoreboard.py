@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -34,22 +34,18 @@ class Scoreboard:
 
     An episode in which a metric is undefined for one system is left out of that metric for all: means over different
     episodes do not compare.
-
-    Attributes:
-        names: of the systems.
-        metrics: those with a better direction, and with a value in some episode.
-        scores: (metrics, systems, episodes); negated where lower is better, infinite where left out.
-        paths: the number of each episode's path.
-        scans: the number of each episode's scan; all 0 where scans are not known.
-        left_out: how many episodes are not shared by all systems.
     """
 
     names: tuple[str, ...]
     metrics: tuple[Metric, ...]
+    """Those with a better direction, and with a value in some episode."""
     scores: Floats
+    """(metrics, systems, episodes); negated where lower is better, infinite where left out."""
     paths: Integers
     scans: Integers
+    """The number of each episode's scan; all 0 where scans are not known."""
     left_out: int = 0
+    """How many episodes are not shared by all systems."""
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> Scoreboard:
@@ -157,15 +153,11 @@ def stability(board: Scoreboard, *, resamples: int = 1_000, seed: int = 0) -> tu
         drawn = resampled_means([sums_of(columns, numbers)], first_word(seed), resamples)[0]
         by_metric = drawn.reshape(len(board.metrics), len(board.names), resamples)
         for metric, means, whole in zip(board.metrics, by_metric, board.means(), strict=True):
-            found.append(_stability(metric.symbol, cluster, means.T, whole))
+            taus = row_correlations(means.T, np.broadcast_to(whole, means.T.shape).copy(), "kendall")
+            same = float(np.count_nonzero(means.argmax(axis=0) == whole.argmax()) / resamples)
+            low = float(np.quantile(taus, LEAST))
+            found.append(Stability(metric.symbol, cluster, float(taus.mean()), low, same))
     return tuple(found)
-
-
-def _stability(symbol: str, cluster: str, drawn: Floats, whole: Floats) -> Stability:
-    """Compare the means of each resample, (resamples, systems), with those of all episodes."""
-    taus = row_correlations(drawn, np.broadcast_to(whole, drawn.shape).copy(), "kendall")
-    same = np.count_nonzero(drawn.argmax(axis=1) == whole.argmax()) / len(drawn)
-    return Stability(symbol, cluster, float(taus.mean()), float(np.quantile(taus, LEAST)), float(same))
 
 
 ALIKE = 0.9
@@ -193,8 +185,8 @@ def _mean_rho(x: Floats, y: Floats) -> float:
     return float(row_correlations(x[varies], y[varies]).mean()) if varies.any() else 0.0
 
 
-def groups(matrix: Matrix, alike: float = ALIKE) -> list[list[str]]:
-    """Return groups of metrics by average linkage: |rho| of two groups is at least `alike` on average.
+def groups(matrix: Matrix) -> list[list[str]]:
+    """Return groups of metrics by average linkage: |rho| of two groups is at least `ALIKE` on average.
 
     >>> groups({"a": {"a": 1.0, "b": -0.95}, "b": {"a": -0.95, "b": 1.0}})
     [['a', 'b']]
@@ -207,7 +199,7 @@ def groups(matrix: Matrix, alike: float = ALIKE) -> list[list[str]]:
 
     apart = 1 - np.abs([[matrix[a][b] for b in symbols] for a in symbols])
     np.fill_diagonal(apart, 0.0)
-    labels = fcluster(linkage(squareform(np.maximum(apart, 0.0), checks=False), "average"), 1 - alike, "distance")
+    labels = fcluster(linkage(squareform(np.maximum(apart, 0.0), checks=False), "average"), 1 - ALIKE, "distance")
     found: dict[int, list[str]] = {}
     for symbol, label in zip(symbols, labels.tolist(), strict=True):
         found.setdefault(label, []).append(symbol)
@@ -216,7 +208,7 @@ def groups(matrix: Matrix, alike: float = ALIKE) -> list[list[str]]:
 
 LEVEL = 0.05
 CHANCE = 0.8
-"""With so many episodes as `needed`, a difference is found with this probability."""
+"""With `needed` episodes, a difference is found with this probability."""
 SIZES = (25, 50, 100, 200, 400, 800, 1_600)
 """Numbers of paths; all paths come last."""
 SUBSETS = 8
@@ -258,39 +250,35 @@ class Power:
         return cls(**found | {name: tuple(found[name]) for name in ("paths", "told_apart")})
 
 
-def power(
-    board: Scoreboard, threshold: float, *, difference: float = DIFFERENCE, seed: int = 0, subsets: int = SUBSETS
-) -> tuple[Power, ...]:
+def power(board: Scoreboard, threshold: float, *, difference: float = DIFFERENCE, seed: int = 0) -> tuple[Power, ...]:
     """Return the power of every metric.
 
-    Args:
-        board: the scores.
-        threshold: d_th, the scale of metrics in metres.
-        difference: the difference of interest, in units of the metric's scale: 0.02 is two percentage points, or 2 %
-            of d_th.
-        seed: random seed of the subsets and the tests.
-        subsets: random subsets of paths of each size.
+    The difference of interest is in units of the metric's scale: 0.02 is two percentage points, or 2 % of d_th.
     """
     paths = int(board.paths.max(initial=-1)) + 1
     sizes = (*(size for size in SIZES if size < paths), paths)
     rng = np.random.default_rng([seed, *b"power"])
-    shares = [_told_apart(board, size, 1 if size == paths else subsets, rng) for size in sizes]
+    shares = [_told_apart(board, size, 1 if size == paths else SUBSETS, rng) for size in sizes]
+
+    def needed(values: Sequence[float]) -> float | None:
+        middle = float(np.median(values)) if values else math.inf
+        return middle * (board.episodes / paths) if math.isfinite(middle) else None
+
     found = []
     for number, metric in enumerate(board.metrics):
         wanted = difference * scale_of(metric, threshold)
-        deviations, gaps = _spread(board, number)
+        spread = _spread(board, number)
         found.append(
             Power(
                 metric.symbol,
                 sizes,
                 tuple(float(share[number]) for share in shares),
                 wanted,
-                _median([episodes_needed(sd, wanted) for sd in deviations]),
-                _median([episodes_needed(sd, gap) for sd, gap in zip(deviations, gaps, strict=True)]),
+                needed([episodes_needed(deviation, wanted) for deviation, _ in spread]),
+                needed([episodes_needed(deviation, gap) for deviation, gap in spread]),
             )
         )
-    episodes = board.episodes / paths  # of a path, on average
-    return tuple(_in_episodes(one, episodes) for one in found)
+    return tuple(found)
 
 
 def episodes_needed(deviation: float, difference: float) -> float:
@@ -299,12 +287,14 @@ def episodes_needed(deviation: float, difference: float) -> float:
     >>> round(episodes_needed(0.5, 0.05))
     785
     """
-    z = _quantile(1 - LEVEL / 2) + _quantile(CHANCE)
+    from scipy.special import ndtri
+
+    z = float(ndtri(1 - LEVEL / 2)) + float(ndtri(CHANCE))
     return (z * deviation / difference) ** 2 if difference > 0 else math.inf
 
 
 def _told_apart(board: Scoreboard, size: int, subsets: int, rng: Rng) -> Floats:
-    """Return for each metric the share of pairs that differ in so many paths, averaged over random subsets."""
+    """Return for each metric the share of pairs that differ in this number of paths, averaged over random subsets."""
     pairs = board.pairs()
     paths = int(board.paths.max()) + 1
     shares = np.zeros(len(board.metrics))
@@ -312,21 +302,19 @@ def _told_apart(board: Scoreboard, size: int, subsets: int, rng: Rng) -> Floats:
         chosen = np.zeros(paths, dtype=bool)
         chosen[rng.permutation(paths)[:size]] = True
         rows = chosen[board.paths]
-        columns = [_apart(scores[:, rows], a, b) for scores in board.scores for a, b in pairs]
+        columns = []
+        for scores in board.scores[:, :, rows]:
+            for a, b in pairs:
+                apart = np.full(scores.shape[1], np.inf)
+                columns.append(np.subtract(scores[a], scores[b], out=apart, where=np.isfinite(scores[a])))
         _, clusters = np.unique(board.paths[rows], return_inverse=True)
         ps = randomization_tests(columns, clusters.astype(np.int64), rng=rng, resamples=RESAMPLES)
-        apart = np.array([p is not None and p < LEVEL for p in ps]).reshape(len(board.metrics), len(pairs))
-        shares += apart.mean(axis=1) / subsets
+        certain = np.array([p is not None and p < LEVEL for p in ps]).reshape(len(board.metrics), len(pairs))
+        shares += certain.mean(axis=1) / subsets
     return shares
 
 
-def _apart(scores: Floats, a: int, b: int) -> Floats:
-    defined = np.isfinite(scores[a])
-    apart: Floats = np.subtract(scores[a], scores[b], out=np.full(scores.shape[1], np.inf), where=defined)
-    return apart
-
-
-def _spread(board: Scoreboard, metric: int) -> tuple[list[float], list[float]]:
+def _spread(board: Scoreboard, metric: int) -> list[tuple[float, float]]:
     """Return for each pair the standard deviation of its mean difference in a path, and its difference over all."""
     scores = board.scores[metric]
     defined = np.isfinite(scores[0])
@@ -334,30 +322,12 @@ def _spread(board: Scoreboard, metric: int) -> tuple[list[float], list[float]]:
     held = counts > 0
     sums = np.array([np.bincount(board.paths[defined], weights=row[defined])[held] for row in scores])
     means = sums / counts[held]
-    deviations, gaps = [], []
+    found = []
     for a, b in board.pairs():
         apart = means[a] - means[b]
-        deviations.append(float(np.std(apart, ddof=1)) if len(apart) > 1 else 0.0)
-        gaps.append(abs(float(apart.mean())) if len(apart) else 0.0)
-    return deviations, gaps
-
-
-def _median(values: Sequence[float]) -> float | None:
-    middle = float(np.median(values)) if values else math.inf
-    return middle if math.isfinite(middle) else None
-
-
-def _in_episodes(one: Power, episodes: float) -> Power:
-    def scaled(paths: float | None) -> float | None:
-        return None if paths is None else paths * episodes
-
-    return replace(one, needed=scaled(one.needed), needed_median=scaled(one.needed_median))
-
-
-def _quantile(share: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(share))
+        deviation = float(np.std(apart, ddof=1)) if len(apart) > 1 else 0.0
+        found.append((deviation, abs(float(apart.mean())) if len(apart) else 0.0))
+    return found
 
 
 FACTORS = (0.5, 0.75, 1.5, 2.0)
@@ -399,25 +369,28 @@ class Alternative:
         return asdict(self)
 
 
-def thresholds(board: Scoreboard, threshold: float, evaluate: Evaluate) -> list[Alternative]:
-    """Rank the systems with other thresholds."""
-    found = []
-    for factor in FACTORS:
-        other = factor * threshold
-        found += _compared(board, "threshold", other, evaluate(threshold=other))
-    return found
-
-
-def conventions(
-    board: Scoreboard, convention: Convention, form: str, evaluate: Evaluate
+def alternatives(
+    board: Scoreboard, convention: Convention, threshold: float, form: str, evaluate: Evaluate
 ) -> tuple[list[Alternative], dict[str, str]]:
-    """Rank the systems by the other conventions that fit.
+    """Rank the systems with other thresholds, and by the other conventions that fit.
 
     Returns:
         What was found, and for each convention of the family that does not fit the reason.
     """
     found: list[Alternative] = []
     unfit: dict[str, str] = {}
+
+    def compare(setting: str, value: float | str, results: Sequence[Result]) -> None:
+        other = Scoreboard.of(results)
+        known = {metric.symbol: row for metric, row in zip(other.metrics, other.means(), strict=True)}
+        for metric, row in zip(board.metrics, board.means(), strict=True):
+            if (changed := known.get(metric.symbol)) is not None:
+                sign = 1.0 if metric.direction == "up" else -1.0
+                mean, usual = sign * float(changed.mean()), sign * float(row.mean())
+                found.append(Alternative(setting, value, metric.symbol, kendall(row, changed), mean, mean - usual))
+
+    for factor in FACTORS:
+        compare("threshold", factor * threshold, evaluate(threshold=factor * threshold))
     for one in FAMILIES.get(form, ()):
         name, printed = one.convention.name, {key.partition(":")[0] for key in one.convention.metrics}
         columns = [symbol for symbol in board.symbols if symbol in printed or not printed]
@@ -434,19 +407,5 @@ def conventions(
         if missing := {fact for result in results for fact in result.settings.get("unrecorded", ())}:
             unfit[name] = f"it takes {listed(sorted(missing))}, which these runs do not record"
         else:
-            found += _compared(board, "convention", name, results)
+            compare("convention", name, results)
     return found, unfit
-
-
-def _compared(board: Scoreboard, setting: str, value: float | str, results: Sequence[Result]) -> list[Alternative]:
-    other = Scoreboard.of(results)
-    known = {metric.symbol: row for metric, row in zip(other.metrics, other.means(), strict=True)}
-    found = []
-    for metric, row in zip(board.metrics, board.means(), strict=True):
-        if metric.symbol in known:
-            sign = 1.0 if metric.direction == "up" else -1.0
-            mean, usual = sign * float(known[metric.symbol].mean()), sign * float(row.mean())
-            found.append(
-                Alternative(setting, value, metric.symbol, kendall(row, known[metric.symbol]), mean, mean - usual)
-            )
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,28 +16,30 @@ from wayscore.evaluation.groups import few_clusters
 from wayscore.evaluation.inputs import Prepared, find_distances, find_references
 from wayscore.evaluation.result import Result
 from wayscore.lab.audit.systems.scoreboard import (
+    ALIKE,
+    DIFFERENCE,
     Alternative,
     Matrix,
     Power,
     Scoreboard,
     Stability,
     agreement,
-    conventions,
+    alternatives,
     correlations,
     groups,
     power,
     ranks,
     stability,
-    thresholds,
 )
-from wayscore.lab.audit.systems.tables import tables_of
 from wayscore.metrics import Metric, find_metric
-from wayscore.report.document import Document, Documented, Line
-from wayscore.report.layout import counted
+from wayscore.report.document import Document, Documented, Line, Table
+from wayscore.report.layout import UNDEFINED, counted, head, legend, number, short_names
 from wayscore.report.results import warnings_of
 
 MOST_WARNINGS = 3
 """Of more warnings about single runs, only their number is printed."""
+NAME_ROOM = 26
+"""The most characters of a system's name in a table."""
 Progress = Callable[[str, int, int], None]
 
 
@@ -89,7 +92,7 @@ class Systems(Documented):
     seed: int
 
     def scope(self) -> str:
-        """Say what was audited, in one line."""
+        """Return one line on what was audited."""
         left = f", {self.left_out:,} left out" if self.left_out else ""
         where = f" in {counted(self.scans, 'scan')}" if self.scans > 1 else ""
         return (
@@ -100,8 +103,98 @@ class Systems(Documented):
 
     def document(self) -> Document:
         """Return the tables and the warnings."""
-        warnings = (Line(warning, "warning") for warning in dict.fromkeys(self.warnings))
-        return Document([self.scope(), *tables_of(self), *warnings], data=[self.to_dict()])
+        alike = "; ".join(", ".join(group) for group in self.groups if len(group) > 1) or "none"
+        return Document(
+            [
+                self.scope(),
+                self._means(),
+                _matrix(
+                    "Agreement of rankings",
+                    self.agreement,
+                    "Kendall's tau between the rankings of the systems by two metrics: 1 if they are the same, -1 if "
+                    "opposite.",
+                ),
+                self._stability(),
+                self._power(),
+                *self._alternatives("threshold"),
+                *self._alternatives("convention"),
+                _matrix(
+                    "Redundancy",
+                    self.correlations,
+                    "Spearman's rho between two metrics over episodes, within each system, averaged over systems; "
+                    "signs are such that higher is better for both.",
+                    f"Groups with a mean |rho| of {ALIKE:g} or more: {alike}.",
+                ),
+                *(Line(warning, "warning") for warning in dict.fromkeys(self.warnings)),
+            ],
+            data=[self.to_dict()],
+        )
+
+    def _means(self) -> Table:
+        names = short_names(self.names, NAME_ROOM)
+        rows = []
+        for place, name in enumerate(names):
+            cells = (
+                f"{number(metric, self.means[metric.symbol][place])}  {self.ranks[metric.symbol][place]:>2}"
+                for metric in self.metrics
+            )
+            rows.append([name, *cells])
+        notes = ["Each cell has the mean and the rank.", *legend(names, self.names)]
+        return Table(["system", *map(head, self.metrics)], rows, "Means and ranks", notes)
+
+    def _stability(self) -> Table:
+        kinds = list(dict.fromkeys(one.cluster for one in self.stability))
+        rows = []
+        for metric in self.metrics:
+            cells = [metric.symbol]
+            for one in self.stability:  # for each metric, in the order of the kinds
+                if one.metric == metric.symbol:
+                    cells += [f"{one.tau:.2f}", f"{one.low:.2f}", f"{100 * one.same_first:.0f} %"]
+            rows.append(cells)
+        heads = [part for kind in kinds for part in (f"{kind}s\ntau", "2.5 %\ntau", "same\nfirst")]
+        note = (
+            "Paths or scans are resampled: Kendall's tau with the ranking by all episodes (mean and 2.5 % quantile), "
+            "and how often the same system is first."
+        )
+        return Table(["", *heads], rows, "Stability of rankings", [note])
+
+    def _power(self) -> Table:
+        sizes = [f"{paths}\npaths" for paths in self.power[0].paths]
+        rows = []
+        for metric, one in zip(self.metrics, self.power, strict=True):
+            needed = (UNDEFINED if n is None else f"{max(1, round(n)):,}" for n in (one.needed, one.needed_median))
+            shares = (f"{100 * share:.0f} %" for share in one.told_apart)
+            rows.append([one.metric, *shares, number(metric, one.difference), *needed])
+        note = (
+            f"Share of all pairs of systems ({math.comb(len(self.names), 2)}) that differ with p < 0.05 (paired "
+            "randomization test over paths) in this number of paths, drawn at random. Then: how many episodes find "
+            "this difference with a probability of 80 % (median over pairs), and how many find the median pair's own "
+            "difference."
+        )
+        heads = ["", *sizes, "difference", "episodes\nfor it", "for the\nmedian pair"]
+        return Table(heads, rows, "Power to tell systems apart", [note])
+
+    def _alternatives(self, setting: str) -> list[Table]:
+        known = {(one.metric, one.value): one for one in self.alternatives if one.setting == setting}
+        values = list(dict.fromkeys(value for _, value in known))
+        if not values:
+            return []
+        rows = []
+        for metric in self.metrics:
+            found = (known.get((metric.symbol, value)) for value in values)
+            cells = (
+                UNDEFINED if one is None else f"{one.tau:.2f}  {number(metric, one.change, signed=True)}"
+                for one in found
+            )
+            rows.append([metric.symbol, *cells])
+        notes = [
+            f"Kendall's tau with the ranking above, and how much the mean over systems changes, with another {setting}."
+        ]
+        if setting == "convention":
+            notes.append(f"{UNDEFINED}: its evaluator does not print this metric.")
+            notes += [f"Left out: {name}: {reason}." for name, reason in self.unfit.items()]
+        heads = ["", *(f"{value:g} m" if isinstance(value, float) else value for value in values)]
+        return [Table(heads, rows, f"Another {setting}", notes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
@@ -154,6 +247,11 @@ class Systems(Documented):
         return figure_systems(self)
 
 
+def _matrix(title: str, matrix: Matrix, *notes: str) -> Table:
+    rows = [[a, *(f"{value:.2f}" for value in row.values())] for a, row in matrix.items()]
+    return Table(["", *matrix], rows, title, notes)
+
+
 def audit_systems(
     runs: Sequence[Any],
     references: Any,
@@ -161,7 +259,7 @@ def audit_systems(
     *,
     names: Sequence[str | None] | None = None,
     metrics: Any = None,
-    difference: float = 0.02,
+    difference: float = DIFFERENCE,
     resamples: int = 10_000,
     seed: int = 0,
     reader: Mapping[str, Any] | None = None,
@@ -191,26 +289,22 @@ def audit_systems(
     first = results[0]
     threshold = float(first.settings.get("threshold", convention.threshold))
     tell("ranking", 0, 0)
-    taus, stable = agreement(board), stability(board, resamples=resamples, seed=seed)
+    taus, stable, rho = agreement(board), stability(board, resamples=resamples, seed=seed), correlations(board)
     tell("testing all pairs", 0, 0)
     strong = power(board, threshold, difference=difference, seed=seed)
-    found: list[Alternative] = []
-    unfit: dict[str, str] = {}
     warnings: list[str] = list(warnings_of(results))
     if len(warnings) > MOST_WARNINGS:
         more = f"{len(warnings) - MOST_WARNINGS} further warnings about single runs; `wayscore score` prints them"
         warnings[MOST_WARNINGS:] = [more]
     scans = int(board.scans.max()) + 1
     warnings += few_clusters("scan", scans) if scans > 1 else []
+    others: list[Alternative] = []
+    unfit: dict[str, str] = {}
     if all(result.inputs is not None for result in results):
         tell("other thresholds and conventions", 0, 0)
-        found = thresholds(board, threshold, evaluate)
-        form = "" if known is None else known.format
-        others, unfit = conventions(board, convention, form, evaluate)
-        found += others
+        others, unfit = alternatives(board, convention, threshold, "" if known is None else known.format, evaluate)
     else:
         warnings.append("other thresholds and conventions need paths, and some of these runs are scores only")
-    rho = correlations(board)
     means = board.means()
     signs = [1.0 if metric.direction == "up" else -1.0 for metric in board.metrics]
     return Systems(
@@ -229,7 +323,7 @@ def audit_systems(
         power=strong,
         correlations=rho,
         groups=groups(rho),
-        alternatives=tuple(found),
+        alternatives=tuple(others),
         unfit=unfit,
         warnings=tuple(map(Sentence, dict.fromkeys(warnings))),
         resamples=resamples,

@@ -111,9 +111,10 @@ const browser = {
   drawHead() {
     const metric = metricOf[this.state.metric];
     const [first, second] = this.runs().map((run) => results.runs[run]);
+    const name = [metric.symbol, metric.unit, metric.arrow].filter(Boolean).join(" ");
     const value = (run) => {
       const title = `${metric.name} of ${results.runs[run].name}; ✓ is a success, ✗ a failure`;
-      return el("span", { title }, second ? runName(run) : [metric.symbol, metric.unit, metric.arrow].filter(Boolean).join(" "));
+      return el("span", { title }, second ? runName(run) : name);
     };
     refill(this.head,
       el("span", { title: "ID of the episode in the references; the instruction is below it" }, "Episode"),

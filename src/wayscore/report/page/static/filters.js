@@ -11,9 +11,12 @@ function controlsOf(state, set, enter) {
   const other = (value) =>
     set(value === "" ? { b: null, of: "a", outcome: "" } : { b: Number(value), outcome: "" }, true);
   const gain = `${b} minus ${a}`;
+  const change = (key, more = {}) => (value) => set({ [key]: value, ...more }, true);
   const noLimits = { low: null, high: null };
-  const value = ["value", two ? "this value" : "this metric"];
-  const length = data.length ? [["length", "reference length"]] : [];
+  const symbols = metrics.map(({ symbol }) => [symbol, symbol]);
+  const values = [["a", a], ["b", b], ["difference", gain]];
+  const length = data.length && ["length", "reference length"];
+  const sorts = [["order", "order in the file"], ["value", two ? "this value" : "this metric"], length, ["scan", "scan"]];
   const search = el("input", {
     type: "search",
     id: "search",
@@ -53,16 +56,9 @@ function controlsOf(state, set, enter) {
     group("The list shows",
       runs.length > 1 && select("run", runs, state.a, (value) => set({ a: Number(value) }, true)),
       runs.length > 1 && select("compared with", [["", "no other run"], ...runs], state.b ?? "", other),
-      select("metric", metrics.map(({ symbol }) => [symbol, symbol]), state.metric, (metric) =>
-        set({ metric, ...noLimits }, true),
-      ),
-      two &&
-        select("value to sort and filter by", [["a", a], ["b", b], ["difference", gain]], state.of, (of) =>
-          set({ of, ...noLimits }, true),
-        ),
-      select("sorted by", [["order", "order in the file"], value, ...length, ["scan", "scan"]], state.sort, (sort) =>
-        set({ sort }),
-      ),
+      select("metric", symbols, state.metric, change("metric", noLimits)),
+      two && select("value to sort and filter by", values, state.of, change("of", noLimits)),
+      select("sorted by", sorts.filter(Boolean), state.sort, change("sort")),
       el("button.order",
         { title: "Reverse the order", "aria-label": order, click: () => set({ descending: !state.descending }, true) },
         state.descending ? "↓ descending" : "↑ ascending",
@@ -70,8 +66,8 @@ function controlsOf(state, set, enter) {
     ),
     group("Show only episodes where",
       el("div.field.wide", el("label", { for: "search" }, "the ID or the instruction contains"), search),
-      scenes.length > 1 && select("the scan is", any.concat(scenes), state.scene, (scene) => set({ scene })),
-      metricOf.SR && select("the outcome is", any.concat(outcomes), state.outcome, (outcome) => set({ outcome })),
+      scenes.length > 1 && select("the scan is", any.concat(scenes), state.scene, change("scene")),
+      metricOf.SR && select("the outcome is", any.concat(outcomes), state.outcome, change("outcome")),
       el("fieldset.field.range", legend, limit("low", "at least"), " and ", limit("high", "at most")),
       el("button.order", { click: () => set({ ...NO_FILTERS }, true) }, "Clear filters"),
       undefinedOnes && el("p.note", `No ${metric.symbol}: ${undefinedOnes}. Limits hide these episodes.`),
