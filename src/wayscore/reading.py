@@ -164,15 +164,6 @@ def read_bytes(path: str | os.PathLike[str], most: int | None = None) -> bytes:
         return file.read()
 
 
-def unpack(content: bytes, where: str, most: int | None = None) -> bytes:
-    """Return content, decompressed if it is compressed."""
-    if not content.startswith(tuple(UNPACKERS)):
-        return content
-    import io
-
-    return BoundedFile(io.BytesIO(content), where, size_limit(most)).read()
-
-
 def is_packed(raw: IO[bytes]) -> bool:
     """Say whether an open file is compressed; it is at its beginning afterwards."""
     start = raw.read(6)

@@ -23,8 +23,8 @@ from wayscore.episodes import Query, References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.formats import base, chunks, convert as module, load_references, load_run, sniff
 from wayscore.formats.base import Source
+from wayscore.formats.benchmarks import distances_for
 from wayscore.formats.convert import Converted, convert
-from wayscore.formats.graphs import distances_for
 from wayscore.formats.sniff import Beginning
 
 FIELDS = ("episode", "scene", "path_id", "instruction", "goals", "start_distance", "heading")

@@ -13,12 +13,12 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, structs
 
 from wayscore import reading
-from wayscore.episodes import EpisodeBatch
+from wayscore.episodes import EpisodeBatch, Run
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
-from wayscore.formats.base import MARK, Fault, Source, read
+from wayscore.formats.base import MARK, MEMBER_MARK, Fault, Source, read
 from wayscore.formats.decoding import LINE_LIMIT
-from wayscore.formats.sniff import FORMATS, HEAD, PARQUET_MAGIC, choose, look, read_with
+from wayscore.formats.sniff import HEAD, PARQUET_MAGIC, choose, look, reader_error
 
 CHUNK_BYTES = 8 * 2**20
 """Files up to this size are read whole; of larger JSON lines, this many bytes are decoded at once."""
@@ -101,6 +101,39 @@ def plan_run(
     return RunPlan(name_of(addresses[0]), chunks[0].format, chunks, rows)
 
 
+def load_run(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    *,
+    member: str | None = None,
+    faults: list[Fault] | None = None,
+) -> Run:
+    """Read the run of one agent.
+
+    Args:
+        path: the file, gzipped or not, a folder or a pattern; `archive.tar.gz::name` reads one member of a tar.
+        format: how it is written; by default it is recognised by the file's beginning.
+        member: the member of a tar to read, instead of `::name`.
+        faults: a list that receives what is wrong with single records, which are left out then; without it, the first
+            is an error.
+
+    Raises:
+        FormatError: the file is missing, damaged, too large, or of another kind.
+        OptionError: the format is unknown.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "agent.json")
+    ...     with open(file, "w") as stream:
+    ...         _ = stream.write('[{"instr_id": "4332_1", "trajectory": [["a", 0.5, 0.0], ["b", 0.1, 0.0]]}]')
+    ...     run = load_run(file)
+    >>> run.name, run.format, run.queries["4332_1"].path
+    ('agent', 'r2r', ['a', 'b'])
+    """
+    plan = plan_run(path if member is None else f"{os.fspath(path)}{MEMBER_MARK}{member}", format)
+    return Run(plan.name, plan.format, [query for batch in plan.batches(faults) for query in batch.to_queries()])
+
+
 def name_of(address: str) -> str:
     """Return what tables call a run.
 
@@ -114,7 +147,7 @@ def name_of(address: str) -> str:
 
 def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
     """Look at a file and cut it; what is small or cannot be read from its middle is one chunk."""
-    if storage.is_remote(file) or (os.path.isfile(file) and os.path.getsize(file) > CHUNK_BYTES):
+    if os.path.getsize(file) > CHUNK_BYTES if os.path.isfile(file) else storage.is_remote(file):
         whole, parquet = None, is_parquet(file)
     else:  # small, or can be read only once: a pipe, a member of a tar
         whole = read(file)
@@ -125,7 +158,7 @@ def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
             notes = opened.schema_arrow.metadata or {}
             groups = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
             if not {"path", "query"} & set(opened.schema_arrow.names):
-                choose(head_of(file), "run", name, FORMATS)  # says what the file looks like instead
+                choose(head_of(file), "run", name)  # says what the file looks like instead
         noted = notes.get(storage.FORMAT, b"table").decode(errors="replace")
         return [
             Chunk(file, "parquet", noted, start=number, stop=number + 1, row=sum(groups[:number]), rows=rows)
@@ -133,7 +166,7 @@ def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
             if rows
         ]
     head = whole or head_of(file)
-    form = choose(head, "run", name, FORMATS).name
+    form = choose(head, "run", name).name
     if whole is None and look(head.content).layout == "lines":
         with storage.open_file(file) as raw:
             packed = reading.is_packed(raw)
@@ -177,7 +210,7 @@ def read_chunk(
         yield from _read_parquet(chunk, rows, faults, leave)
         return
     source = chunk.source or Source(Path(chunk.file), b"")
-    form = choose(source, "run", chunk.format, FORMATS)
+    form = choose(source, "run", chunk.format)
     if chunk.kind == "lines":
         first, line = chunk.first, chunk.row
         for lines in _lines(chunk.file, chunk.start, chunk.stop):
@@ -193,8 +226,11 @@ def read_chunk(
         with storage.open_file(chunk.file) as raw:
             content = reading.BoundedFile(raw, chunk.file, reading.size_limit()).read()
         source = Source(Path(chunk.file), content.removeprefix(MARK))
-    found = read_with(form, structs.replace(source, faults=faults), "run", {}, FORMATS)
-    assert isinstance(found, EpisodeBatch)
+    source = structs.replace(source, faults=faults)
+    try:
+        found = form.run(source)
+    except FormatError as error:
+        raise reader_error(error, source, form, "run") from None
     yield structs.replace(found, first=chunk.first)
 
 

@@ -22,7 +22,7 @@ from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.base import MEMBER_MARK, Kind, Source, read
 from wayscore.formats.chunks import head_of, plan_run
-from wayscore.formats.sniff import FORMATS, choose, look
+from wayscore.formats.sniff import choose, look
 from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS
 
 ROWS = 100_000
@@ -233,7 +233,7 @@ def _kind_of(address: str) -> Kind:
     file = storage.find_files(address)[0] if os.path.isdir(address) else address
     head = head_of(file) if storage.is_remote(file) or os.path.isfile(file) else read(file)
     try:
-        form = choose(head, "references", None, FORMATS)
+        form = choose(head, "references")
     except FormatError:
         return "run"
     beginning = look(head.content)

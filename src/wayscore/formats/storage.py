@@ -61,6 +61,8 @@ def find_files(address: str) -> list[str]:
     Raises:
         FormatError: there are none.
     """
+    if os.path.isfile(address):
+        return [address]
     if glob.has_magic(address) and not os.path.exists(address):
         if is_remote(address):
             system, path = system_of(address)
