@@ -168,13 +168,7 @@ class Reverie(Benchmark):
     objects = ("predObjId", "pred_objid")
 
     def references(self, source: Source, *, objects: str | os.PathLike[str] | None = None) -> References:
-        """Read a reference file.
-
-        Args:
-            source: the file.
-            objects: a file of the objects' boxes by scan and viewpoint; with it, `goals` are all viewpoints that
-                see the object.
-        """
+        """Read a reference file; with `objects`, a file of boxes, `goals` are all viewpoints that see the object."""
         return make_references(source, self, self._references(source, objects))
 
     def _references(self, source: Source, objects: str | os.PathLike[str] | None) -> Iterator[Reference]:
@@ -221,12 +215,7 @@ class RxR(Benchmark):
     walks = ("path", "trajectory")
 
     def references(self, source: Source, *, language: str | None = None) -> References:
-        """Read guide annotations.
-
-        Args:
-            source: the file.
-            language: keep those of one language: a tag as the file has it (`en-US`) or its first part (`en`).
-        """
+        """Read guide annotations, all or those of a language: a tag (`en-US`) or its first part (`en`)."""
         records = [one for _, one in decode_each(source, Guide, names=self.ids, expected=self.expected)]
         if language is not None:
             records = in_language(source, records, language, lambda record: record.language)
@@ -294,11 +283,9 @@ class NDH(Benchmark):
     def references(self, source: Source, *, path_type: str = "planner") -> References:
         """Read a reference file.
 
-        Args:
-            source: the file.
-            path_type: which path is the reference, as in the official evaluator: the `planner`'s (the route the helper
-                saw), the `player`'s (what the human then walked), or the `trusted` one (the player's where it comes
-                past the planner's end after its first step, else the planner's).
+        `path_type` says which path is the reference, as in the official evaluator: the `planner`'s (the route the
+        helper saw), the `player`'s (what the human then walked), or the `trusted` one (the player's where it comes past
+        the planner's end after its first step, else the planner's).
         """
         if path_type not in self.paths:
             hint = did_you_mean(path_type, self.paths)

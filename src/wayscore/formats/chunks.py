@@ -73,12 +73,9 @@ def plan_run(
     format: str | None = None,  # noqa: A002 - what every reader calls it
     progress: Callable[[str], None] | None = None,
 ) -> RunPlan:
-    """Find the files of a run and cut them into chunks.
+    """Find the files of a run and cut them into chunks; `progress` is called with a few words before each file.
 
-    Args:
-        run: a file, a folder of files, a pattern, an address that fsspec knows; or several, which are one run.
-        format: how the files are written; by default their beginning says.
-        progress: called with a few words before a file is looked at.
+    `run` is a file, a folder of files, a pattern, an address that fsspec knows; or several, which are one run.
     """
     addresses = [os.fspath(run)] if isinstance(run, str | os.PathLike) else [os.fspath(one) for one in run]
     files = [file for address in addresses for file in storage.find_files(address)]

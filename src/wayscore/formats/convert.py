@@ -62,10 +62,6 @@ def convert(
         progress: called after every batch with how many rows are done, and of how many (0 where that is not known).
         **reader_options: settings of the references' reader.
 
-    Raises:
-        FormatError: naming the line, record or row that cannot be read.
-        OutputError: the target cannot be written.
-
     >>> from tempfile import TemporaryDirectory
     >>> from wayscore.formats import load_run
     >>> with TemporaryDirectory() as folder:
@@ -224,7 +220,7 @@ def _words(place: Any) -> str:
 
 
 def _json(facts: Mapping[str, Any]) -> str | None:
-    """Return facts as the text of a JSON object; infinity, which JSON does not have, becomes null."""
+    """Return facts as a JSON object; infinity, which JSON does not have, becomes null."""
     return msgspec.json.encode(facts).decode() if facts else None
 
 

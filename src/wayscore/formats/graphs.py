@@ -13,16 +13,10 @@ from wayscore.formats.base import Source, read
 
 
 def load_street_graph(nodes: str | os.PathLike[str], links: str | os.PathLike[str], *, directed: bool = False) -> Graph:
-    """Read the street graph; distances are hops.
+    """Read the street graph; distances are hops, positions are (longitude, latitude), for drawing.
 
-    Args:
-        nodes: a file of lines `panorama,yaw,latitude,longitude`, gzipped or not.
-        links: a file of lines `from,heading,to`.
-        directed: keep the direction of links. Evaluators differ: some walk links both ways (the default here),
-            some only forwards.
-
-    Returns:
-        A graph whose positions are (longitude, latitude), for drawing.
+    `nodes` has lines `panorama,yaw,latitude,longitude`, `links` lines `from,heading,to`. Some evaluators walk links
+    both ways (the default here), some only forwards (`directed`).
     """
     names: dict[str, int] = {}
     positions: list[float] = []

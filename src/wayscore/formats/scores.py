@@ -68,11 +68,7 @@ def looks_like_scores(beginning: Beginning) -> bool:
 
 
 def read_scores(path: str | os.PathLike[str]) -> ScoreFile:
-    """Read a file of scores.
-
-    Raises:
-        FormatError: it holds no scores, or a value is not a number.
-    """
+    """Read a file of scores; one without scores is an error, and so is a value that is not a number."""
     source = read(path)
     records = list(_records(source))
     if not records:

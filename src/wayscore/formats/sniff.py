@@ -190,7 +190,7 @@ class _Formats(Mapping[str, Format]):
     def __getitem__(self, name: str) -> Format:
         if name not in self.names:
             raise KeyError(name)
-        home = name if name in ("vlnce", "recorder", "table") else "benchmarks"
+        home = {"vlnce": "vlnce", "recorder": "table", "table": "table"}.get(name, "benchmarks")
         found: Format = getattr(import_module(f"wayscore.formats.{home}"), f"{name.upper()}_FORMAT")
         return found
 

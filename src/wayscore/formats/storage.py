@@ -56,11 +56,7 @@ def system_of(address: str) -> tuple[Any, str]:
 
 
 def find_files(address: str) -> list[str]:
-    """Return the files that an address means: itself, all that a pattern matches, or all tables in a folder, by name.
-
-    Raises:
-        FormatError: there are none.
-    """
+    """Return the files that an address means, by name: itself, all that match a pattern, or all tables in a folder."""
     if os.path.isfile(address):
         return [address]
     if glob.has_magic(address) and not os.path.exists(address):
