@@ -6,6 +6,7 @@ names neither the row nor the row group of what it cannot read, and knows no JSO
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,10 @@ CHUNK_ROWS = 400_000
 """Pieces of a file are joined up to this many rows, ..."""
 CHUNKS = 4096
 """... or more, so that a run has about this many chunks at most."""
+TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv", ".csv.gz")
+"""Endings of the files in a folder that are answers of a run."""
+HIDDEN = ("_", ".")
+"""Names that begin so are notes of the programs that wrote a folder."""
 
 
 class Chunk(Struct, frozen=True):
@@ -78,7 +83,7 @@ def plan_run(
     `run` is a file, a folder of files, a pattern, an address that fsspec knows; or several, which are one run.
     """
     addresses = [os.fspath(run)] if isinstance(run, str | os.PathLike) else [os.fspath(one) for one in run]
-    files = [file for address in addresses for file in storage.find_files(address)]
+    files = [file for address in addresses for file in find_files(address)]
     found: list[Chunk] = []
     for file in files:
         if progress is not None:
@@ -96,6 +101,37 @@ def plan_run(
             chunks.append(structs.replace(chunk, first=first))
         first += chunk.rows
     return RunPlan(name_of(addresses[0]), chunks[0].format, chunks, rows)
+
+
+def find_files(address: str) -> list[str]:
+    """Return the files that an address means, by name: itself, all that match a pattern, or all tables in a folder."""
+    if os.path.isfile(address):
+        return [address]
+    if glob.has_magic(address) and not os.path.exists(address):
+        if storage.is_remote(address):
+            system, path = storage.system_of(address)
+            found = sorted(map(system.unstrip_protocol, system.glob(path)))
+        else:
+            found = sorted(path for path in glob.glob(address, recursive=True) if os.path.isfile(path))
+        if not found:
+            raise FormatError(f"{address}: matches no file; check the folder and the pattern")
+        return found
+    if storage.is_remote(address):
+        system, path = storage.system_of(address)
+        with storage.readable(address):
+            if system.info(path)["type"] != "directory":
+                return [address]
+            inside = [system.unstrip_protocol(file) for file in system.find(path)]
+    elif os.path.isdir(address):
+        inside = [os.path.join(folder, name) for folder, _, names in os.walk(address) for name in names]
+    else:
+        return [address]
+    names = ((PurePosixPath(path.replace(os.sep, "/")).name, path) for path in inside)
+    if found := sorted(path for name, path in names if name.endswith(TABLES) and not name.startswith(HIDDEN)):
+        return found
+    raise FormatError(
+        f"{address}: this folder holds none of {', '.join(TABLES)}; name the folder of a run, or its file"
+    )
 
 
 def load_run(

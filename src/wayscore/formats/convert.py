@@ -21,7 +21,7 @@ from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.base import MEMBER_MARK, Kind, Source, read
-from wayscore.formats.chunks import head_of, plan_run
+from wayscore.formats.chunks import find_files, head_of, plan_run
 from wayscore.formats.sniff import choose, look
 from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS
 
@@ -226,7 +226,7 @@ def _json(facts: Mapping[str, Any]) -> str | None:
 
 def _kind_of(address: str) -> Kind:
     """Say what a file is: rows of a table that have a scene are a run if they say whether the agent stopped."""
-    file = storage.find_files(address)[0] if os.path.isdir(address) else address
+    file = find_files(address)[0] if os.path.isdir(address) else address
     head = head_of(file) if storage.is_remote(file) or os.path.isfile(file) else read(file)
     try:
         form = choose(head, "references")
