@@ -353,7 +353,7 @@ SENTENCES: list[tuple[Load, Any, str]] = [
     (
         load_references,
         '{"episodes": [{"episode_id": 1, "scene_id": 5}, {"epi',
-        "field 'scene_id': must be text, got an",
+        "record 0, field 'scene_id': must be text, got an integer",
     ),
     (load_run, '[{"instr_id": "1", "trajectory": ["a"], "x": ' + "[" * 200_000, "nested too deeply"),
     (load_run, "[" * 200_000, ""),
