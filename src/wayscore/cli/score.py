@@ -38,7 +38,7 @@ SHOWN = 20
 @options.evaluation
 @output_option("--split-by", "Also print the means of groups.", ["scan", "length", "path"])
 @output_option("--sort", "Sort runs by this metric, the best first.", metavar="METRIC")
-@options.form()
+@options.means_form
 @output_option("--save", "Save each result as DIR/NAME.parquet, for `compare`.", FILE, metavar="DIR")
 @output_option(
     "--episodes",
@@ -126,7 +126,7 @@ def score(
     show_default="the first",
 )
 @output_option("--top", "Episodes that differ most to show, each way.", whole(0), 5)
-@options.form()
+@options.means_form
 @options.html
 def compare(
     runs: Sequence[str], references: str | None, graphs: str | None, form: str, html: Path | None, **settings: Any
