@@ -120,8 +120,7 @@ def by_number(town: Town) -> tuple[pa.Table, ws.References, dict[str, ws.Graph]]
 
     graphs = {}
     for scene, graph in town.graphs.items():
-        starts, targets = graph.adjacency
-        ends = [(int(a), int(b)) for a in range(len(graph)) for b in targets[starts[a] : starts[a + 1]] if a < b]
+        ends = [(a, b) for a, b in zip(graph.sources.tolist(), graph.targets.tolist(), strict=True) if a < b]
         lengths = graph.pairs(*np.array(ends, dtype=np.int32).T)
         numbers = [number(node) for node in graph.nodes]
         graphs[scene] = ws.Graph.from_edges([(numbers[a], numbers[b]) for a, b in ends], lengths, nodes=numbers)
