@@ -157,13 +157,6 @@ def read_bytes(path: str | os.PathLike[str], most: int | None = None) -> bytes:
         return file.read()
 
 
-def is_packed(raw: IO[bytes]) -> bool:
-    """Say whether an open file is compressed; it is at its beginning afterwards."""
-    start = raw.read(6)
-    raw.seek(0)
-    return start.startswith(tuple(UNPACKERS))
-
-
 def members(file: Any, where: str, *, stream: bool = False) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
     """Go through the files in an open tar; of a `stream`, each member must be read before the next."""
     import tarfile

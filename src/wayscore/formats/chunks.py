@@ -202,7 +202,7 @@ def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
     form = choose(head, "run", name).name
     if whole is None and look(head.content).layout == "lines":
         with storage.open_file(file) as raw:
-            packed = reading.is_packed(raw)
+            packed = raw.read(6).startswith(tuple(reading.UNPACKERS))
         chunks: list[Chunk] = []
         start = row = 0
         for lines in _lines(file):
@@ -225,8 +225,13 @@ def is_parquet(file: str) -> bool:
 def head_of(file: str) -> Source:
     """Return the beginning of a file, decompressed; of Parquet, its columns without rows."""
     if is_parquet(file):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        sink = pa.BufferOutputStream()
         with storage.parquet_file(file, coded=True) as opened:
-            return Source(Path(file), storage.parquet_bytes(opened.schema_arrow.empty_table()))
+            pq.write_table(opened.schema_arrow.empty_table(), sink, compression="none")
+        return Source(Path(file), bytes(sink.getvalue()))
     with storage.open_file(file) as raw:
         return Source(Path(file), reading.BoundedFile(raw, file, None).read(HEAD + 1).removeprefix(MARK))
 

@@ -121,16 +121,6 @@ def parquet_table(where: str, content: bytes | None = None) -> Any:
         return pa.Table.from_batches(batches, file.schema_arrow)
 
 
-def parquet_bytes(table: Any) -> bytes:
-    """Return a table as a Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="none")
-    return bytes(sink.getvalue())
-
-
 @contextmanager
 def damage(address: str) -> Iterator[None]:
     """Say of what cannot be read that the file is damaged."""
