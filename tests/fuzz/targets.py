@@ -8,7 +8,7 @@ import json
 import lzma
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -189,9 +189,3 @@ TARGETS: dict[str, Target] = {
     "street": Target(_street, lambda: [b"p,0,40.7,-73.9\nq,90,40.8,-73.8\n\np,0,q\n"]),
     "text": Target(_text, lambda: ["\x1b[31m \u202e =1+1 <b> $x$ \\".encode()]),
 }
-
-
-def known_crashes() -> Iterator[tuple[str, Path]]:
-    """Go through the inputs that once crashed a reader."""
-    for path in sorted(CORPUS.glob("*/*")):
-        yield path.parent.name, path
