@@ -1,4 +1,4 @@
-"""What a file is, by its beginning: how it is laid out, which format reads it (references), what to do if none does.
+"""What a file is, by its beginning: its layout, the format that reads it, and what to do if none does.
 
 Only the beginning is looked at, so a file that is damaged further on is still recognised, and its reader can
 say what is wrong with it.
@@ -212,7 +212,7 @@ def choose(source: Source, kind: Kind, name: str | None = None) -> Format:
             raise OptionError(f"there is no format {name!r}{did_you_mean(name, formats)} Known: {', '.join(formats)}")
         return formats[name]
     beginning = look(source.content)
-    for find in (lambda: map(FORMATS.__getitem__, _Formats.names), lambda: _installed().values()):
+    for find in (FORMATS.values, lambda: _installed().values()):
         for candidate in find():
             if kind in candidate.sniff(beginning):
                 return candidate
