@@ -16,8 +16,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from msgspec import Struct
+
 from wayscore.distances.function import Function
-from wayscore.errors import MissingPackageError, OptionError, WayscoreError, check_count
+from wayscore.errors import MissingPackageError, OptionError, WayscoreError
 from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.work import Task
 from wayscore.formats.chunks import Chunk
@@ -40,24 +42,18 @@ DIED = (
 )
 
 
-class Engine:
+class Engine(Struct, frozen=True):
     """Maps a function over the chunks of a run.
 
-    Args:
+    Attributes:
         name: "local" or "dask".
         workers: how many threads or processes; with one and no cluster, this thread does it all.
         scheduler: the address of a Dask scheduler; without it, a cluster is started on this machine.
     """
 
-    def __init__(self, name: str = "local", workers: int = 1, scheduler: str | None = None) -> None:
-        if name not in ENGINES:
-            raise OptionError(f"<<engine>> must be {' or '.join(ENGINES)}, not {name!r}")
-        check_count("workers", workers, most=MOST_WORKERS)
-        if scheduler is not None and name != "dask":
-            raise OptionError("<<scheduler>> is the address of a Dask scheduler; it needs <<engine=dask>>")
-        self.name = name
-        self.workers = workers
-        self.scheduler = scheduler
+    name: str = "local"
+    workers: int = 1
+    scheduler: str | None = None
 
     def map(self, work: Work[T], chunks: Sequence[Chunk], scorer: Scorer, task: Task) -> Iterator[T]:
         """Go through what the work returns for each chunk, in their order."""

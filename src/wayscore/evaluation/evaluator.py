@@ -15,8 +15,8 @@ import wayscore
 from wayscore.convention.choices import Convention
 from wayscore.convention.presets import CONVENTIONS, signed
 from wayscore.episodes import References
-from wayscore.errors import FormatError, OptionError, check_count
-from wayscore.evaluation.engines import Engine
+from wayscore.errors import FormatError, OptionError, check_choice, check_count
+from wayscore.evaluation.engines import ENGINES, MOST_WORKERS, Engine
 from wayscore.evaluation.groups import few_clusters
 from wayscore.evaluation.inputs import GivenRun, Inputs, Prepared, Settings, find_references, find_run
 from wayscore.evaluation.policies import check_coverage
@@ -135,7 +135,11 @@ def evaluate(
         resamples=resamples,
         seed=seed,
     )
+    check_choice("engine", engine, ENGINES)
     on = Engine(engine, 1 if workers is None else workers, scheduler)
+    check_count("workers", on.workers, most=MOST_WORKERS)
+    if scheduler is not None and engine != "dask":
+        raise OptionError("<<scheduler>> is the address of a Dask scheduler; it needs <<engine=dask>>")
     check_count("chunk", chunk, most=10**9)
     if isinstance(run, Result) or is_saved_result(run) or (references is None and is_score_file(run)):
         from wayscore.evaluation.repeated_runs import recluster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,16 +84,6 @@ class Recorded:
                 "info.geodesic_distance, a table as start_distance), or leave SPL out of <<metrics>>"
             )
         return np.array([0.0 if value is None else value for value in given], dtype=np.float64)
-
-    def missing(self, metrics: Collection[Metric], convention: Convention) -> dict[str, int]:
-        """Return how many queries lack what the convention or a metric takes from the run, for what any lacks."""
-        wanted = dict.fromkeys(name for metric in metrics for name in metric.records)
-        if convention.goal_distance == "simulator":
-            wanted["goal_distances"] = None
-        if convention.stop == "required":
-            wanted["stopped"] = None
-        counts = Counter({name: int(np.count_nonzero(~self.has(name))) for name in wanted})
-        return dict(+counts)
 
 
 def wanted_records(metrics: Collection[Metric], convention: Convention) -> frozenset[str] | None:

@@ -364,12 +364,18 @@ def score_paths(
             "return a number, infinity where it is undefined"
         )
     columns = {metric.symbol: values for metric, values in zip(metrics, scores, strict=True)}
+    taken = dict.fromkeys(name for metric in metrics for name in metric.records)
+    if convention.goal_distance == "simulator":
+        taken["goal_distances"] = None
+    if convention.stop == "required":
+        taken["stopped"] = None
+    lacking = {name: int(np.count_nonzero(~recorded.has(name))) for name in taken}
     moved = [some for part in parts for some in part.paths[:2] if some.moved is not None]
     used = {
         "largest snap": max((float(some.moved.max(initial=0.0)) for some in moved), default=0.0),
         "up": axis_name(up_axis) if convention.plane == "all" else None,
         "zeroed": {} if convention.undefined == "drop" else zero_undefined(columns),
-        "unrecorded": recorded.missing(metrics, convention),
+        "unrecorded": {name: count for name, count in lacking.items() if count},
         "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
     }
     return columns, {name: value for name, value in used.items() if value}

@@ -135,14 +135,17 @@ class Scorer:
         geodesics: Geodesics | None = None,
     ) -> None:
         measured = distance_by(distances, convention)
-        counted, listed = references, list[Reference]()
+        counted: References | None = None
+        listed: list[Reference] = []
         if references is not None:
             if references.withheld:
                 raise FormatError(
                     f"{references.name}: this split holds starts only (its ground truth is withheld), so nothing can "
                     "be scored; `wayscore validate` checks a run against it"
                 )
-            counted = references.first_instructions(convention.instructions)
+            counted = references
+            if convention.instructions:
+                counted = references.first_instructions(convention.instructions)
             listed = list(counted.episodes.values())
         self.cluster = choose_cluster(cluster, counted, several)
         self.distances = distances
@@ -369,7 +372,7 @@ class Scorer:
                 leaps[first : last - 1] &= ~graph.has_edges(a, b)
             else:
                 if scene not in self._edges:
-                    edges = np.zeros((len(graph), len(graph)), dtype=bool)
+                    edges = np.zeros(graph.table.shape, dtype=bool)
                     edges[graph.sources, graph.targets] = True
                     self._edges[scene] = edges  # whole: other threads look at it
                 leaps[first : last - 1] &= ~self._edges[scene][a, b]

@@ -80,7 +80,7 @@ class Seen(Struct):
             for batch, length, count in ((queries, "walked", "steps"), (references, "led", "stages")):
                 lengths, moves = _lengths(batch)
                 which = slice(None) if batch is queries or pairs is None else pairs
-                setattr(self, length, getattr(self, length) + whole_units(lengths[which]))
+                setattr(self, length, getattr(self, length) + int(np.rint(lengths[which] / UNIT).sum()))
                 setattr(self, count, getattr(self, count) + int(moves[which].sum()))
         rows = np.searchsorted(queries.offsets, stays, side="right") - 1
         return rows[np.diff(rows, prepend=-1) > 0]
@@ -176,8 +176,3 @@ def _lengths(batch: PathBatch) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     steps[batch.offsets[1:] - 1] = 0.0  # from one path to the next
     first = batch.offsets[:-1]
     return np.add.reduceat(steps, first), np.add.reduceat((steps > 0).astype(np.int64), first)
-
-
-def whole_units(values: NDArray[np.float64]) -> int:
-    """Return the sum of values in units that are added exactly."""
-    return int(np.rint(values / UNIT).sum()) if len(values) else 0

@@ -22,7 +22,7 @@ from wayscore.evaluation.policies import NEVER, Problems, apply_policies, first_
 from wayscore.evaluation.recorded import Recorded, wanted_records
 from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
-from wayscore.evaluation.warnings import Seen, whole_units
+from wayscore.evaluation.warnings import UNIT, Seen
 from wayscore.formats.chunks import Chunk, read_chunk
 from wayscore.paths import Offsets
 
@@ -287,7 +287,8 @@ def _look(
     if len(repeating):
         once = structs.replace(settings, metrics=(metric,), convention=replace(settings.convention, repeats="drop"))
         dropped = _scored(matched.take(repeating), scorer, batch, once)[0]["nDTW"]
-    kept = whole_units(scores["nDTW"])
+    units = np.rint(scores["nDTW"] / UNIT)
+    kept = int(units.sum())
     seen.kept += kept
-    seen.dropped += kept - whole_units(scores["nDTW"][repeating]) + whole_units(dropped)
+    seen.dropped += kept - int(units[repeating].sum()) + int(np.rint(dropped / UNIT).sum())
     seen.valued += len(scores["nDTW"])

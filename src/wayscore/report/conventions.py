@@ -12,7 +12,7 @@ from wayscore.convention.presets import EVALUATORS
 from wayscore.metrics.base import Metric
 from wayscore.metrics.registry import KNOWN, find_metrics
 from wayscore.report.document import Document, Part, Table
-from wayscore.report.layout import counted, head, headline_first, number
+from wayscore.report.layout import HEADLINE, counted, head, number
 
 if TYPE_CHECKING:
     from wayscore.evaluation.comparison import Effects
@@ -109,7 +109,7 @@ def effects_document(found: Effects, words: Mapping[str, str]) -> Document:
     `words` say by choice what the conventions do differently (see `differences`).
     """
     kept = found.changing()
-    metrics = headline_first(kept.metrics)
+    metrics = sorted(kept.metrics, key=lambda metric: (*HEADLINE, metric.symbol).index(metric.symbol))
     parts: list[Part] = []
     if metrics:
         parts += [words["metrics" if choice == "columns" else choice] for choice in kept.choices]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -61,24 +61,13 @@ def interval(metric: Metric, found: Interval, *, signed: bool = False) -> str:
     return f"[{number(metric, found.low, signed=signed)}, {number(metric, found.high, signed=signed)}]"
 
 
-def headline_first(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
-    """Return metrics in the order of tables.
-
-    >>> from wayscore import METRICS
-    >>> [metric.symbol for metric in headline_first(METRICS[symbol] for symbol in ("PL", "nDTW", "NE", "SR"))]
-    ['SR', 'nDTW', 'PL', 'NE']
-    """
-    places = {symbol: place for place, symbol in enumerate(HEADLINE)}
-    return tuple(sorted(metrics, key=lambda metric: places.get(metric.symbol, len(places))))
-
-
 def metrics_of(results: Sequence[Result]) -> tuple[Metric, ...]:
     """Return the metrics that any of the results has, with the unit of its distance, in the order of tables."""
     unit = results[0].settings.get("unit", "m")
     found: dict[str, Metric] = {}
     for metric in (metric for result in results for metric in result.metrics):
         found.setdefault(metric.symbol, replace(metric, unit=unit) if metric.unit == "m" != unit else metric)
-    return headline_first(found.values())
+    return tuple(sorted(found.values(), key=lambda metric: (*HEADLINE, metric.symbol).index(metric.symbol)))
 
 
 def means_of(results: Sequence[Result], metrics: Sequence[Metric]) -> list[list[Cell]]:
