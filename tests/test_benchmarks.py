@@ -161,18 +161,6 @@ def test_race_times_every_contestant_and_keeps_its_value() -> None:
     assert 0 <= ours.seconds < math.inf
 
 
-def test_race_does_not_repeat_what_takes_long() -> None:
-    now = 0.0
-
-    def work() -> None:
-        nonlocal now
-        now += timing.ENOUGH
-
-    (only,) = timing.race(work, clock=lambda: now)
-    assert only.seconds == timing.ENOUGH
-    assert only.rounds <= 2
-
-
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (5, 3), (8, 8)])
 def test_loops_compute_dtw(n: int, m: int) -> None:
     R, Q = data.random_walk_points(n, 1), data.random_walk_points(m, 2)
@@ -183,16 +171,6 @@ def test_loops_compute_dtw(n: int, m: int) -> None:
     for cost, pairs in (loops.align_lists(R.tolist(), Q.tolist()), loops.align_points(R, Q)):
         assert cost == pytest.approx(found.cost)
         assert np.array_equal(pairs, found.pairs)
-
-
-def test_loops_on_graphs_compute_dtw(inputs: data.Inputs) -> None:
-    scan, reference, query = inputs.episodes[5]
-    graph = inputs.graphs[scan]
-    d = literal.distances_of(graph)
-    expected = pytest.approx(ws.dtw(reference=reference, query=query, distance=graph))
-    assert loops.warp_names(reference, query, d) == expected
-    codes = [[graph.index[node] for node in path] for path in (reference, query)]
-    assert loops.warp_codes(graph.table, *codes) == expected
 
 
 def test_a_quick_run_of_cheap_rows(inputs: data.Inputs) -> None:
@@ -298,21 +276,3 @@ def test_a_missing_peer_is_reported(
         assert row.problem == f"{package} is not installed: pip install {package}"
     assert f"{package} is not installed" in report.to_text(140)
     assert json.loads(report.to_json())["rows"][0]["value"] is None
-
-
-def test_specs_have_the_bars_of_the_design() -> None:
-    bars = {spec.work: (spec.bar, spec.stretch) for spec in reversed(rows.specs())}
-    assert bars["`ndtw`, node names"] == (8, 20)
-    assert bars["`align`, points, n = 2,000"] == (3, 5)
-    assert bars["1,000,000 random walks, 12 metrics"] == (800, 2_000)
-    assert bars["`wayscore score`, cold, plain files"] == (3.5, 5)
-    assert bars["`import wayscore`"] == (10, None)
-    works = [(spec.work, spec.peer) for spec in rows.specs()]
-    assert len(set(works)) == len(works)
-    assert all(spec.about.endswith(".") and "\n" not in spec.about for spec in rows.specs())
-
-
-def test_inputs_are_made_only_when_asked_for() -> None:
-    setting = Setting(quick=True)
-    assert "inputs" not in setting.__dict__
-    assert setting.inputs is setting.inputs

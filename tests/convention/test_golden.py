@@ -118,9 +118,9 @@ def test_result_files_with_faults(name: str, kind: str, folder: Path) -> None:
         assert mine * (100 if unit == "percent" else 1) == pytest.approx(theirs, rel=TOLERANCE), key
 
 
-@pytest.mark.parametrize("name", ["r2r", "reverie", "vlnce", "aerialvln", "openfly"])
+@pytest.mark.parametrize("name", ["reverie", "vlnce"])
 def test_through_real_files(name: str, folder: Path, tmp_path: Path) -> None:
-    """R2R, REVERIE with objects, VLN-CE in three forms, flights as JSON lines and CSV."""
+    """REVERIE with objects; VLN-CE in three forms, with stops and distances."""
     path = folder / f"{name}.json.gz"
     gold = load(path)
     over = set(gold.content["aggregate"].get("over") or [one["id"] for one in gold.episodes])
@@ -143,26 +143,6 @@ def test_through_real_files(name: str, folder: Path, tmp_path: Path) -> None:
 def write(path: Path, content: Any) -> Path:
     path.write_text(json.dumps(content))
     return path
-
-
-def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return path
-
-
-def as_r2r(episodes: Rows, graphs: Any, folder: Path) -> Rows:
-    """Each path of R2R has the instructions that the episodes name."""
-    paths: dict[str, list[dict[str, Any]]] = {}
-    for one in episodes:
-        paths.setdefault(one["id"].split("_")[0], []).append(one)
-    rest = {"heading": 0.0, "distance": 0.0, "instructions": ["go"] * 3}
-    items = [
-        {"path_id": int(number), "scan": some[0]["scene"], "path": some[0]["reference"], **rest}
-        for number, some in paths.items()
-    ]
-    run = [{"instr_id": one["id"], "trajectory": [[node, 0.0, 0.0] for node in one["query"]]} for one in episodes]
-    references = write(folder / "R2R_val.json", items)
-    return [{"run": write(folder / "r2r.json", run), "references": references, "graphs": graphs, "missing": "skip"}]
 
 
 def as_reverie(episodes: Rows, graphs: Any, folder: Path) -> Rows:
@@ -216,22 +196,9 @@ def as_vlnce(episodes: Rows, graphs: Any, folder: Path) -> Rows:
     listed = [{"episode_id": one["id"], "path": one["query"]} for one in episodes]
     return [
         {"run": write(folder / "poses.json", poses), "references": references},
-        {"run": lines(folder / "rows.jsonl", rows), "references": references},
+        {"run": write(folder / "rows.json", rows), "references": references},
         {"run": write(folder / "list.json", listed), "references": references, "metrics": "PL,nDTW,steps"},
     ]
 
 
-def as_table(episodes: Rows, graphs: Any, folder: Path) -> Rows:
-    """Positions, height last, in JSON lines and CSV."""
-    known = [{"episode": one["id"], "scene": one["scene"], "path": one["reference"]} for one in episodes]
-    references = lines(folder / "references.jsonl", known)
-    rows = [{"episode": one["id"], "path": one["query"]} for one in episodes]
-    table = folder / "table.csv"
-    table.write_text("episode,path\n" + "\n".join(f'{row["episode"]},"{json.dumps(row["path"])}"' for row in rows))
-    return [
-        {"run": lines(folder / "table.jsonl", rows), "references": references},
-        {"run": table, "references": references},
-    ]
-
-
-WRITERS = {"r2r": as_r2r, "reverie": as_reverie, "vlnce": as_vlnce, "aerialvln": as_table, "openfly": as_table}
+WRITERS = {"reverie": as_reverie, "vlnce": as_vlnce}

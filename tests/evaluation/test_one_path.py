@@ -24,7 +24,6 @@ from tests.town import (
     changed,
     evaluated,
     in_dictionaries,
-    in_points,
     in_type,
     read_scores,
     write_array,
@@ -309,15 +308,3 @@ def test_files_of_scores(town: Town, whole: ws.Result, tmp_path: Path, monkeypat
     lines = (tmp_path / "scores.jsonl").read_text().splitlines()
     assert [json.loads(line)["episode"] for line in lines] == town.walks["episode"].to_pylist()
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == 601
-
-
-def test_references_without_an_answer(town: Town, tmp_path: Path) -> None:
-    answers, references = in_points(town)
-    run = write_lines(tmp_path / "agent.jsonl", answers.slice(0, 100))
-    given: dict[str, Any] = {"references": references, "graphs": None, "missing": "zero", "duplicate": None}
-    wanted = evaluated(answers.slice(0, 100), town, **given)
-    found = evaluated(run, town, **given, episodes=tmp_path / "scores.parquet")
-    assert found.intervals() == wanted.intervals()
-    assert len(found) == len(found["NE"]) == 120
-    assert set(found.episodes[100:]) == set(answers["episode"].to_pylist()[100:])
-    assert np.isinf(found["NE"][100:]).all()

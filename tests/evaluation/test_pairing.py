@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -145,15 +144,6 @@ def test_coordinates_may_start_a_step_away() -> None:
     assert ws.join({"1": path + 1.0}, asked, start="keep").problems.counts == {"start": 1}
     with pytest.raises(ws.FormatError, match=r"points of 2 coordinates, but references have 3; both need the same"):
         ws.join({"1": path[:, :2]}, asked)
-
-
-def test_the_convention_decides_where_no_policy_is_given() -> None:
-    first = references(e1_0="abc", e1_1="abc", e2_0="xy")
-    one = replace(ws.conventions()["paper"], name="one", instructions=1, missing="skip", unknown="skip")
-    joined = ws.join(run(e1_0="a", e1_1="a"), first, convention=one)
-    assert names(joined) == ["e1_0"]
-    joined = ws.join(run(e1_0="a", e1_1="a", e2_0="x"), first, convention=one)
-    assert names(joined) == ["e1_0", "e2_0"]
 
 
 def test_policies_and_scenes_that_do_not_exist() -> None:

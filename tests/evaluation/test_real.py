@@ -82,12 +82,6 @@ def test_clusters_widen_intervals(files: Path) -> None:
     assert alone["metrics"]["PL"]["high"] > 5.0
 
 
-def test_labels_need_graphs(files: Path) -> None:
-    result = command("score", files / "agent.json", "--references", files / "references.json")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "give the connectivity files (a folder or a tar) with --graphs FOLDER" in result.stderr
-
-
 def test_settings_of_the_references_reader(files: Path) -> None:
     instance = {"inst_idx": 1, "scan": "S", "planner_path": ["a", "b"], "player_path": ["a", "b", "c", "d"]}
     (files / "ndh.json").write_text(json.dumps([instance]))
@@ -189,6 +183,11 @@ def test_continuous_evaluators_on_a_real_walk(data: Path) -> None:
         found = ws.evaluate(run, known, convention=name, missing="skip", start="keep", resamples=9)
         assert len(found) == 420
         assert 0 < found.means()["SPL"] < found.means()["SR"] < 1
+    sparse, dense = (
+        ws.evaluate(run, known, convention=name, missing="skip", start="keep", metrics="nDTW", resamples=9).means()
+        for name in ("paper", "vlnce")
+    )
+    assert 0 < sparse["nDTW"] < dense["nDTW"] < 1  # a dense query against a sparse reference is charged for its density
 
 
 def test_conventions_of_a_real_run(data: Path) -> None:

@@ -1,24 +1,14 @@
-"""Where runs come from (also addresses that fsspec reaches) and scores go to (full disks)."""
+"""Where runs come from (also addresses that fsspec reaches) and where scores go."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import wayscore as ws
-from tests.town import SAMPLES, Town, evaluated, write_files, write_lines, write_parquet
+from tests.town import Town, evaluated, write_files, write_lines, write_parquet
 
-LIMITED = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
-del sys.argv[1]
-from wayscore.cli.app import main
-main()
-"""
 PIECES = 12
 
 
@@ -26,43 +16,6 @@ PIECES = 12
 def run(town: Town, tmp_path: Path) -> Path:
     """A folder of many files."""
     return write_files(tmp_path / "walks", town.walks, PIECES)
-
-
-def refused(town: Town, run: Path, out: Path, program: list[str], *words: str) -> str:
-    """Evaluate in a process of its own, which must fail; return what it says."""
-    options = ["--duplicate", "all", "--missing", "skip", "--resamples", str(SAMPLES), "--episodes", str(out), *words]
-    command = [sys.executable, *program, "score", str(run), *town.files, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.count("\n") == 1, done.stderr
-    assert not out.exists()
-    assert not list(out.parent.rglob("*.unfinished"))
-    return done.stderr
-
-
-def test_files_that_must_not_grow(town: Town, run: Path, tmp_path: Path) -> None:
-    pytest.importorskip("resource", reason="limits of processes are POSIX's")
-    said = refused(town, run, tmp_path / "scores.parquet", ["-c", LIMITED, "8000"])
-    assert "scores.parquet: cannot be written: file too large" in said
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 16 KiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "wayscore-test", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a small disk is for the superuser of Linux")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-def test_a_full_disk(town: Town, run: Path, small_disk: Path) -> None:
-    said = refused(town, run, small_disk / "scores.parquet", ["-m", "wayscore"], "--workers", "2")
-    assert "cannot be written: no space left on device" in said
 
 
 @pytest.mark.parametrize("name", ["scores.parquet", "scores.csv", "scores.jsonl"])
