@@ -10,17 +10,7 @@ from typing import Any
 import pytest
 
 import wayscore as ws
-from tests.convention.golden import (
-    COMPILED,
-    TOLERANCE,
-    WITHOUT_PATHS,
-    aggregate,
-    compare,
-    distances,
-    load,
-    passes,
-    precision,
-)
+from tests.convention.golden import COMPILED, TOLERANCE, WITHOUT_PATHS, aggregate, compare, distances, load, precision
 from wayscore.convention.evaluator import proof_of, proofs
 from wayscore.convention.presets import EVALUATORS
 
@@ -51,7 +41,7 @@ def test_every_preset_is_proven_or_says_by_hand(folder: Path) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_every_column(name: str, folder: Path) -> None:
     path = folder / f"{name}.json.gz"
-    found = [one for euclid in passes(path) for one in compare(path, euclid=euclid)]
+    found = compare(path)
     assert [f"{one.column}: {one.first}" for one in found if one.differ] == []
     assert proofs()[name].values == sum(one.values for one in found)
     assert max(one.worst for one in found) <= TOLERANCE

@@ -15,9 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import wayscore as ws
-from tests.house import command
 from tests.town import (
-    SAMPLES,
     Town,
     by_number,
     carried,
@@ -127,21 +125,6 @@ def test_paths_by_episode(town: Town, tmp_path: Path) -> None:
     by_name = {row["episode"]: row["path"] for row in town.answers.to_pylist()}
     assert_same(evaluated(by_name, town), evaluated(town.answers, town), tmp_path)
     assert evaluated(by_name, town).name == "run"
-
-
-def test_what_the_command_prints(town: Town, tmp_path: Path) -> None:
-    printed = set()
-    for form in ("array", "lines", "gzipped lines", "dictionaries", "folder", "mixed folder"):
-        (tmp_path / form).mkdir()
-        run = FORMS[form](tmp_path / form, town.walks)
-        found = command(
-            *("score", f"agent={run}", *town.files, "--duplicate", "all", "--missing", "skip"),
-            *("--resamples", SAMPLES, "--format", "json"),
-            status=0,
-        )
-        printed.add(found.stdout)
-    (text,) = printed
-    assert json.loads(text)["metrics"].keys() == ws.METRICS.keys() & json.loads(text)["metrics"].keys()
 
 
 @pytest.mark.parametrize("write", [write_parquet, write_lines])

@@ -172,12 +172,3 @@ def test_the_first_problems_do_not_depend_on_the_cut(rows: list[int], cut: int) 
     every = Problems(most=None)
     every.add("start", len(found), found)
     assert [problem.row for problem in every.first.get("start", [])] == sorted(rows)
-
-
-def test_sentences() -> None:
-    problems = Problems()
-    assert not problems
-    problems.add("move", 2, [Problem(1, "e2", ""), Problem(0, "e1", "step 1, from 'a' to 'c'")])
-    told = "2 queries take a step that is not an edge: e1 (step 1, from 'a' to 'c'), e2"
-    assert problems.sentence("move", "refs.json", 3) == told
-    assert problems.sentence("node", "refs.json", 3) == "0 queries visit a node that their scene does not have: "

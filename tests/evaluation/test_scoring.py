@@ -147,7 +147,7 @@ def test_undefined_values_leave_the_mean_and_are_counted() -> None:
 
 BOTH = {"distance": {"line": LINE, "triangle": TRIANGLE}, "scenes": ["line", "triangle"], "episodes": ["one", "two"]}
 TUPLES = ws.Table(np.zeros((3, 3)), [("a", "b"), "a", "b"])
-POINT, FAR = [[0.0, 0.0]], [[0.0, 1e151]]
+POINT, FAR, NOWHERE = [[0.0, 0.0]], [[0.0, 1e151]], [[math.nan, 0.0]]
 WRONG: list[tuple[type[ws.WayscoreError], str, dict[str, Any]]] = [
     (ws.UnknownNodeError, "episode 0, query, step 1: node 'q'", {"references": ["a"], "queries": ["aq"]}),
     (
@@ -161,6 +161,8 @@ WRONG: list[tuple[type[ws.WayscoreError], str, dict[str, Any]]] = [
     (ws.UnknownNodeError, "episode two, query, step 0: node 'a'", {"references": "ax", "queries": "aa", **BOTH}),
     (ws.UnknownNodeError, "episode two, reference, step 0: node 'a'", {"references": "aa", "queries": "ax", **BOTH}),
     (ws.PathError, "step 0: coordinates must be", {"references": [POINT], "queries": [FAR], "distance": None}),
+    (ws.PathError, "episode 1", {"references": [POINT, POINT], "queries": [POINT, NOWHERE], "distance": None}),
+    (ws.PathError, "episode 1", {"references": [POINT, NOWHERE], "queries": [POINT, POINT], "distance": None}),
     (
         ws.PathError,
         "references have 2-dimensional points and queries 3-dimensional",
@@ -216,12 +218,6 @@ def test_arguments_of_the_wrong_kind() -> None:
         ws.Graph.from_edges(None)  # type: ignore[arg-type]
     with pytest.raises(ws.DistanceError, match="a table needs a list of names"):
         ws.Table([[0]], [["a"]])  # type: ignore[list-item]
-
-
-def test_no_episodes_at_all() -> None:
-    table = ws.score(references=[], queries=[], distance=LINE)
-    assert len(table) == 0
-    assert set(table.means().values()) == {None}
 
 
 @pytest.fixture
@@ -313,6 +309,7 @@ def test_lists_of_paths_of_any_kind_are_taken() -> None:
     assert len(ws.score(references=[[0, 3]], queries=[range(2)], distance=ws.Function(lambda a, b: abs(a - b)))) == 1
     corner = ws.Graph.from_edges([((0, 0), (0, 1))])
     assert len(ws.score(references=[((0, 0), (0, 1))], queries=[[(0, 0)]], distance=corner)) == 1
+    assert set(ws.score(references=[], queries=[], distance=LINE).means().values()) == {None}
     assert len(ws.score(references=[], queries=[])) == 0
 
 
