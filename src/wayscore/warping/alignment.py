@@ -176,8 +176,9 @@ def align(*unnamed: Any, reference: Any = None, query: Any = None, distance: Dis
     except TypeError:  # something without a length
         found = None
     if found is not None:
-        R, Q = (path if type(path) is np.ndarray else list(path) for path in (reference, query))  # lists may grow later
-        return Alignment(found[0], cells[: found[1]], R, Q, EUCLIDEAN if distance is None else distance, encoded=False)
+        R = reference if type(reference) is np.ndarray else list(reference)  # lists may grow later
+        Q = query if type(query) is np.ndarray else list(query)
+        return Alignment(found[0], cells[: found[1]], R, Q, EUCLIDEAN if distance is None else distance, False)
     R, Q, distance = encode_pair(reference, query, distance)
     return Alignment(*optimal_warping(R, Q, distance), R, Q, distance)
 
@@ -254,6 +255,8 @@ def _encoded(path: Any, distance: Distance, role: str) -> Places:
 
 def check_threshold(threshold: float) -> None:
     """Refuse a success threshold that is not a positive, finite number."""
+    if type(threshold) is float and 0.0 < threshold < math.inf:  # the rest takes as long as a short warping
+        return
     is_number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
     if not is_number or not 0 < threshold < math.inf:
         raise OptionError(f"<<threshold>> must be a positive distance such as 3.0, got {shortened(threshold)}")

@@ -33,26 +33,26 @@ static void *halve(const Pair *from, Pair *to) {
     return memory;
 }
 
-/* Row i may be matched with columns low[i] to high[i]. */
+/* Which columns, low[i] to high[i], may be matched with row i, and the first and the last that the halved paths' warping
+ * matches with a row of theirs. */
 typedef struct {
-    int64_t *low, *high;
+    int64_t *low, *high, *first, *last;
 } Window;
 
-/* What may be matched at this level, given the warping (`cells`, `count` of them) of the halved paths. */
-static void widen(Window window, int64_t n, int64_t m, const int64_t *cells, int64_t count, int64_t radius, Rule rule,
-                  int64_t *first, int64_t *last) {
+/* The window of this level, given the warping (`cells`, `count` of them) of the halved paths. */
+static void widen(Window window, int64_t n, int64_t m, const int64_t *cells, int64_t count, int64_t radius, Rule rule) {
     const int64_t half_rows = n / 2;
     for (int64_t c = 0; c < count; c++) { /* cells are in order: the first column of a row comes first */
         int64_t column = cells[2 * c], row = cells[2 * c + 1];
-        if (c == 0 || cells[2 * c - 1] != row) first[row] = column;
-        last[row] = column;
+        if (c == 0 || cells[2 * c - 1] != row) window.first[row] = column;
+        window.last[row] = column;
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t half = rule == COMPILED && i / 2 == half_rows ? half_rows - 1 : i / 2;
         int64_t from = half - radius, to = half + radius;
         from = from < 0 ? 0 : from >= half_rows ? half_rows - 1 : from;
         to = to >= half_rows ? half_rows - 1 : to;
-        int64_t low = 2 * (first[from] - radius), high = 2 * (last[to] + radius) + 1;
+        int64_t low = 2 * (window.first[from] - radius), high = 2 * (window.last[to] + radius) + 1;
         window.low[i] = low < 0 ? 0 : low;
         window.high[i] = high >= m ? m - 1 : high;
     }
@@ -127,7 +127,7 @@ static int64_t fast(const Pair *pair, int64_t radius, Rule rule, double *cost, i
     void *memory[64];
     const int64_t rows = pair->m;
     int64_t count = 0, *numbers = malloc(sizeof(int64_t) * (size_t)(4 * rows));
-    const Window window = {numbers, numbers + rows};
+    const Window window = {numbers, numbers + rows, numbers + 2 * rows, numbers + 3 * rows};
     int levels = 1, enough = numbers != NULL;
     while (enough && pairs[levels - 1].n >= radius + 2 && pairs[levels - 1].m >= radius + 2) {
         memory[levels] = halve(&pairs[levels - 1], &pairs[levels]);
@@ -135,7 +135,7 @@ static int64_t fast(const Pair *pair, int64_t radius, Rule rule, double *cost, i
     }
     for (int level = levels - 1; enough && level >= 0; level--) {
         const int64_t n = pairs[level].m, m = pairs[level].n;
-        if (level < levels - 1) widen(window, n, m, cells, count, radius, rule, numbers + 2 * rows, numbers + 3 * rows);
+        if (level < levels - 1) widen(window, n, m, cells, count, radius, rule);
         for (int64_t i = 0; level == levels - 1 && i < n; i++) {
             window.low[i] = 0;
             window.high[i] = m - 1;

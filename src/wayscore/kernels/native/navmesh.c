@@ -43,7 +43,8 @@ int take_mesh(PyObject *tuple, Array *arrays, Mesh *mesh) {
     static const struct {
         const char *form;
         int columns;
-    } expected[MESH_ARRAYS] = {{"f1", 5}, {"f2", 8}, {"i2", 4}, {"i2", 7}, {"f2", 3}, {"i2", 12}, {"i2", 2}, {"f2", 6}, {"i2", 4}};
+    } expected[MESH_ARRAYS] = {{"f1", 5},  {"f2", 8}, {"i2", 4}, {"i2", 7}, {"f2", 3},
+                                {"i2", 12}, {"i2", 2}, {"f2", 6}, {"i2", 4}};
     int fits = 1;
     if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != MESH_ARRAYS) {
         PyErr_SetString(PyExc_TypeError, "a mesh is a tuple of 9 arrays");

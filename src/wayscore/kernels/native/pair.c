@@ -8,31 +8,28 @@
 static const int64_t MOST_CELLS = 9000000;
 static const int64_t RELEASED_CELLS = 100000; /* others may run meanwhile: letting them costs less than this work */
 
-/* Borders at the start of both paths, in `few` where they fit. */
-static double *borders_of(const Pair *pair, double *few, double **left) {
-    double *top = pair->n + pair->m + 2 <= 2 * FEW ? few : malloc(sizeof(double) * (size_t)(pair->n + pair->m + 2));
-    if (!top) return NULL;
-    *left = top + pair->m + 1;
-    fresh_borders(top, pair->m, *left, pair->n);
-    return top;
-}
-
-static PyThreadState *let_others_run(const Pair *pair) {
-    return pair->n * pair->m > RELEASED_CELLS ? PyEval_SaveThread() : NULL;
-}
-
-/* DTW of reference, query, index, table, and how many nodes the reference has; NaN where anything is unusual. */
-static double dtw_of(PyObject *const *args, int64_t *count) {
+/* DTW of reference, query, index, table; NaN where anything is unusual. `count` receives how many nodes the reference has or,
+ * where there are `cells` for the optimal warping, how many of them it takes. */
+static double dtw_of(PyObject *const *args, const Array *cells, int64_t *count) {
     Given given;
-    double few[2 * FEW], *left, cost = NAN;
-    if (take_given(args, &given)) {
-        PyThreadState *state = let_others_run(&given.pair);
-        double *top = borders_of(&given.pair, few, &left);
-        if (top && warp_tile(&given.pair, top, left, NULL, NULL)) cost = top[given.pair.m];
+    const Pair *pair = &given.pair;
+    double few[2 * FEW], cost = NAN;
+    int usable = take_given(args, &given);
+    if (usable && cells)
+        usable = pair->n * pair->m < MOST_CELLS && LENGTH(*cells, 0) >= pair->n + pair->m && LENGTH(*cells, 1) == 2;
+    if (usable) {
+        const int64_t n = pair->n, m = pair->m, borders = n + m + 2;
+        PyThreadState *state = n * m > RELEASED_CELLS ? PyEval_SaveThread() : NULL;
+        double *top = borders <= 2 * FEW ? few : malloc(sizeof(double) * (size_t)borders), *left = NULL;
+        *count = -1;
+        if (top) fresh_borders(top, m, left = top + m + 1, n);
+        if (top && cells) *count = trace_tile(pair, top, left, n - 1, m - 1, INTS64(*cells));
+        else if (top && warp_tile(pair, top, left, NULL, NULL)) *count = n;
+        if (*count > 0) cost = top[m];
+        if (cells) reverse_cells(INTS64(*cells), *count);
         if (top != few) free(top);
         if (state) PyEval_RestoreThread(state);
-        if (given.pair.dimension && cost == INFINITY) cost = NAN; /* squares that overflow */
-        *count = given.pair.n;
+        if (pair->dimension && cost == INFINITY) cost = NAN; /* squares that overflow */
     }
     drop_given(&given);
     return cost;
@@ -43,7 +40,7 @@ static double dtw_of(PyObject *const *args, int64_t *count) {
 METHOD(pair_value) {
     int64_t count = 0;
     if (!need_arguments("pair_value", nargs, 4)) return NULL;
-    const double cost = dtw_of(args, &count);
+    const double cost = dtw_of(args, NULL, &count);
     return isnan(cost) ? none() : PyFloat_FromDouble(cost);
 }
 
@@ -52,29 +49,15 @@ METHOD(pair_ndtw) {
     int64_t count = 0;
     if (!need_arguments("pair_ndtw", nargs, 5)) return NULL;
     const double threshold = PyFloat_Check(args[4]) ? PyFloat_AsDouble(args[4]) : NAN;
-    const double cost = threshold > 0.0 && threshold < INFINITY ? dtw_of(args, &count) : NAN;
+    const double cost = threshold > 0.0 && threshold < INFINITY ? dtw_of(args, NULL, &count) : NAN;
     return isnan(cost) ? none() : PyFloat_FromDouble(exp(-cost / ((double)count * threshold)));
 }
 
 /* pair_warping(reference, query, index, table, cells) -> (DTW, count), or None: cells[0..count-1] are the optimal
  * warping, first pair first. `cells` has room for one cell more than both paths have places. */
 KERNEL(pair_warping, "o o o o l2w") {
-    Given given;
-    double few[2 * FEW], *left, cost = NAN;
-    int64_t count = -1, *cells = INTS64(arrays[0]);
-    if (take_given(args, &given) && given.pair.n * given.pair.m < MOST_CELLS &&
-        LENGTH(arrays[0], 0) >= given.pair.n + given.pair.m && LENGTH(arrays[0], 1) == 2) {
-        const Pair *pair = &given.pair;
-        PyThreadState *state = let_others_run(pair);
-        double *top = borders_of(pair, few, &left);
-        if (top) count = trace_tile(pair, top, left, pair->n - 1, pair->m - 1, cells);
-        if (count > 0) cost = top[pair->m];
-        reverse_cells(cells, count);
-        if (top != few) free(top);
-        if (state) PyEval_RestoreThread(state);
-        if (pair->dimension && cost == INFINITY) cost = NAN;
-    }
-    drop_given(&given);
+    int64_t count = 0;
+    const double cost = dtw_of(args, &arrays[0], &count);
     return isnan(cost) ? none() : Py_BuildValue("dL", cost, (long long)count);
 }
 
@@ -90,7 +73,7 @@ KERNEL(pair_measures, "o o o o x x") {
         const Batch batch = {.pair = *pair, .r_offsets = r_offsets, .q_offsets = q_offsets, .episodes = 1, .out = out,
                              .stride = 1, .compare = COMPARE_WARPING | COMPARE_NEAREST, .scale = numbers[0].x,
                              .reach = numbers[1].x};
-        PyThreadState *state = let_others_run(pair);
+        PyThreadState *state = pair->n * pair->m > RELEASED_CELLS ? PyEval_SaveThread() : NULL;
         measured = measure(&batch);
         if (state) PyEval_RestoreThread(state);
         if (pair->dimension && out[WARPING] == INFINITY) measured = 0;

@@ -14,7 +14,8 @@ static int resample(uint64_t seed, uint64_t first, const Array *values, const Ar
             packed[(c / GROUP * units + u) * GROUP + c % GROUP] = DOUBLES(*values)[u * columns + c];
     for (int64_t r = 0; enough && r < rows; r += GROUP) {
         const int64_t count = rows - r < GROUP ? rows - r : GROUP;
-        for (int64_t g = 0; g < count; g++) lane_kernels->draw(seed, first + (uint64_t)(r + g), units, pairs, times + g * units);
+        for (int64_t g = 0; g < count; g++)
+            lane_kernels->draw(seed, first + (uint64_t)(r + g), units, pairs, times + g * units);
         for (int64_t b = 0; b < blocks; b++) {
             double sums[GROUP][GROUP];
             const int64_t width = columns - b * GROUP < GROUP ? columns - b * GROUP : GROUP;

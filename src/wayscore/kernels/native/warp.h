@@ -69,8 +69,9 @@ static inline void fresh_borders(double *top, int64_t m, double *left, int64_t n
     for (int64_t i = 1; i <= n; i++) left[i] = INFINITY;
 }
 
-/* Fills a tile of C (warp.c says what its borders are); returns 0 when memory runs out. Where `nearest` (m values) and `covered` (n, and room for 15
- * more) are given, they receive the least squared distance of each column and row of a pair of points. */
+/* Fills a tile of C (warp.c says what its borders are); returns 0 when memory runs out. Where `nearest` (m values) and
+ * `covered` (n, and room for 15 more) are given, they receive the least squared distance of each column and row of a pair of
+ * points. */
 int warp_tile(const Pair *pair, double *top, double *left, double *nearest, double *covered);
 /* Follows the optimal warping back from cell (i, j) until it leaves the tile; returns the number of cells, or -1 when
  * memory runs out. `cells` receives them, last first, and after them the first cell outside (a coordinate is -1). Ties

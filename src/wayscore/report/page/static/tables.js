@@ -58,6 +58,7 @@ function showComparison() {
     refill($("caption", pair), runName(run, true), " minus ", runName(base, true));
     const tests = found.others[names[n]];
     const [head, ...rows] = $(".tests", pair).querySelectorAll("tr");
+    add(head.cells[0], el("span.unseen", "Metric"));
     head.cells[2].after(el("th.forest", { scope: "col" }, "worse · better"));
     rows.forEach((row, place) => {
       const metric = metricOf[tests[place].metric];
