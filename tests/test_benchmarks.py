@@ -302,18 +302,6 @@ def test_a_peer_that_computes_something_else_stops_the_ratios(monkeypatch: pytes
         rows.run(Setting(quick=True), ["lengths"])
 
 
-def test_an_interpreter_with_aeon_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def squared(_: str, pairs: list[Any]) -> Any:
-        distance = ws.Function(lambda a, b: math.dist(a, b) ** 2)
-        costs = [ws.dtw(reference=R, query=Q, distance=distance) for R, Q in pairs]
-        return [{"dtw": 1.0, "align": 2.0, "values": [cost, cost]} for cost in costs]
-
-    monkeypatch.setattr(lengths, "_ask_aeon", squared)
-    monkeypatch.setattr(lengths, "LENGTHS", (5,))
-    found = {c.panel: c.theirs for c in lengths.measure(Setting(quick=True, aeon="python")) if c.peer == "aeon"}
-    assert found == {lengths.POINTS: (1.0,), lengths.LISTS: (1.0,), lengths.ALIGN: (2.0,)}
-
-
 REPORT = Report(
     (
         Row("fast work, |R| = 7", "peer", "ratio", 10, 50, Outcome(0.001, 0.1, True, "a note")),

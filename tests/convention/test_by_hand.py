@@ -245,31 +245,6 @@ def test_facts_of_other_episodes(fact: dict[str, Any]) -> None:
         ws.score(references=["a"], queries=["a"], distance=LINE, **fact)
 
 
-def test_what_was_not_recorded_is_counted_and_said() -> None:
-    straight = ws.score(
-        references=[[[0.0], [8.0]]] * 2,
-        queries=[[[0.0], [5.0]]] * 2,
-        start_distances=[8.0, 8.0],
-        stopped=[True, None],
-        convention="streamvln",
-    )
-    assert straight.settings["unrecorded"] == {"goal_distances": 2, "stopped": 1}
-    assert [warning.partition(":")[0] for warning in straight.warnings] == [
-        "2 of 2 episodes have no `goal_distances`",
-        "1 of 2 episodes have no `stopped`",
-    ]
-    objects = ws.score(
-        references=["ab"] * 3,
-        queries=["ab"] * 3,
-        distance=LINE,
-        goals=["b"] * 3,
-        objects=[("7", "7"), ("7", ""), ("7", None)],
-        convention="reverie",
-    )
-    assert objects["RGS"].tolist() == [1.0, 0.0, inf]
-    assert objects.warnings == ["1 of 3 episodes have no `predicted_object`: RGS and RGSPL are undefined there"]
-
-
 def test_d5_density_of_sampling() -> None:
     sparse = [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
     beside = [[0.0, 0.5], [2.0, 0.5], [4.0, 0.5]]

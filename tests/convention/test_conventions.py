@@ -50,14 +50,6 @@ def test_three_instructions_per_path() -> None:
     assert evaluate(agent, asked, graphs={"s": ROUND}, convention="r2r").episodes == ["7_0", "7_1", "7_2"]
 
 
-def test_missing_answers_as_each_evaluator_takes_them() -> None:
-    asked, agent = instructed("e1", "e2"), Run("agent", "r2r", [Query("e1", ["a", "b"])])
-    assert evaluate(agent, asked, graphs={"s": ROUND}, convention="duet").episodes == ["e1"]
-    for options in ({"convention": "envdrop"}, {"convention": "duet", "missing": "error"}):
-        with pytest.raises(ws.FormatError, match="has no answer"):
-            evaluate(agent, asked, graphs={"s": ROUND}, **options)
-
-
 def test_every_preset_is_sound_and_different() -> None:
     assert len({convention.about for convention in CONVENTIONS.values()}) == len(CONVENTIONS)
     for name, convention in CONVENTIONS.items():
@@ -184,25 +176,6 @@ def test_another_repositorys_figures_for_each_episode(data: Path) -> None:
     for key, metric in names.items():
         values = [float(theirs[name][key]) for name in table.episodes]
         np.testing.assert_allclose(table[metric], values, rtol=1e-9, atol=1e-12, err_msg=key)
-
-
-def test_continuous_evaluators_warp_to_the_dense_walk() -> None:
-    # Four metres straight ahead; the walk given beside it has a point every quarter; the agent ends 3 m short.
-    path = np.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
-    walk, steps = np.linspace(path[0], path[1], 17), np.array([[x, 0.0, 0.0] for x in (0.0, 0.0, 0.25, 0.5, 1.0)])
-
-    def scored(convention: str, dense: Any, **options: Any) -> ws.Result:
-        asked = References("val.json", "vlnce", {"1": Reference("1", "S", path, "1", start_distance=4.0, dense=dense)})
-        return evaluate(Run("agent", "vlnce", {"1": Query("1", steps, True)}), asked, convention=convention, **options)
-
-    fast, exact = (scored(name, walk, metrics="DTW,nDTW,SDTW", threshold=3.5) for name in ("vlnce", "vlnce-exact"))
-    assert fast["DTW"][0] == ws.fast_dtw(reference=walk, query=steps[1:], radius=1).cost
-    assert exact["DTW"][0] == ws.dtw(reference=walk, query=steps[1:])
-    assert exact["SDTW"][0] == exact["nDTW"][0] == pytest.approx(np.exp(-exact["DTW"][0] / (17 * 3.5)))
-    assert scored("paper", walk)["DTW"][0] == ws.dtw(reference=path, query=steps)
-    assert list(scored("vlnce", walk, metrics="SDTW").means()) == ["SDTW"]
-    with pytest.raises(ws.FormatError, match="not every reference has a dense"):
-        scored("vlnce", None)
 
 
 def test_reverie_through_the_command(data: Path, tmp_path: Path) -> None:

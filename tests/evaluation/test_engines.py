@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 import wayscore as ws
-from tests.evaluation.gates import PATIENCE, Gate, stopped_at, wait_for
+from tests.evaluation.gates import PATIENCE, Gate, started, stopped_at, wait_for
 from tests.house import command
 from tests.town import SAMPLES, Town, evaluated, read_scores, write_files, write_parquet
 from wayscore.evaluation import engines, evaluator
@@ -102,6 +103,27 @@ def test_workers_that_keep_dying(
 
 
 # Clusters
+
+
+@pytest.fixture(scope="session")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Dask scheduler without workers; one that gives up what killed two workers."""
+    pytest.importorskip("distributed", reason="install wayscore[cluster] to run the tests of clusters")
+    told = tmp_path_factory.mktemp("cluster") / "scheduler.json"
+    words = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0", "--scheduler-file", str(told)]
+    strict = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+    with started("distributed.cli.dask_scheduler", *words, **strict) as process:
+        wait_for(lambda: told.exists() and told.stat().st_size, lambda: process.poll() is None)
+        yield json.loads(told.read_text())["address"]
+
+
+@pytest.fixture(scope="session")
+def cluster(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same address, now with two workers, which come again when they are killed."""
+    home = str(tmp_path_factory.mktemp("workers"))
+    words = ["--nworkers", "2", "--nthreads", "1", "--no-dashboard", "--local-directory", home]
+    with started("distributed.cli.dask_worker", scheduler, *words):
+        yield scheduler
 
 
 @pytest.mark.soak

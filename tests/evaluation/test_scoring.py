@@ -24,6 +24,7 @@ def random_labels(seed: int, count: int, nodes: str = "abcd") -> list[list[str]]
 @pytest.mark.parametrize("threads", [None, 1, 3])
 def test_batches_of_any_size_and_any_number_of_threads(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "EPISODES_AT_ONCE", 16)
+    monkeypatch.setattr(measure, "CELLS_AT_ONCE", 300)
     references, queries = random_labels(1, 131), random_labels(2, 131)
     table = ws.score(references=references, queries=queries, distance=LINE, threads=threads)
     for number, (R, Q) in enumerate(zip(references, queries, strict=True)):
@@ -71,22 +72,6 @@ def test_one_episode_alone_has_the_bits_of_a_batch(nodes: str) -> None:
         alone = ws.score(references=[points.tolist()], queries=[walk], metrics="SPL,CLS,nDTW")
         assert all(alone[metric][0] == doubled[metric][0] for metric in ("SPL", "CLS", "nDTW"))
         assert alone.metrics == ["SPL", "CLS", "nDTW"]
-
-
-def test_long_episodes_are_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(11)
-    references, queries = ([rng.normal(size=(n, 3)).cumsum(axis=0) for n in rng.integers(2, 60, 40)] for _ in range(2))
-    expected = ws.score(references=references, queries=queries, threads=1)
-    monkeypatch.setattr(measure, "CELLS_AT_ONCE", 2000)
-    cells = [len(R) * len(Q) for R, Q in zip(references, queries, strict=True)]
-    batches = measure.PathSets(*(ws.Euclidean().encode(paths) for paths in (references, queries)))
-    cut = measure.parts_of(batches, None, [ws.Euclidean()], np.zeros(40, dtype=np.int64))
-    assert len(cut) > 5
-    assert [row for part in cut for row in range(*part.rows.indices(40))] == list(range(40))
-    for part in cut:
-        assert len(part.paths.queries) == 1 or sum(cells[part.rows]) <= 2 * 2000
-    shared = ws.score(references=references, queries=queries, threads=3)
-    assert all(shared[metric].tolist() == expected[metric].tolist() for metric in expected.metrics)
 
 
 def test_only_what_is_needed_is_measured() -> None:
