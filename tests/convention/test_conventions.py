@@ -98,9 +98,9 @@ def test_a_convention_of_ones_own(tmp_path: Path) -> None:
         ('metrics = "SR"', "metrics must be a list"),
         ("metrics = [1]", "metrics must be a list such as"),
         ("base = [1]", r"base must be the name of a convention, got \[1\]"),
+        ("x = " + "[" * 50_000 + "]" * 50_000, "nested too deeply"),
         ('base = "dute"', "there is no convention 'dute'; did you mean 'duet'"),
         ('base = "OWN"', "its base leads back to it"),
-        ("x = " + "[" * 50_000 + "]" * 50_000, "nested too deeply"),
         (None, r"mine\.toml: no such file"),
     ],
 )

@@ -110,24 +110,24 @@ def test_result_files_with_faults(name: str, kind: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["reverie", "vlnce"])
 def test_through_real_files(name: str, folder: Path, tmp_path: Path) -> None:
-    """REVERIE with objects; VLN-CE in three forms, with stops and distances."""
+    """REVERIE with objects; VLN-CE with stops and distances."""
     path = folder / f"{name}.json.gz"
     gold = load(path)
     over = set(gold.content["aggregate"].get("over") or [one["id"] for one in gold.episodes])
     left_out = ("wrong start", "teleports", "empty")
     episodes = [one for one in gold.episodes if one["id"] in over and one["what"] not in left_out]
     assert len(episodes) > 200
-    for options in WRITERS[name](episodes, distances(path), tmp_path):
-        rows = {one.get("name", one["id"]): row for row, one in enumerate(gold.episodes)}
-        result = ws.evaluate(**options, convention=name, start="keep", resamples=1)
-        assert result.episodes_scored == len(episodes)
-        for column, facts in gold.content["expected"].items():
-            symbol = gold.evaluator.names.get(column) or facts["wayscore"]
-            if symbol not in result.symbols or column.endswith(COMPILED):
-                continue
-            for episode, mine in zip(result.episodes, result[symbol], strict=True):
-                theirs = facts["values"][rows[episode]]
-                assert theirs is None or mine == pytest.approx(theirs, rel=TOLERANCE, abs=TOLERANCE), (column, episode)
+    options = WRITERS[name](episodes, distances(path), tmp_path)
+    rows = {one.get("name", one["id"]): row for row, one in enumerate(gold.episodes)}
+    result = ws.evaluate(**options, convention=name, start="keep", resamples=1)
+    assert result.episodes_scored == len(episodes)
+    for column, facts in gold.content["expected"].items():
+        symbol = gold.evaluator.names.get(column) or facts["wayscore"]
+        if symbol not in result.symbols or column.endswith(COMPILED):
+            continue
+        for episode, mine in zip(result.episodes, result[symbol], strict=True):
+            theirs = facts["values"][rows[episode]]
+            assert theirs is None or mine == pytest.approx(theirs, rel=TOLERANCE, abs=TOLERANCE), (column, episode)
 
 
 def write(path: Path, content: Any) -> Path:
@@ -135,7 +135,7 @@ def write(path: Path, content: Any) -> Path:
     return path
 
 
-def as_reverie(episodes: Rows, graphs: Any, folder: Path) -> Rows:
+def as_reverie(episodes: Rows, graphs: Any, folder: Path) -> dict[str, Any]:
     """One object per episode, seen from its goals; every instruction has a path of its own."""
     items, run, boxes = [], [], {scene: {} for scene in graphs}
     for number, one in enumerate(episodes):
@@ -150,11 +150,11 @@ def as_reverie(episodes: Rows, graphs: Any, folder: Path) -> Rows:
             boxes[one["scene"]].setdefault(node, {})[thing] = {"visible_pos": [1]}
     objects = write(folder / "boxes.json", boxes)
     references = ws.load_references(write(folder / "REVERIE_val.json", items), objects=objects)
-    return [{"run": write(folder / "reverie.json", run), "references": references, "graphs": graphs}]
+    return {"run": write(folder / "reverie.json", run), "references": references, "graphs": graphs}
 
 
-def as_vlnce(episodes: Rows, graphs: Any, folder: Path) -> Rows:
-    """As poses by episode with stops and distances, as a table, and as a list without them."""
+def as_vlnce(episodes: Rows, graphs: Any, folder: Path) -> dict[str, Any]:
+    """As poses by episode with stops and distances."""
     items = [
         {
             "episode_id": one["id"],
@@ -174,21 +174,7 @@ def as_vlnce(episodes: Rows, graphs: Any, folder: Path) -> Rows:
         ]
         for one in episodes
     }
-    rows = [
-        {
-            "episode": one["id"],
-            "path": one["query"],
-            "stopped": one["stopped"],
-            "goal_distances": [None if away == "inf" else away for away in one["goal_distance"]],
-        }
-        for one in episodes
-    ]
-    listed = [{"episode_id": one["id"], "path": one["query"]} for one in episodes]
-    return [
-        {"run": write(folder / "poses.json", poses), "references": references},
-        {"run": write(folder / "rows.json", rows), "references": references},
-        {"run": write(folder / "list.json", listed), "references": references, "metrics": "PL,nDTW,steps"},
-    ]
+    return {"run": write(folder / "poses.json", poses), "references": references}
 
 
 WRITERS = {"reverie": as_reverie, "vlnce": as_vlnce}
