@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run
-from wayscore.evaluation.policies import Problem, Problems, alike
+from wayscore.evaluation.policies import Problem, Problems
 
 
 def names(joined: Any) -> list[str]:
@@ -92,23 +92,6 @@ def test_what_belongs_to_other_references_is_said_first() -> None:
     ):
         ws.join(late, ASKED, graphs=GRAPHS)
     assert ws.join(late, ASKED, graphs=GRAPHS, start="keep").problems.counts == {"start": 2}
-
-
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("4332", ["4332_0", "4332_1"]),
-        ("4332_5", ["4332_0", "4332_1"]),
-        ("Kitchen", ["kitchen"]),
-        ("kitchn", ["kitchen"]),
-        ("43", []),
-        ("433_0", []),
-        ("_", []),
-        ("", []),
-    ],
-)
-def test_names_that_are_alike(name: str, near: list[str]) -> None:
-    assert alike(name, ["4332_0", "4332_1", "kitchen", "_0", "433"]) == near
 
 
 def test_skip_leaves_out_and_zero_is_the_worst() -> None:

@@ -11,8 +11,7 @@ import pytest
 
 import wayscore as ws
 from tests.house import command
-from wayscore.evaluation.warnings import Seen, other_split, unlike_paths
-from wayscore.paths import PathBatch
+from wayscore.evaluation.warnings import other_split, unlike_paths
 
 HOUSE = {"s": ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")], [4.0, 4.0, 4.0])}
 KNOWN = ws.References("R2R_val_unseen.json", "r2r", {n: ws.Reference(n, "s", ["a", "b", "c"], n) for n in "123"})
@@ -111,23 +110,6 @@ def test_agents_that_log_differently() -> None:
         "steps of a and b differ in length"
     )
     assert unlike_paths({"a": {"repeated": 0.5, "density": 1.0}, "b": {"repeated": 0.4, "density": 0.7}}) == []
-
-
-def test_what_was_seen_does_not_depend_on_the_cut() -> None:
-    rng = np.random.default_rng(0)
-    paths = [np.repeat(rng.normal(size=(n, 3)), rng.integers(1, 3, n), axis=0) for n in rng.integers(1, 9, 40)]
-    whole = Seen()
-    repeating = whole.look(PathBatch.from_points(paths), PathBatch.from_points(paths[::-1]))
-    assert repeating.tolist() == [n for n, path in enumerate(paths) if (path[1:] == path[:-1]).all(axis=1).any()]
-    pieces = Seen()
-    for start in range(0, 40, 7):
-        part = Seen()
-        part.look(
-            PathBatch.from_points(paths[start : start + 7]), PathBatch.from_points(paths[::-1][start : start + 7])
-        )
-        pieces.merge(part)
-    assert pieces == whole
-    assert Seen(*whole.to_list()) == whole
 
 
 def test_validate_says_them_too(tmp_path: Path) -> None:
