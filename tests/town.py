@@ -120,11 +120,9 @@ def by_number(town: Town) -> tuple[pa.Table, ws.References, dict[str, ws.Graph]]
 
     graphs = {}
     for scene, graph in town.graphs.items():
-        starts, targets = graph.adjacency
-        ends = [(int(a), int(b)) for a in range(len(graph)) for b in targets[starts[a] : starts[a + 1]] if a < b]
-        lengths = graph.pairs(*np.array(ends, dtype=np.int32).T)
+        lengths = graph.pairs(*np.array(graph.edges, dtype=np.int32).T)
         numbers = [number(node) for node in graph.nodes]
-        graphs[scene] = ws.Graph.from_edges([(numbers[a], numbers[b]) for a, b in ends], lengths, nodes=numbers)
+        graphs[scene] = ws.Graph.from_edges([(numbers[a], numbers[b]) for a, b in graph.edges], lengths, nodes=numbers)
     episodes = {
         name: replace(one, path=[number(label) for label in one.path], goals=())
         for name, one in town.references.episodes.items()

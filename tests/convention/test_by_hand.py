@@ -128,6 +128,7 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     # Exactly 20 m away in the plane, with 30 m of height: within the threshold, and the way there has no height.
     ("citynav", FORTY, [[0.0, 0.0, 30.0], [20.0, 0.0, 0.0]], {}, {"NE": 20.0, "SR": 1.0, "PL": 20.0, "SPL": 1.0}),
     ("aerialvln", FORTY, DOWN, {}, {"PL": math.hypot(20, 30)}),
+    ("citynav", [[0.0, 0.0, 9.0]], [[0.0, 0.0, 5.0]], {"goals": [[3.0, 4.0, 1.0]]}, {"GP": 0.0, "NE": 0.0}),
     # Goals: the nearest counts for progress; the reference's end where none is named.
     ("paper", "abcd", "ab", on(SQUARE, goals="cd"), {"GP": 1.0, "NE": 5.0, "steps": 1.0}),
     ("paper", "abcd", "abcd", on(SQUARE, goals="d"), {"GP": 4.0, "NE": 0.0, "steps": 3.0, "PC": 1.0}),
@@ -237,12 +238,6 @@ def test_one_episode(convention: Any, reference: Any, query: Any, options: dict[
 def test_mistakes(convention: Any, reference: Any, query: Any, options: dict[str, Any], match: str) -> None:
     with pytest.raises(ws.WayscoreError, match=match):
         score(reference, query, convention, **options)
-
-
-@pytest.mark.parametrize("fact", [{"goals": ["a", "a"]}, {"stopped": [True, True]}])
-def test_facts_of_other_episodes(fact: dict[str, Any]) -> None:
-    with pytest.raises(ws.PathError, match=f"1 queries but 2 values of {next(iter(fact))}"):
-        ws.score(references=["a"], queries=["a"], distance=LINE, **fact)
 
 
 def test_d5_density_of_sampling() -> None:
