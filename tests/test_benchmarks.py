@@ -121,13 +121,6 @@ def test_random_walks_step_along_edges_from_the_start_of_their_reference(inputs:
                 assert (min(a, b), max(a, b)) in edges
 
 
-def test_tracking_pairs_keep_near_each_other() -> None:
-    R, Q = data.tracking_pair(2_000)
-    assert R.shape == Q.shape == (2_000, 3)
-    assert np.linalg.norm(np.diff(R, axis=0), axis=1) == pytest.approx(0.25)
-    assert ws.ndtw(reference=R, query=Q) > 0.8
-
-
 def test_missing_data_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(data.VARIABLE, str(tmp_path))
     with pytest.raises(ws.FormatError, match=r"connectivity\.tar\.gz"):

@@ -28,21 +28,13 @@ SAMPLES = 50
 
 @dataclass(frozen=True, eq=False)
 class Town:
-    """References and walks in three worlds, whose episodes come in no order.
+    """References and walks in three worlds, whose episodes come in no order."""
 
-    Attributes:
-        folder: of the files references.json and connectivity/.
-        references: every episode has two goals, and the dataset's distance.
-        graphs: scene -> graph.
-        walks: random walks, several of an episode: episode, scene, path (text), stopped.
-        answers: one noisy walk for each episode in the references' order.
-    """
-
-    folder: Path
-    references: ws.References
+    folder: Path  # of the files references.json and connectivity/
+    references: ws.References  # every episode has two goals, and the dataset's distance
     graphs: Mapping[str, ws.Graph]
-    walks: pa.Table
-    answers: pa.Table
+    walks: pa.Table  # random walks, several of an episode: episode, scene, path (text), stopped
+    answers: pa.Table  # one noisy walk for each episode in the references' order
 
     @property
     def files(self) -> list[str]:

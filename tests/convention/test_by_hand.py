@@ -223,6 +223,7 @@ def test_one_episode(convention: Any, reference: Any, query: Any, options: dict[
 @pytest.mark.parametrize(
     ("convention", "reference", "query", "options", "match"),
     [
+        (3, "ab", "ab", on(LINE), r"convention must be a name, a \.toml file or a Convention, got 3"),
         ("citynav", FOUR, FOUR, {"up_axis": 3}, "up_axis must be 0, 1 or 2"),
         ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [1.0]}, "1 distances but 2 positions"),
         ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [1.0, math.nan]}, "must not be negative or"),

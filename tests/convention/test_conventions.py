@@ -54,20 +54,13 @@ def test_every_preset_is_sound_and_different() -> None:
     assert len({convention.about for convention in CONVENTIONS.values()}) == len(CONVENTIONS)
     for name, convention in CONVENTIONS.items():
         assert convention.name == name
-        assert find_convention(name) is convention
+        assert find_convention(name) is find_convention(name.upper()) is convention
         for choice, values in CHOICES.items():
             assert getattr(convention, choice) in values
         find_metrics(convention.metrics or None)  # raises where there is no such metric
         others = [other for other in CONVENTIONS.values() if other.name != name]
         assert all(convention.differences(other) for other in others)
     assert set(CHOICES) <= {field.name for field in fields(Convention)}
-
-
-def test_names_of_conventions() -> None:
-    assert find_convention("paper") is PAPER
-    assert find_convention("DUET") is CONVENTIONS["duet"]
-    with pytest.raises(ws.OptionError, match=r"convention must be a name, a \.toml file or a Convention, got 3"):
-        find_convention(3)  # type: ignore[arg-type]
 
 
 def test_a_convention_of_ones_own(tmp_path: Path) -> None:

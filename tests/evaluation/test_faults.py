@@ -49,11 +49,6 @@ def _put_path(change: Callable[[list[str], ws.Graph], Any]) -> Callable[[Town, l
     return spoil
 
 
-def _all_points(_: Town, rows: list[Any]) -> None:
-    for row in rows:
-        row["path"] = [[0.5, 1.0, 2.0]]
-
-
 EXPECTED = '; expected a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
 FAULTS: dict[str, tuple[Callable[[Town, list[Any]], Any], str]] = {
     "missing": (
@@ -93,7 +88,7 @@ FAULTS: dict[str, tuple[Callable[[Town, list[Any]], Any], str]] = {
         "{file}, {place} (episode '{name}'): the field 'path' is missing" + EXPECTED,
     ),
     "points": (
-        _all_points,
+        lambda _, rows: [row.update(path=[[0.5, 1.0, 2.0]]) for row in rows],
         "{file}, {first} (episode '{other}'): its path holds points, but scenes know nodes by their labels; "
         "give references whose paths are points, or write the agent's nodes",
     ),

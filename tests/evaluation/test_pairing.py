@@ -12,7 +12,6 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run
-from wayscore.evaluation.policies import Problem, Problems
 
 
 def names(joined: Any) -> list[str]:
@@ -137,21 +136,3 @@ def test_policies_and_scenes_that_do_not_exist() -> None:
     withheld = ws.References("R2R_test", "r2r", {"1_0": ws.Reference("1_0", "S", ["a"], "1")}, withheld=True)
     with pytest.raises(ws.FormatError, match=r"R2R_test: this split holds starts only .*wayscore validate"):
         ws.join(run(**{"1_0": "ab"}), withheld)
-
-
-# Problems merge
-
-
-@given(st.lists(st.integers(0, 30), unique=True, max_size=12), st.integers(0, 12))
-def test_the_first_problems_do_not_depend_on_the_cut(rows: list[int], cut: int) -> None:
-    found = [Problem(row, f"e{row}", "") for row in rows]
-    whole, left, right = Problems(), Problems(), Problems()
-    whole.add("start", len(found), found)
-    left.add("start", len(found[:cut]), found[:cut])
-    right.add("start", len(found[cut:]), found[cut:])
-    right.merge(left)
-    assert right == whole
-    assert [problem.row for problem in whole.first.get("start", [])] == sorted(rows)[:3]
-    every = Problems(most=None)
-    every.add("start", len(found), found)
-    assert [problem.row for problem in every.first.get("start", [])] == sorted(rows)

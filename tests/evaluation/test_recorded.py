@@ -97,13 +97,8 @@ def test_in_pieces_of_any_size(form: str, tmp_path: Path) -> None:
     whole = evaluate(run)
     file = tmp_path / "run.jsonl"
     rows = [
-        {
-            "episode": q.episode,
-            "path": q.path.tolist(),
-            "stopped": True,
-            "goal_distances": q.recorded.get("goal_distances"),
-        }
-        for q in run.answers
+        {"episode": query.episode, "path": query.path.tolist(), "stopped": True, **query.recorded}
+        for query in run.answers
     ]
     file.write_text("\n".join(map(json.dumps, rows)))
     if form == "parquet":
