@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -160,20 +159,6 @@ def test_figures_that_others_published(split: str, agent: str, convention: str, 
         assert len(compared) >= 4
         for theirs, ours in compared:
             assert means[ours] == pytest.approx(figures[theirs], rel=1e-9), (file, theirs)
-
-
-def test_real_street_routes(data: Path, tmp_path: Path) -> None:
-    # The first few routes of a real file, each walked but for its last node: one hop short.
-    with gzip.open(data / "street/map2seq_unseen_dev.json.gz", "rt") as stream:
-        lines = [next(stream) for _ in range(5)]
-    (tmp_path / "routes.json").write_text("".join(lines))
-    walks = [{"id": (route := json.loads(line))["id"], "path": route["route_panoids"][:-1]} for line in lines]
-    (tmp_path / "agent.json").write_text(json.dumps(walks))
-    for convention, edits in (("touchdown-vlnt", 1 / 38), ("touchdown-valan", 1 / (38 * 37))):
-        given = {"convention": convention, "resamples": 9}
-        means = ws.evaluate(tmp_path / "agent.json", tmp_path / "routes.json", data / "street", **given).means()
-        assert [means[name] for name in ("SR", "NE")] == [1.0, 1.0]
-        assert 1 - means["SED"] == pytest.approx(edits, rel=0.2)
 
 
 def test_continuous_evaluators_on_a_real_walk(data: Path) -> None:
