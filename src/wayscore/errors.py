@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 from wayscore.escaping import escape
@@ -216,3 +217,9 @@ def check_choice(setting: str, given: str, known: Sequence[str]) -> None:
     """Refuse a word that is not among those known."""
     if given not in known:
         raise OptionError(must_be(f"<<{setting}>>", known, given))
+
+
+def check_threshold(threshold: Any) -> None:
+    """Refuse a success threshold that is not a positive, finite number."""
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) < float("inf"):
+        raise OptionError(f"<<threshold>> must be a positive distance such as 3.0, got {shortened(threshold)}")

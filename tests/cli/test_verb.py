@@ -67,7 +67,7 @@ def test_every_option_of_score_reaches_evaluate(monkeypatch: pytest.MonkeyPatch)
     words = ("--metrics", "nDTW,SDTW", "--metrics", "SR,nDTW", "--repeats", "drop")
     assert invoke("score", "run.json", *FILES, *words, status=0).stderr == ""  # text has its warnings itself
     (((run, prepared, _), settings),) = calls
-    assert (run, prepared.references.name, [*prepared.graphs]) == ("run.json", "references.json", ["S", "T"])
+    assert (run, prepared.references.name, prepared.graphs) == ("run.json", "references.json", "connectivity")
     assert callable(settings.pop("progress"))
     not_given = "convention threshold name navmesh path_step workers scheduler episodes run_format".split()
     assert settings == {

@@ -31,7 +31,7 @@ note = partial(say, err=True)
 @options.threshold
 @option("--episodes", "Number of random walks.", whole(1, 100_000_000), 1_000_000)
 @option("--seed", "Random seed of the walks.", SEED, 0)
-@options.form()
+@options.means_form
 @output_option("--run", "Also write one walk per reference, as a result file.", FILE)
 def baseline(
     references: str,

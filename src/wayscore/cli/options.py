@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from wayscore.episodes import References
 
-FORMATS = ("text", "json", "csv", "markdown", "latex")
 POLICIES = {
     "missing": (CHOICES["missing"], "References without a prediction."),
     "unknown": (CHOICES["unknown"], "Predictions for episodes that the references do not have."),
@@ -46,13 +45,15 @@ def words(
     return found or None
 
 
-def _settings(context: click.Context, param: click.Parameter, given: Sequence[str]) -> dict[str, str]:
-    for setting in given:
-        if "=" not in setting:
-            raise click.UsageError(
-                f"{written(param)} takes NAME=VALUE, such as path_type=player, not {setting!r}", context
-            )
-    return {name: value for name, _, value in (setting.partition("=") for setting in given)}
+class _Setting(click.types.StringParamType):
+    """NAME=VALUE."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+        """Return the name and the value."""
+        name, equals, text = value.partition("=")
+        if not equals:
+            raise click.UsageError(f"--reader takes NAME=VALUE, such as path_type=player, not {value!r}", ctx)
+        return name, text
 
 
 # The data
@@ -77,8 +78,9 @@ graphs = data_option(
 reader = data_option(
     "--reader",
     "A setting of the references' reader, such as objects=FILE or path_type=player; may be repeated.",
+    _Setting(),
     multiple=True,
-    callback=_settings,
+    callback=lambda _, __, given: dict(given),
     metavar="NAME=VALUE",
 )
 data = together(graphs, reader)
@@ -162,10 +164,16 @@ evaluation = together(
 # Output
 
 
+means_form = output_option(
+    "-f --format form",
+    "Format of the output; json and csv have fractions (not percent), and all digits.",
+    ["text", "json", "csv", "markdown", "latex"],
+    "text",
+)
+
+
 def form(*choices: str, default: str = "text", text: str = "Format of the output.") -> Callable[[Any], Any]:
-    """-f/--format, of a verb that has these; by default those of tables of means."""
-    if not choices:
-        choices, text = FORMATS, "Format of the output; json and csv have fractions (not percent), and all digits."
+    """-f/--format of a verb that has these."""
     return output_option("-f --format form", text, [*choices], default)
 
 
@@ -174,17 +182,21 @@ def out(text: str, **settings: Any) -> Callable[[Any], Any]:
     return output_option("-o --out", text, FILE, metavar="PATH", **settings)
 
 
-def _page(_: Any, __: Any, given: Path | None) -> Path | None:
-    if given is not None and given.suffix.lower() not in (".html", ".htm"):
-        raise click.UsageError(f"--html must end in .html, not {given.name!r}; `wayscore figures` draws .pdf and .png")
-    return given
+class _Page(click.Path):
+    """A file of HTML."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of a page."""
+        if not value.lower().endswith((".html", ".htm")):
+            name = os.path.basename(value)
+            raise click.UsageError(f"--html must end in .html, not {name!r}; `wayscore figures` draws .pdf and .png")
+        return super().convert(value, param, ctx)
 
 
 html = output_option(
     "--html",
     "Also write a page for a browser: tables, figures and every episode, in one file that needs no network.",
-    FILE,
-    callback=_page,
+    _Page(path_type=Path),
 )
 figure = output_option("--figure", "Also draw a figure: a .pdf, .svg or .png file.", FILE)
 dpi = output_option("--dpi", "Dots per inch of .png files.", whole(1, 2_400), 300)
@@ -227,6 +239,8 @@ def named_runs(arguments: Iterable[str]) -> list[tuple[str | None, str]]:
 
     parted = [split_name(argument) for argument in arguments]
     unnamed = [place for name, place in parted if name is None]
+    if len(unnamed) < 2:
+        return parted
     folders = (os.path.basename(os.path.dirname(os.path.abspath(place))) for place in unnamed)
     apart = iter(names_apart([stem(place) for place in unnamed], folders))
     runs: list[tuple[str | None, str]] = []

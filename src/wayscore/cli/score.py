@@ -11,7 +11,7 @@ import click
 
 from wayscore.cli import options
 from wayscore.cli.app import FILE, argument, verb, whole
-from wayscore.cli.options import file_name, load, named_runs, output_option, split_name, statistics_option, stem
+from wayscore.cli.options import file_name, named_runs, output_option, split_name, statistics_option, stem
 from wayscore.cli.output import progress, say, show
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ SHOWN = 20
 @options.evaluation
 @output_option("--split-by", "Also print the means of groups.", ["scan", "length", "path"])
 @output_option("--sort", "Sort runs by this metric, the best first.", metavar="METRIC")
-@options.form()
+@options.means_form
 @output_option("--save", "Save each result as DIR/NAME.parquet, for `compare`.", FILE, metavar="DIR")
 @output_option(
     "--episodes",
@@ -69,9 +69,10 @@ def score(
     from wayscore.evaluation.inputs import Prepared
     from wayscore.evaluation.repeated_runs import pool
     from wayscore.evaluation.saved import is_result, load_result
+    from wayscore.formats import load_references
     from wayscore.report.results import render, warnings_of
 
-    prepared = None if references is None else Prepared(*load(references, graphs, reader, convention))
+    prepared = None if references is None else Prepared(load_references(references, **reader), graphs)
     agents: dict[str, tuple[str | None, list[str]]] = {}
     for name, file in named_runs(runs):  # those of one name are runs of one agent
         agents.setdefault(file if name is None else f"{name}=", (name, []))[1].append(file)
@@ -126,7 +127,7 @@ def score(
     show_default="the first",
 )
 @output_option("--top", "Episodes that differ most to show, each way.", whole(0), 5)
-@options.form()
+@options.means_form
 @options.html
 def compare(
     runs: Sequence[str], references: str | None, graphs: str | None, form: str, html: Path | None, **settings: Any

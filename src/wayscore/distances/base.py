@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -207,18 +207,20 @@ class Euclidean(Distance):
 EUCLIDEAN = Euclidean()  # the default, `distance=None`
 
 
+@dataclass(repr=False, eq=False)
 class ByScene(Mapping[str, D]):
     """Scene -> distance, each loaded when it is first used, and kept.
 
-    Args:
-        source: the folder or tar that they come from.
-        loaders: scene -> a function that loads its distance.
-        what: what errors and `repr` call one of them, and several.
+    Attributes:
+        _source: the folder or tar that they come from.
+        _loaders: scene -> a function that loads its distance.
+        _what: what errors and `repr` call one of them, and several.
     """
 
-    def __init__(self, source: Path, loaders: Mapping[str, Callable[[], D]], what: tuple[str, str]) -> None:
-        self._source, self._loaders, self._what = source, loaders, what
-        self._loaded: dict[str, D] = {}
+    _source: Path
+    _loaders: Mapping[str, Callable[[], D]]
+    _what: tuple[str, str]
+    _loaded: dict[str, D] = field(default_factory=dict)
 
     def __getitem__(self, scene: str) -> D:
         if scene not in self._loaded:

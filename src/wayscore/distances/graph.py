@@ -84,7 +84,9 @@ class Graph(Distance):
         if not directed:
             a, b, lengths = np.concatenate((a, b)), np.concatenate((b, a)), np.concatenate((lengths, lengths))
         order = np.lexsort((b, a))
-        self._targets: NDArray[np.int32] = b[order].astype(np.int32, copy=False)
+        # Every edge in every direction in which it leads, by source and then by target.
+        self.sources: NDArray[np.int64] = a[order].astype(np.int64, copy=False)
+        self.targets: NDArray[np.int32] = b[order].astype(np.int32, copy=False)
         self._weights: Floats = np.ascontiguousarray(lengths[order])
         self._starts = np.concatenate(([0], np.cumsum(np.bincount(a, minlength=count)))).astype(np.int64)
 
@@ -180,18 +182,18 @@ class Graph(Distance):
     @property
     def edges(self) -> list[tuple[int, int]]:
         """Pairs of node numbers; an undirected graph has each edge once."""
-        keep = slice(None) if self.directed else self._sources <= self._targets
-        return list(zip(self._sources[keep].tolist(), self._targets[keep].tolist(), strict=True))
+        keep = slice(None) if self.directed else self.sources <= self.targets
+        return list(zip(self.sources[keep].tolist(), self.targets[keep].tolist(), strict=True))
 
     @property
     def adjacency(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The offsets of each node's neighbours (one more than nodes), and the numbers of all neighbours."""
-        return self._starts, self._targets
+        return self._starts, self.targets
 
     def neighbors(self, node: Hashable) -> list[Hashable]:
         """Return the labels one edge away."""
         code = self._code(node)
-        return [self.nodes[c] for c in self._targets[self._starts[code] : self._starts[code + 1]]]
+        return [self.nodes[c] for c in self.targets[self._starts[code] : self._starts[code + 1]]]
 
     @cached_property
     def hops(self) -> Graph:
@@ -201,7 +203,7 @@ class Graph(Distance):
         2.0
         """
         # Edges are stored in both directions, so they can be passed as directed ones.
-        counted = self._with(np.ones(len(self._targets)), directed=True, unit=HOPS)
+        counted = self._with(np.ones(len(self.targets)), directed=True, unit=HOPS)
         counted.directed = self.directed
         return counted
 
@@ -215,15 +217,10 @@ class Graph(Distance):
         return self._with(self._weights, directed=False, unit=self.unit) if self.directed else self
 
     def _with(self, weights: Floats, *, directed: bool, unit: str) -> Graph:
-        sources, where = self._sources.astype(np.int32), self.positions
+        sources, where = self.sources.astype(np.int32), self.positions
         return Graph(
-            self.nodes, sources, self._targets, weights, directed=directed, positions=where, name=self.name, unit=unit
+            self.nodes, sources, self.targets, weights, directed=directed, positions=where, name=self.name, unit=unit
         )
-
-    @property
-    def _sources(self) -> NDArray[np.int64]:
-        """The node that each stored edge leads out of, in ascending order."""
-        return np.repeat(np.arange(len(self.nodes)), np.diff(self._starts))
 
     def has_edge(self, a: Hashable, b: Hashable) -> bool:
         """Return whether an edge leads from `a` to `b`; False if one of them is unknown."""
@@ -236,7 +233,7 @@ class Graph(Distance):
         >>> graph.has_edges(np.array([0, 1, 0]), np.array([1, 2, 2])).tolist()
         [True, True, False]
         """
-        edges = self._sources * len(self) + self._targets  # in order, since the targets of each source are
+        edges = self.sources * len(self) + self.targets  # in order, since the targets of each source are
         wanted = np.where((a < 0) | (b < 0), -1, a.astype(np.int64) * len(self) + b)
         places = np.minimum(np.searchsorted(edges, wanted), max(0, len(edges) - 1))
         return edges[places] == wanted if len(edges) else np.zeros(len(wanted), dtype=np.bool_)
@@ -249,7 +246,7 @@ class Graph(Distance):
         ([5.0, inf], 2.0)
         """
         found = [
-            self._weights[first:last][self._targets[first:last] == target].min(initial=np.inf)
+            self._weights[first:last][self.targets[first:last] == target].min(initial=np.inf)
             for first, last, target in zip(self._starts[a], self._starts[a + 1], b, strict=True)
         ]
         return np.array(found, dtype=np.float64)
@@ -270,9 +267,9 @@ class Graph(Distance):
         path = [here]
         while here != goal:
             edges = slice(self._starts[here], self._starts[here + 1])
-            ways = self._weights[edges] + self.between(self._targets[edges], np.array([goal]))[:, 0]
-            ways[np.isin(self._targets[edges], path)] = np.inf  # edges of length 0 could lead in circles
-            here = int(self._targets[edges][np.argmin(ways)])
+            ways = self._weights[edges] + self.between(self.targets[edges], np.array([goal]))[:, 0]
+            ways[np.isin(self.targets[edges], path)] = np.inf  # edges of length 0 could lead in circles
+            here = int(self.targets[edges][np.argmin(ways)])
             path.append(here)
         return [self.nodes[code] for code in path]
 
@@ -284,12 +281,12 @@ class Graph(Distance):
             return None
         matrix = np.full((count, count), np.inf)
         if count <= DENSE_NODES:
-            np.minimum.at(matrix, (self._sources, self._targets), self._weights)  # the shortest of parallel edges
+            np.minimum.at(matrix, (self.sources, self.targets), self._weights)  # the shortest of parallel edges
             np.fill_diagonal(matrix, 0.0)
             kernels.all_pairs(matrix, not self.directed)
         else:
             for source, row in enumerate(matrix):
-                kernels.dijkstra(self._starts, self._targets, self._weights, source, -1, row)
+                kernels.dijkstra(self._starts, self.targets, self._weights, source, -1, row)
         matrix.flags.writeable = False
         return matrix
 
@@ -297,7 +294,7 @@ class Graph(Distance):
     def fingerprint(self) -> str:  # type: ignore[override]
         """`graph#` and eight digits, a hash of all nodes, edges and lengths."""
         digest = hashlib.sha256(repr(self.nodes).encode())
-        for part in (self._starts, self._targets, self._weights):
+        for part in (self._starts, self.targets, self._weights):
             digest.update(part.tobytes())
         return f"graph#{digest.hexdigest()[:8]}"
 
@@ -326,9 +323,9 @@ class Graph(Distance):
     def _search(self, source: int, wanted: Places, far: int) -> Floats:
         """Return the distances from one node to the wanted ones; the search stops at `far` if it has found them all."""
         row = np.empty(len(self))
-        kernels.dijkstra(self._starts, self._targets, self._weights, source, far, row)
+        kernels.dijkstra(self._starts, self.targets, self._weights, source, far, row)
         if not np.isfinite(row[wanted]).all():
-            kernels.dijkstra(self._starts, self._targets, self._weights, source, -1, row)
+            kernels.dijkstra(self._starts, self.targets, self._weights, source, -1, row)
         found: Floats = row[wanted]
         return found
 

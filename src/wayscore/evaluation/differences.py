@@ -95,7 +95,8 @@ def paired_differences(results: Sequence[Result], base: Result) -> tuple[list[Re
     ps = iter(randomization_tests(columns, clusters, rng=rng, resamples=resamples) if columns else [])
     # Intervals of results that are not known yet are drawn with the differences, if they are drawn as the baseline's.
     unknown = [one for one in results if one.known is None and _seeded(one) == _seeded(base)]
-    sums = [one.sums() for one in unknown] + [sums_of(apart[one.name], clusters) for one in single]
+    sums = [sums_of(list(one.table.columns.values()), one.clusters) for one in unknown if one.clusters is not None]
+    sums += [sums_of(apart[one.name], clusters) for one in single]
     drawn = iter(resampled_means(sums, first_word(seed), resamples))
     known = {one.name: one.intervals_of(next(drawn)) for one in unknown}
     found: list[PairedDifference] = []

@@ -204,7 +204,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
     elif done.problems:
         done.problems.refuse(settings.policies, name, "the rows", done.rows, done.rows)
     table, clusters = _table(done, scorer, settings)
-    if not len(table):
+    if not len(clusters):
         raise OptionError(f"{name}: no episode is left to score; all were left out as the policies say")
     count = int(np.count_nonzero(np.bincount(clusters)))
     spaces = [scorer.spaces[scene] for scene in sorted(done.scenes)]
@@ -233,7 +233,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
     bootstrap = {"resamples": settings.resamples, "seed": settings.seed, "cluster": settings.cluster, "clusters": count}
     warnings = few_clusters(settings.cluster, count)
     if counts["unrecorded"]:
-        warnings += missing_warnings(counts["unrecorded"], len(table), settings.metrics)
+        warnings += missing_warnings(counts["unrecorded"], len(clusters), settings.metrics)
     warnings += done.seen.warnings(convention, [metric.symbol for metric in settings.metrics])
     if scorer.geodesics is not None:
         from wayscore.evaluation.goals import geodesic_warnings
@@ -252,7 +252,7 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         name,
         settings.metrics,
         described,
-        len(table),
+        len(clusters),
         done.problems,
         bootstrap,
         tuple(warnings),

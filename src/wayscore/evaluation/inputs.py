@@ -13,7 +13,7 @@ from msgspec import Struct
 from wayscore.convention.choices import CHOICES, Convention
 from wayscore.convention.presets import find_convention
 from wayscore.episodes import EpisodeBatch, Query, References, Run
-from wayscore.errors import OptionError, check_choice, check_count
+from wayscore.errors import OptionError, check_choice, check_count, check_threshold
 from wayscore.evaluation.groups import CLUSTERS
 from wayscore.evaluation.policies import choose_policies
 from wayscore.evaluation.scorer import Distances, Scorer
@@ -23,7 +23,6 @@ from wayscore.formats.chunks import RunPlan, plan_run
 from wayscore.formats.graphs import distances_for
 from wayscore.metrics import Metric, find_metrics
 from wayscore.statistics.bootstrap import MOST_RESAMPLES
-from wayscore.warping.alignment import check_threshold
 
 
 class Settings(Struct, frozen=True):

@@ -255,6 +255,6 @@ def check_coverage(
         named = (Problem(int(references.order[one]), references.episodes[one], "") for one in in_file[: problems.most])
         if len(which):
             problems.add(kind, len(which), named)
-    if problems:
+    if problems.counts:
         problems.refuse(policies, run, references.name, len(references.episodes), answers)
     return missing if policies["missing"] == "zero" else missing[:0]

@@ -18,7 +18,7 @@ from wayscore.evaluation.groups import group_by, path_labels
 from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.table import Floats, ScoreTable
 from wayscore.metrics import Metric
-from wayscore.statistics.bootstrap import Integers, Interval, Sums, first_word, interval, resampled_means, sums_of
+from wayscore.statistics.bootstrap import Integers, Interval, first_word, interval, resampled_means, sums_of
 
 if TYPE_CHECKING:
     from wayscore.evaluation.inputs import Inputs
@@ -95,12 +95,9 @@ class Result:
         if self.known is not None:
             return self.known
         word, resamples = first_word(self.bootstrap["seed"]), self.bootstrap["resamples"]
-        return self.intervals_of(resampled_means([self.sums()], word, resamples)[0])
-
-    def sums(self) -> Sums:
-        """Return what resamples need to know of the scores."""
         assert self.clusters is not None
-        return sums_of(list(self.table.columns.values()), self.clusters)
+        sums = sums_of(list(self.table.columns.values()), self.clusters)
+        return self.intervals_of(resampled_means([sums], word, resamples)[0])
 
     def intervals_of(self, resampled: Floats) -> dict[str, Interval]:
         """Return the means with their intervals, from the means of resamples (metrics, resamples)."""

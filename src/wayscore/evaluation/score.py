@@ -18,7 +18,7 @@ from wayscore.convention.applied import apply_path_step, distance_by, flatten, z
 from wayscore.convention.choices import PAPER, Convention
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.base import EUCLIDEAN, Distance, Floats, as_distance
-from wayscore.errors import OptionError, PathError, did_you_mean, listed, shortened
+from wayscore.errors import OptionError, PathError, check_threshold, did_you_mean, listed, shortened
 from wayscore.evaluation.measure import Part, PathSets, Scoring, parts_of, stretches
 from wayscore.evaluation.recorded import STEPWISE, Recorded
 from wayscore.evaluation.table import Rows, ScoreTable
@@ -26,7 +26,7 @@ from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.paper import METRICS, PAPERS, scores_of_one
 from wayscore.metrics.registry import KNOWN, with_columns
 from wayscore.paths import Offsets, PathBatch, Paths, Role, as_lists, axis_name, changes, without_repeats
-from wayscore.warping.alignment import check_threshold, index_and_table
+from wayscore.warping.alignment import index_and_table
 
 ONE = range(1)
 NUMBERS = {symbol: number for number, symbol in enumerate(METRICS)}

@@ -370,8 +370,7 @@ class Scorer:
             else:
                 if scene not in self._edges:
                     edges = np.zeros((len(graph), len(graph)), dtype=bool)
-                    starts, ends = graph.adjacency
-                    edges[np.repeat(np.arange(len(graph)), np.diff(starts)), ends] = True
+                    edges[graph.sources, graph.targets] = True
                     self._edges[scene] = edges  # whole: other threads look at it
                 leaps[first : last - 1] &= ~self._edges[scene][a, b]
         outside = np.flatnonzero(~inside)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ class Rows(Mapping[str, Floats]):
         return len(self._numbers)
 
 
+@dataclass(repr=False, eq=False)
 class ScoreTable:
     """Scores by metric, one value per episode, with the settings that made them.
 
@@ -59,21 +61,13 @@ class ScoreTable:
     ({'NE': 2.0}, {'NE': 1})
     """
 
-    def __init__(
-        self,
-        columns: Mapping[str, Floats],
-        settings: Mapping[str, Any] | None = None,
-        *,
-        facts: Mapping[str, Any] | None = None,
-        own_metrics: Mapping[str, Metric] | None = None,
-    ) -> None:
-        self.columns = columns if type(columns) is Rows else dict(columns)
-        self.settings = dict(settings or {})
-        self.facts = dict(facts or {"episode": range(len(next(iter(self.columns.values()), ())))})
-        self.own_metrics = dict(own_metrics or {})
+    columns: Mapping[str, Floats]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    own_metrics: Mapping[str, Metric] = field(default_factory=dict, kw_only=True)
 
     def __len__(self) -> int:
-        return len(self.facts["episode"])
+        return len(self.facts["episode"] if "episode" in self.facts else next(iter(self.columns.values()), ()))
 
     def __getitem__(self, metric: str) -> Floats:
         try:
@@ -92,7 +86,7 @@ class ScoreTable:
     @property
     def episodes(self) -> Sequence[Any]:
         """The names of the rows."""
-        names = self.facts["episode"]
+        names = self.facts.get("episode", range(len(self)))
         return names.tolist() if isinstance(names, np.ndarray) else names  # type: ignore[no-any-return]
 
     @property

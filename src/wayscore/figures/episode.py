@@ -16,12 +16,12 @@ from wayscore.convention.applied import align_by, apply_path_step, distance_by, 
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.graph import Graph
 from wayscore.episodes import Query, Reference, References, Run
-from wayscore.errors import FormatError, OptionError, PathError, UnknownSceneError, did_you_mean
+from wayscore.errors import FormatError, OptionError, PathError, UnknownSceneError, check_threshold, did_you_mean
 from wayscore.evaluation.policies import alike
 from wayscore.evaluation.score import score
 from wayscore.figures.paths import Up
 from wayscore.paths import without_repeats
-from wayscore.warping.alignment import Alignment, check_threshold
+from wayscore.warping.alignment import Alignment
 
 EARTH = 6_371_000.0  # radius, metres
 OFFERED = 4  # episodes that an error names

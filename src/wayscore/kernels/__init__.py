@@ -15,27 +15,22 @@ from numpy import asarray
 
 from wayscore.errors import MissingPackageError, OptionError
 
-
-def _choose() -> str:
-    wish = os.environ.get("WAYSCORE_KERNELS", "")
-    if wish not in ("", "numpy", "native"):
-        raise OptionError(f"WAYSCORE_KERNELS must be 'numpy' or 'native', got {wish!r}; unset it for the default")
-    if wish == "numpy":
-        return "numpy"
+name = os.environ.get("WAYSCORE_KERNELS", "")
+"""Which kernels run: "native" or "numpy"."""
+if name not in ("", "numpy", "native"):
+    raise OptionError(f"WAYSCORE_KERNELS must be 'numpy' or 'native', got {name!r}; unset it for the default")
+if name != "numpy":
     try:
         import_module("wayscore.kernels._native")
     except ImportError:
-        if wish == "native":
+        if name == "native":
             raise OptionError(
                 "WAYSCORE_KERNELS=native, but the native kernels were not built; reinstall wayscore with a C "
                 "compiler on PATH, or unset the variable to use NumPy"
             ) from None
-        return "numpy"
-    return "native"
-
-
-name: str = _choose()
-"""Which kernels run: "native" or "numpy"."""
+        name = "numpy"
+    else:
+        name = "native"
 
 
 def navmesh_search(*_: Any) -> None:

@@ -222,7 +222,8 @@ def warnings_of(results: Sequence[Result], warnings: Iterable[str] | None = None
     `warnings` are those of a comparison; by default what the signatures differ in, and what each run warns of.
     """
     if warnings is None:
-        warnings = [*signature_differences(results), *(warning for result in results for warning in result.warnings)]
+        apart = signature_differences(results) if len(results) > 1 else []
+        warnings = [*apart, *(warning for result in results for warning in result.warnings)]
     found = []
     for warning in dict.fromkeys(warnings):
         names = [result.name for result in results if warning in result.warnings]

@@ -53,8 +53,7 @@ class Nodes:
                 raise OptionError(
                     f"scene {scene!r}: an environment needs a graph with positions and at most 4,096 nodes"
                 )
-            starts, ends = graph.adjacency
-            edges.append(np.stack((np.repeat(np.arange(len(graph)), np.diff(starts)), ends)) + len(self.names))
+            edges.append(np.stack((graph.sources, graph.targets)) + len(self.names))
             self.names += [str(node) for node in graph.nodes]
             sizes.append(len(graph))
             tables.append(graph.table.reshape(-1))

@@ -25,6 +25,7 @@ from wayscore.errors import (
     PathError,
     UnknownSceneError,
     WayscoreError,
+    check_threshold,
     did_you_mean,
     first_line,
     shortened,
@@ -32,7 +33,6 @@ from wayscore.errors import (
 from wayscore.evaluation.score import score
 from wayscore.metrics import Metric, find_metrics
 from wayscore.rewards.rewards import check_finite
-from wayscore.warping.alignment import check_threshold
 
 ANSWERS = ("nodes", "points", "actions")
 COLUMNS = ("reference", "scene", "start", "heading")

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.distances.base import Distance, Euclidean, Floats
-from wayscore.errors import OptionError, PathError, did_you_mean, shortened
-from wayscore.warping.alignment import check_threshold
+from wayscore.errors import OptionError, PathError, check_threshold, did_you_mean, shortened
 from wayscore.warping.running_batch import RunningBatch
 
 ENTRY_POINTS = "wayscore.rewards"

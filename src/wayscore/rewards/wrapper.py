@@ -17,9 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wayscore.distances.base import METHODS, Distance, as_distance
-from wayscore.errors import MissingPackageError, OptionError, PathError, WayscoreError, first_line, shortened
+from wayscore.errors import (
+    MissingPackageError,
+    OptionError,
+    PathError,
+    WayscoreError,
+    check_threshold,
+    first_line,
+    shortened,
+)
 from wayscore.rewards.rewards import Reward, RewardFunction, check_finite, find_reward
-from wayscore.warping.alignment import check_threshold
 
 if TYPE_CHECKING:
     from gymnasium import Env, Wrapper

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.distances.base import EUCLIDEAN, Distance, Euclidean, Floats, Places, as_distance
-from wayscore.errors import OptionError, PathError, shortened
+from wayscore.errors import OptionError, PathError, check_threshold, shortened
 from wayscore.kernels import pair_ndtw, pair_value, pair_warping
 from wayscore.warping.encoded import dtw_value, fast_warping, fresh_borders, optimal_warping
 
@@ -251,15 +251,6 @@ def _encoded(path: Any, distance: Distance, role: str) -> Places:
     )
     places: Places = path if usable else distance.encode([path], role=lambda _: role).places
     return places
-
-
-def check_threshold(threshold: float) -> None:
-    """Refuse a success threshold that is not a positive, finite number."""
-    if type(threshold) is float and 0.0 < threshold < math.inf:  # the rest takes as long as a short warping
-        return
-    is_number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
-    if not is_number or not 0 < threshold < math.inf:
-        raise OptionError(f"<<threshold>> must be a positive distance such as 3.0, got {shortened(threshold)}")
 
 
 def _by_name(function: str) -> OptionError:

@@ -11,8 +11,7 @@ import numpy as np
 
 from wayscore import kernels
 from wayscore.distances.base import EUCLIDEAN, Distance, Euclidean, Floats, as_distance, unknown_node
-from wayscore.errors import PathError, shortened
-from wayscore.warping.alignment import check_threshold
+from wayscore.errors import PathError, check_threshold, shortened
 
 
 class RunningDTW:

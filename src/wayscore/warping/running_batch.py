@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from wayscore import kernels
 from wayscore.distances.base import EUCLIDEAN, Distance, Euclidean, Floats, as_distance, unknown_node
-from wayscore.errors import OptionError, PathError, UnknownNodeError
-from wayscore.warping.alignment import check_threshold
+from wayscore.errors import OptionError, PathError, UnknownNodeError, check_threshold
 from wayscore.warping.running import is_known
 
 Mask = NDArray[np.uint8] | None
