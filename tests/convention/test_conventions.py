@@ -31,20 +31,13 @@ def test_hops_by_scene() -> None:
     assert not ROUND.hops.directed
 
 
-def instructed(*names: str) -> References:
-    """Episodes in one scene whose references lead from a to b; those named alike up to "_" share a path."""
-    return References(
-        "r.json", "r2r", {name: Reference(name, "s", ["a", "b"], name.partition("_")[0]) for name in names}
-    )
-
-
 def evaluate(agent: Run, asked: References, **options: Any) -> ws.Result:
     """Score a run; without intervals, which take the longest."""
     return ws.evaluate(agent, asked, **{"resamples": 1, **options})
 
 
 def test_three_instructions_per_path() -> None:
-    asked = instructed("7_0", "7_1", "7_2", "7_3")
+    asked = References("r.json", "r2r", {f"7_{n}": Reference(f"7_{n}", "s", ["a", "b"], "7") for n in range(4)})
     agent = Run("agent", "r2r", [Query(name, ["a", "b"]) for name in asked.episodes])
     assert evaluate(agent, asked, graphs={"s": ROUND}).episodes == ["7_0", "7_1", "7_2", "7_3"]
     assert evaluate(agent, asked, graphs={"s": ROUND}, convention="r2r").episodes == ["7_0", "7_1", "7_2"]

@@ -119,7 +119,7 @@ def test_lengths_in_few_bins(lengths: list[int]) -> None:
         assert int(first) <= length <= int(last or first)
 
 
-# Targets and matching
+# Batches
 
 
 def test_coded_paths() -> None:
