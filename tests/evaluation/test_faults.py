@@ -199,58 +199,46 @@ def flipped(walks: pa.Table, group: int, column: int) -> bytes:
 def lines(walks: pa.Table, other: str | None = None) -> bytes:
     """JSON lines, if wished with another text in line 234."""
     found = [json.dumps(row) for row in walks.to_pylist()]
-    found[233] = found[233] if other is None else other
-    return "\n".join(found).encode()
+    return "\n".join([*found[:233], other or found[233], *found[234:]]).encode()
 
 
-POINT_LINE = '{"episode": "1_0", "path": [[0, 0]]}'
+TABLES: list[tuple[Callable[[pa.Table], pa.Table], str]] = [
+    (lambda walks: walks[:0], ": holds no rows; expected episodes and paths"),
+    (lambda walks: put(walks, path=walks["episode"]), ": the column 'path' must hold lists, got Arrow type string"),
+    (
+        lambda walks: put(walks, path=pa.array([[0.5]] * 600)),
+        ": the column 'path' must hold labels, or points of one dimension, got Arrow type list<",
+    ),
+    (
+        lambda walks: put(walks, path=pa.array([[0]] * 600)),
+        r", row 0: paths hold numbers, and no node of the scene world\d is one; write the names of nodes",
+    ),
+    (
+        lambda _: pa.table({"episode": ["1"], "name": ["x"]}),
+        ": is Parquet whose first fields are 'episode', 'name', which no known format of runs begins with",
+    ),
+    (
+        lambda _: pa.table({"episode": ["1"], "nDTW": [1.0]}),
+        ": looks like a table of scores, which holds no paths, not a run",
+    ),
+]
+LINES = {
+    '{"episode": "1_0", ': ", line 234: ends in the middle of a record",
+    "gibberish": ", line 234, byte 0: is not JSON near 'gibberish'",
+    '{"episode": "1_0"}': r", line 234 \(episode '1_0'\): the field 'path' is missing",
+    '{"episode": "1_0", "path": [[0, 0]]}': r", line 234 \(episode '1_0'\): its path holds points, but scenes know",
+}
 DAMAGED: list[tuple[str, Callable[[pa.Table], bytes], str]] = [
     # a file, what it holds of some walks, and what is wrong with it
     ("w.parquet", lambda walks: flipped(walks, 2, 2), r", row group 2: is damaged \(.*\); copy or write it again"),
     ("w.parquet", lambda walks: flipped(walks, 3, 0), r", row group 3: is damaged \(.*\); copy or write it again"),
     ("in/w.parquet", lambda walks: flipped(walks, 3, 2), r"w\.parquet, row group 3: is damaged \(.*\); copy or write"),
     ("w.parquet", lambda walks: parquet(walks)[:1000], r": is damaged Parquet \(.*\); copy or write it again"),
-    ("w.parquet", lambda walks: parquet(walks[:0]), ": holds no rows; expected episodes and paths"),
-    (
-        "w.parquet",
-        lambda walks: parquet(put(walks, path=pa.array([[0.5]] * 600))),
-        ": the column 'path' must hold labels, or points of one dimension, got Arrow type list<",
-    ),
-    (
-        "w.parquet",
-        lambda walks: parquet(put(walks, path=walks["episode"])),
-        ": the column 'path' must hold lists, got Arrow type string",
-    ),
-    (
-        "w.parquet",
-        lambda walks: parquet(put(walks, path=pa.array([[0]] * 600))),
-        r", row 0: paths hold numbers, and no node of the scene world\d is one; write the names of nodes",
-    ),
-    (
-        "w.parquet",
-        lambda _: parquet(pa.table({"episode": ["1"], "name": ["x"]})),
-        ": is Parquet whose first fields are 'episode', 'name', which no known format of runs begins with",
-    ),
-    (
-        "w.parquet",
-        lambda _: parquet(pa.table({"episode": ["1"], "nDTW": [1.0]})),
-        ": looks like a table of scores, which holds no paths, not a run",
-    ),
-    ("w.jsonl", lambda walks: lines(walks, '{"episode": "1_0", '), ", line 234: ends in the middle of a record"),
-    ("w.jsonl", lambda walks: lines(walks, "gibberish"), ", line 234, byte 0: is not JSON near 'gibberish'"),
-    (
-        "w.jsonl",
-        lambda walks: lines(walks, '{"episode": "1_0"}'),
-        r", line 234 \(episode '1_0'\): the field 'path' is miss",
-    ),
-    (
-        "w.jsonl",
-        lambda walks: lines(walks, POINT_LINE),
-        r", line 234 \(episode '1_0'\): its path holds points, but scenes",
-    ),
     ("w.jsonl.gz", lambda walks: gzip.compress(lines(walks), mtime=0)[:3000], ": is damaged gzip .*again"),
     ("w.jsonl", lambda _: b"", ": is empty; expected a run"),
     ("w.jsonl.gz", lambda _: gzip.compress(b""), ": is empty; expected a run"),
+    *(("w.parquet", lambda walks, change=change: parquet(change(walks)), message) for change, message in TABLES),
+    *(("w.jsonl", lambda walks, text=text: lines(walks, text), message) for text, message in LINES.items()),
 ]
 NO_FILES = {"walks.parquet": "no such file", "*.parquet": "matches no file", "": r"holds none of \.parquet, \.jsonl"}
 
