@@ -241,6 +241,15 @@ def test_mistakes(convention: Any, reference: Any, query: Any, options: dict[str
         score(reference, query, convention, **options)
 
 
+def test_objects_that_were_not_recorded_are_counted_and_said() -> None:
+    objects = [("7", "7"), ("7", ""), ("7", None)]
+    paths: dict[str, Any] = {"references": ["ab"] * 3, "queries": ["ab"] * 3, "goals": ["b"] * 3}
+    table = ws.score(**paths, distance=LINE, objects=objects, convention="reverie")
+    assert table["RGS"].tolist() == [1.0, 0.0, inf]
+    assert table.settings["unrecorded"] == {"predicted_object": 1}
+    assert table.warnings == ["1 of 3 episodes have no `predicted_object`: RGS and RGSPL are undefined there"]
+
+
 def test_d5_density_of_sampling() -> None:
     sparse = [[0.0, 0.0], [2.0, 0.0], [4.0, 0.0]]
     beside = [[0.0, 0.5], [2.0, 0.5], [4.0, 0.5]]

@@ -43,6 +43,15 @@ def test_three_instructions_per_path() -> None:
     assert evaluate(agent, asked, graphs={"s": ROUND}, convention="r2r").episodes == ["7_0", "7_1", "7_2"]
 
 
+def test_options_go_before_the_convention() -> None:
+    asked = References("r.json", "r2r", {name: Reference(name, "s", ["a", "b"], name) for name in ("e1", "e2")})
+    options: dict[str, Any] = {"graphs": {"s": ROUND}, "convention": "duet"}
+    agent = Run("agent", "r2r", [Query("e1", ["a", "b"])])
+    assert evaluate(agent, asked, **options).episodes == ["e1"]
+    with pytest.raises(ws.FormatError, match="has no answer"):
+        evaluate(agent, asked, **options, missing="error")
+
+
 def test_every_preset_is_sound_and_different() -> None:
     assert len({convention.about for convention in CONVENTIONS.values()}) == len(CONVENTIONS)
     for name, convention in CONVENTIONS.items():
