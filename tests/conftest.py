@@ -13,7 +13,7 @@ from hypothesis import settings
 
 import wayscore as ws
 from tests.oracles.navmesh_search import navmesh_search
-from tests.town import Town, make_town
+from tests.town import Town, evaluated, make_town, write_parquet
 from wayscore import kernels
 
 if kernels.name == "numpy":  # which search no meshes
@@ -50,6 +50,15 @@ def golden(data: Path) -> Path:
 def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
     """Generated worlds with references and runs."""
     return make_town(tmp_path_factory.mktemp("town"))
+
+
+@pytest.fixture(scope="session")
+def whole(town: Town, tmp_path_factory: pytest.TempPathFactory) -> ws.Result:
+    """The walks of the town in one file and one piece."""
+    run = write_parquet(tmp_path_factory.mktemp("whole") / "walks.parquet", town.walks, rows=len(town.walks))
+    result = evaluated(run, town)
+    assert result.episodes_scored == len(town.walks) == len(result["nDTW"])
+    return result
 
 
 def read_json(path: Path) -> Any:

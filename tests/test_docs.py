@@ -197,26 +197,15 @@ def test_every_metric_has_its_page(symbol: str) -> None:
     assert "## Pitfalls" in page
 
 
-def test_every_other_metric_is_explained() -> None:
-    page = text_of("metrics/extra.md")
-    assert [symbol for symbol in EXTRA if f"<!-- facts {symbol} -->" not in page] == []
-
-
-def test_every_convention_is_scored_and_explained() -> None:
+def test_everything_is_explained() -> None:
+    extra, moving, formats = map(text_of, ("metrics/extra.md", "moving.md", "formats.md"))
+    assert [symbol for symbol in EXTRA if f"<!-- facts {symbol} -->" not in extra] == []
     assert {name for *_, names in RUNS.values() for name in names} == set(CONVENTIONS)
-    assert [
-        name for name in CONVENTIONS if f"--convention {name}" not in text_of("moving.md") and name != "paper"
-    ] == []
+    assert [name for name in CONVENTIONS if f"--convention {name}" not in moving and name != "paper"] == []
     assert len(meanings()) == len(fields(Convention)) - 3  # but for name, about and metrics
-
-
-def test_every_format_has_its_example() -> None:
-    printed = " ".join(re.findall(r"print\(.*\)  # (.*)", text_of("formats.md"))).split()
+    printed = " ".join(re.findall(r"print\(.*\)  # (.*)", formats)).split()
     assert [name for name in FORMATS if name not in printed and name != "street"] == []
-    assert "--convention touchdown-vlnt" in text_of("formats.md")  # streets are read through the command
-
-
-def test_every_disagreement_is_explained_under_its_number() -> None:
+    assert "--convention touchdown-vlnt" in formats  # streets are read through the command
     assert {f"d{number}" for number in range(1, 22)} <= anchors_of(DOCS / "disagreements.md")
 
 

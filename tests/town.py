@@ -28,21 +28,13 @@ SAMPLES = 50
 
 @dataclass(frozen=True, eq=False)
 class Town:
-    """References and walks in three worlds, whose episodes come in no order.
+    """References and walks in three worlds, whose episodes come in no order."""
 
-    Attributes:
-        folder: of the files references.json and connectivity/.
-        references: every episode has two goals, and the dataset's distance.
-        graphs: scene -> graph.
-        walks: random walks, several of an episode: episode, scene, path (text), stopped.
-        answers: one noisy walk for each episode in the references' order.
-    """
-
-    folder: Path
-    references: ws.References
+    folder: Path  # of the files references.json and connectivity/
+    references: ws.References  # every episode has two goals, and the dataset's distance
     graphs: Mapping[str, ws.Graph]
-    walks: pa.Table
-    answers: pa.Table
+    walks: pa.Table  # random walks, several of an episode: episode, scene, path (text), stopped
+    answers: pa.Table  # one noisy walk for each episode in the references' order
 
     @property
     def files(self) -> list[str]:
@@ -54,9 +46,9 @@ def make_town(folder: Path) -> Town:
     """Write and return a town."""
     course = Course(seed=3, episodes=EPISODES, scans=3)
     files = course_files(course, ())
-    asked = json.loads(files["references.json"])
-    random.Random(0).shuffle(asked)
-    files["references.json"] = json.dumps(asked).encode()
+    records = json.loads(files["references.json"])
+    random.Random(0).shuffle(records)
+    files["references.json"] = json.dumps(records).encode()
     for name, content in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
@@ -120,10 +112,9 @@ def by_number(town: Town) -> tuple[pa.Table, ws.References, dict[str, ws.Graph]]
 
     graphs = {}
     for scene, graph in town.graphs.items():
-        ends = [(a, b) for a, b in zip(graph.sources.tolist(), graph.targets.tolist(), strict=True) if a < b]
-        lengths = graph.pairs(*np.array(ends, dtype=np.int32).T)
+        lengths = graph.pairs(*np.array(graph.edges, dtype=np.int32).T)
         numbers = [number(node) for node in graph.nodes]
-        graphs[scene] = ws.Graph.from_edges([(numbers[a], numbers[b]) for a, b in ends], lengths, nodes=numbers)
+        graphs[scene] = ws.Graph.from_edges([(numbers[a], numbers[b]) for a, b in graph.edges], lengths, nodes=numbers)
     episodes = {
         name: replace(one, path=[number(label) for label in one.path], goals=())
         for name, one in town.references.episodes.items()
@@ -137,16 +128,16 @@ def in_points(town: Town) -> tuple[pa.Table, ws.References]:
     """Return the answers and references as points in metres, as VLN-CE has them: dense walks, and some never stop."""
     rng = np.random.default_rng(1)
     places = {scene: dict(zip(graph.nodes, graph.positions, strict=True)) for scene, graph in town.graphs.items()}
-    asked, walks = {}, {}
+    episodes, walks = {}, {}
     for row in town.answers.to_pylist():
         one = town.references.episodes[row["episode"]]
         path = np.array([places[one.scene][label] for label in one.path])
         dense = np.concatenate([*(np.linspace(a, b, 5)[:-1] for a, b in pairwise(path)), path[-1:]])
-        asked[one.episode] = replace(one, path=path, goals=(), dense=dense)
+        episodes[one.episode] = replace(one, path=path, goals=(), dense=dense)
         walk = np.array([places[one.scene][label] for label in row["path"]])
         walk[1:] += rng.normal(0, 0.3, walk[1:].shape)
         walks[one.episode] = np.repeat(walk, rng.integers(1, 3, len(walk)), axis=0)
-    references = replace(town.references, episodes=asked)
+    references = replace(town.references, episodes=episodes)
     stopped: list[bool | None] = [[None, True, False][n % 3] for n in range(len(walks))]
     return table_of(walks.items(), references, stopped), references
 
@@ -154,8 +145,8 @@ def in_points(town: Town) -> tuple[pa.Table, ws.References]:
 @cache
 def carried(town: Town) -> pa.Table:
     """Return the walks with their references in every row."""
-    asked = [town.references.episodes[name].path for name in town.walks["episode"].to_pylist()]
-    return town.walks.append_column("reference", pa.array(asked))
+    paths = [town.references.episodes[name].path for name in town.walks["episode"].to_pylist()]
+    return town.walks.append_column("reference", pa.array(paths))
 
 
 def put(table: pa.Table, **columns: Any) -> pa.Table:

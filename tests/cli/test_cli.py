@@ -212,17 +212,6 @@ def test_an_interrupt_is_quiet(monkeypatch, interrupt):
     assert result.output.strip() == ""
 
 
-@pytest.mark.parametrize("words", [["--help"], ["conventions"], ["score", "--help"]])
-def test_a_closed_pipe_is_no_error(words):
-    reader, writer = os.pipe()
-    os.close(reader)
-    process = subprocess.run(
-        [sys.executable, "-c", START, *words], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
-    )
-    os.close(writer)
-    assert (process.returncode, process.stderr) == (0, "")
-
-
 def test_what_a_terminal_cannot_print_is_replaced():
     program = "from wayscore.cli.output import show; show(lambda _, width, color: f'é SR ↑ ─ 5 ± 1 {width} {color}\\n')"
     result = run(program=program, PYTHONIOENCODING="ascii", PYTHONUTF8="0")

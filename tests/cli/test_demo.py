@@ -14,9 +14,8 @@ import pytest
 
 from tests.cli.test_cli import invoke, run
 from tests.worlds.test_instructions import follow
-from wayscore import METRICS, Graph, OptionError, Signature, evaluate, load_graphs, load_references, load_run
+from wayscore import METRICS, Graph, OptionError, Signature, load_graphs, load_references, load_run
 from wayscore.cli import demo
-from wayscore.report.layout import number
 from wayscore.worlds import WALKERS
 from wayscore.worlds.files import MARK, Course, course_files, node_name, write_files
 
@@ -189,30 +188,6 @@ def test_narrow_tables_show_every_mean(columns, tmp_path, monkeypatch):
     arrows = [metric.direction for metric in METRICS.values()]
     assert result.stdout.count("↑") == arrows.count("up")
     assert result.stdout.count("↓") == arrows.count("down")
-
-
-def test_a_wide_table_has_intervals(tmp_path):
-    lines = invoke("demo", "--episodes", "20", "--out", str(tmp_path), columns=140).stdout.splitlines()
-    place = list(WALKERS).index("noisy")
-    files = tmp_path / "runs" / "noisy.json", tmp_path / "references.json", tmp_path / "connectivity"
-    means = evaluate(*files, threshold=Course(episodes=20).threshold).intervals()
-    for symbol, metric in METRICS.items():
-        (row,) = (n for n, line in enumerate(lines) if re.match(rf"{symbol} +(m|%)", line))
-        shown = [number(metric, value) for value in (means[symbol].mean, means[symbol].low, means[symbol].high)]
-        assert re.findall(r"[\d.]+", lines[row])[place] == shown[0]
-        assert re.findall(r"\[.+?\]", lines[row + 1])[place] == f"[{shown[1]}, {shown[2]}]"
-
-
-def test_the_best_is_bold(tmp_path):
-    codes = {}
-    for columns in (100, 140):
-        result = run("demo", "--episodes", "20", "--out", str(tmp_path), COLUMNS=str(columns), FORCE_COLOR="1")
-        codes[columns] = result.stdout
-    row = next(line for line in codes[100].splitlines() if line.startswith("perfect"))
-    assert row.count("\x1b[1m100.0\x1b[0m") == 6  # SR, OSR, SED, CLS, nDTW and SDTW; SPL is another's
-    row = next(line for line in codes[140].splitlines() if line.startswith("nDTW"))
-    assert row.count("\x1b[1m") == 1
-    assert "\x1b[1m100.0\x1b[0m" in row
 
 
 def test_faults_and_who_notices_them(default):

@@ -69,19 +69,9 @@ def test_every_option_of_score_reaches_evaluate(monkeypatch: pytest.MonkeyPatch)
     (((run, prepared, _), settings),) = calls
     assert (run, prepared.references.name, prepared.graphs) == ("run.json", "references.json", "connectivity")
     assert callable(settings.pop("progress"))
-    names = (
-        "convention",
-        "threshold",
-        "name",
-        "navmesh",
-        "path_step",
-        "workers",
-        "scheduler",
-        "episodes",
-        "run_format",
-    )
+    not_given = "convention threshold name navmesh path_step workers scheduler episodes run_format".split()
     assert settings == {
-        **dict.fromkeys((*names, *POLICIES)),
+        **dict.fromkeys((*not_given, *POLICIES)),
         "metrics": ["nDTW", "SDTW", "SR"],
         "repeats": "drop",
         "walkable": False,
@@ -102,12 +92,7 @@ def test_runs_of_one_name_are_runs_of_one_agent() -> None:
     assert [row[0] for row in rows[2:5]] == ["| B", "| run", "| C"]
     assert "±" in rows[2][1]
     assert "**Means of B by scan**" in result.stdout
-    assert sorted(path.name for path in Path().glob("out*")) == [
-        "out-B-1.csv",
-        "out-B-2.csv",
-        "out-C.csv",
-        "out-run.csv",
-    ]
+    assert sorted(map(str, Path().glob("out*"))) == ["out-B-1.csv", "out-B-2.csv", "out-C.csv", "out-run.csv"]
     assert sorted(path.name for path in Path("saved").iterdir()) == ["B.parquet", "C.parquet", "run.parquet"]
     assert Path("page.html").read_text().startswith("<!")
     compared = invoke("compare", "saved/run.parquet", "saved/B.parquet", "-f", "json", status=0)
@@ -131,8 +116,6 @@ def test_validate() -> None:
     write_run(Path("run.json"), {"1_0": "abc", "1_1": "ab", **{f"9_{number}": "ab" for number in range(25)}})
     assert "9_19 and 5 more; --all lists them\n" in invoke("validate", "run.json", *FILES, status=1).stdout
     assert "9_23, 9_24\n" in invoke("validate", "run.json", *FILES, "--all", status=1).stdout
-    found = json.loads(invoke("validate", "run.json", *FILES, "--format", "json", status=1).stdout)
-    assert found["counts"] == {"unknown": 25}
 
 
 def test_reader_settings_have_a_value() -> None:

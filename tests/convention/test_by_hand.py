@@ -128,6 +128,7 @@ EPISODES: list[tuple[Any, Any, Any, dict[str, Any], dict[str, float]]] = [
     # Exactly 20 m away in the plane, with 30 m of height: within the threshold, and the way there has no height.
     ("citynav", FORTY, [[0.0, 0.0, 30.0], [20.0, 0.0, 0.0]], {}, {"NE": 20.0, "SR": 1.0, "PL": 20.0, "SPL": 1.0}),
     ("aerialvln", FORTY, DOWN, {}, {"PL": math.hypot(20, 30)}),
+    ("citynav", [[0.0, 0.0, 9.0]], [[0.0, 0.0, 5.0]], {"goals": [[3.0, 4.0, 1.0]]}, {"GP": 0.0, "NE": 0.0}),
     # Goals: the nearest counts for progress; the reference's end where none is named.
     ("paper", "abcd", "ab", on(SQUARE, goals="cd"), {"GP": 1.0, "NE": 5.0, "steps": 1.0}),
     ("paper", "abcd", "abcd", on(SQUARE, goals="d"), {"GP": 4.0, "NE": 0.0, "steps": 3.0, "PC": 1.0}),
@@ -222,6 +223,7 @@ def test_one_episode(convention: Any, reference: Any, query: Any, options: dict[
 @pytest.mark.parametrize(
     ("convention", "reference", "query", "options", "match"),
     [
+        (3, "ab", "ab", on(LINE), r"convention must be a name, a \.toml file or a Convention, got 3"),
         ("citynav", FOUR, FOUR, {"up_axis": 3}, "up_axis must be 0, 1 or 2"),
         ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [1.0]}, "1 distances but 2 positions"),
         ("vlnce", x(0, 8), x(0, 5), {**EIGHT, "goal_distances": [1.0, math.nan]}, "must not be negative or"),
@@ -239,35 +241,13 @@ def test_mistakes(convention: Any, reference: Any, query: Any, options: dict[str
         score(reference, query, convention, **options)
 
 
-@pytest.mark.parametrize("fact", [{"goals": ["a", "a"]}, {"stopped": [True, True]}])
-def test_facts_of_other_episodes(fact: dict[str, Any]) -> None:
-    with pytest.raises(ws.PathError, match=f"1 queries but 2 values of {next(iter(fact))}"):
-        ws.score(references=["a"], queries=["a"], distance=LINE, **fact)
-
-
-def test_what_was_not_recorded_is_counted_and_said() -> None:
-    straight = ws.score(
-        references=[[[0.0], [8.0]]] * 2,
-        queries=[[[0.0], [5.0]]] * 2,
-        start_distances=[8.0, 8.0],
-        stopped=[True, None],
-        convention="streamvln",
-    )
-    assert straight.settings["unrecorded"] == {"goal_distances": 2, "stopped": 1}
-    assert [warning.partition(":")[0] for warning in straight.warnings] == [
-        "2 of 2 episodes have no `goal_distances`",
-        "1 of 2 episodes have no `stopped`",
-    ]
-    objects = ws.score(
-        references=["ab"] * 3,
-        queries=["ab"] * 3,
-        distance=LINE,
-        goals=["b"] * 3,
-        objects=[("7", "7"), ("7", ""), ("7", None)],
-        convention="reverie",
-    )
-    assert objects["RGS"].tolist() == [1.0, 0.0, inf]
-    assert objects.warnings == ["1 of 3 episodes have no `predicted_object`: RGS and RGSPL are undefined there"]
+def test_objects_that_were_not_recorded_are_counted_and_said() -> None:
+    objects = [("7", "7"), ("7", ""), ("7", None)]
+    paths: dict[str, Any] = {"references": ["ab"] * 3, "queries": ["ab"] * 3, "goals": ["b"] * 3}
+    table = ws.score(**paths, distance=LINE, objects=objects, convention="reverie")
+    assert table["RGS"].tolist() == [1.0, 0.0, inf]
+    assert table.settings["unrecorded"] == {"predicted_object": 1}
+    assert table.warnings == ["1 of 3 episodes have no `predicted_object`: RGS and RGSPL are undefined there"]
 
 
 def test_d5_density_of_sampling() -> None:

@@ -21,12 +21,7 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True)
 class Gate:
-    """A measure of episodes that waits at one of them, as long as a file says that the gate is shut.
-
-    Attributes:
-        folder: where the file is, and where those who wait leave their numbers.
-        episode: the name of the episode.
-    """
+    """A measure of episodes that waits at one of them, as long as a file in its folder says that the gate is shut."""
 
     folder: str
     episode: str

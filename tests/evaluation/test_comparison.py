@@ -232,19 +232,3 @@ def test_the_command_prints_finite_json(folder: Path) -> None:
     assert tests["SR"] == [13, 0, 0, None]  # all differ by 1: infinite
     assert tests["PL"][:3] == [None, None, None]
     assert len(found["differ_most"]["better"]["perfect"]) == 5
-
-
-def test_two_checkpoints_of_a_real_agent(data: Path) -> None:
-    found = ws.compare(
-        [data / f"predictions/r2r/val_unseen_seq2seq_iter{when}.json.gz" for when in ("05000", "19000")],
-        data / "r2r/R2R_val_unseen.json.gz",
-        data / "connectivity.tar.gz",
-        resamples=1000,
-    )
-    assert (found.episodes, found.left_out) == (2349, 0)
-    before, after = (result.means() for result in found.results)
-    tests = found.of(found.others[0])
-    for symbol, test in tests.items():
-        assert test.difference.mean == pytest.approx(after[symbol] - before[symbol], abs=1e-12)
-        assert test.outcomes is None or sum(test.outcomes) == 2349
-    assert tests["nDTW"].p_holm < 0.05 < tests["MD"].p  # it learned

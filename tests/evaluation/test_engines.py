@@ -1,11 +1,14 @@
-"""Who does the work: workers that are killed by the signal that no process can catch, and clusters elsewhere."""
+"""Who does the work: workers that are killed by the signal that no process can catch, clusters, and own metrics."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,9 +16,9 @@ from typing import Any
 import pytest
 
 import wayscore as ws
-from tests.evaluation.gates import PATIENCE, Gate, stopped_at, wait_for
+from tests.evaluation.gates import PATIENCE, Gate, started, stopped_at, wait_for
 from tests.house import command
-from tests.town import SAMPLES, Town, evaluated, read_scores, write_parquet
+from tests.town import SAMPLES, Town, evaluated, read_scores, write_files, write_parquet
 from wayscore.evaluation import engines, evaluator
 from wayscore.formats import chunks
 
@@ -102,6 +105,27 @@ def test_workers_that_keep_dying(
 # Clusters
 
 
+@pytest.fixture(scope="session")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Dask scheduler without workers; one that gives up what killed two workers."""
+    pytest.importorskip("distributed", reason="install wayscore[cluster] to run the tests of clusters")
+    told = tmp_path_factory.mktemp("cluster") / "scheduler.json"
+    words = ["--host", "127.0.0.1", "--port", "0", "--dashboard-address", ":0", "--scheduler-file", str(told)]
+    strict = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+    with started("distributed.cli.dask_scheduler", *words, **strict) as process:
+        wait_for(lambda: told.exists() and told.stat().st_size, lambda: process.poll() is None)
+        yield json.loads(told.read_text())["address"]
+
+
+@pytest.fixture(scope="session")
+def cluster(scheduler: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The same address, now with two workers, which come again when they are killed."""
+    home = str(tmp_path_factory.mktemp("workers"))
+    words = ["--nworkers", "2", "--nthreads", "1", "--no-dashboard", "--local-directory", home]
+    with started("distributed.cli.dask_worker", scheduler, *words):
+        yield scheduler
+
+
 @pytest.mark.soak
 def test_no_cluster_at_an_address(town: Town, run: Path) -> None:
     pytest.importorskip("distributed")
@@ -155,6 +179,59 @@ def test_workers_of_a_cluster_are_killed(town: Town, run: Path, gate: Gate, clus
 
 
 def test_dask_is_not_installed(town: Town, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ws.MissingPackageError, match=r'engine="dask" needs Dask: pip install \'wayscore\[cluster\]\''):
         evaluated(run, town, engine="dask")
+
+
+# Metrics of one's own, in a script as a user writes it
+
+SCRIPT = '''
+import json
+import sys
+
+import wayscore as ws
+
+
+def backtracking(episode):
+    """How many steps lead back to where the agent came from."""
+    path = episode.query
+    return float(sum(a == c for a, c in zip(path, path[2:])))
+
+
+farthest = ws.Metric(symbol="far", name="Farthest", direction="down", bounds=(0, float("inf")), unit="m",
+                     formula="max d", measure=lambda episode: float(episode.matrix().max()))
+BACK = ws.Metric(symbol="back", name="Backtracking", direction="down", bounds=(0, 1e9), unit="", formula="n",
+                 measure=backtracking)
+
+if __name__ == "__main__":
+    run, folder, scheduler = sys.argv[1:]
+    given = {"duplicate": "all", "missing": "skip", "resamples": 50}
+    files = f"{folder}/references.json", f"{folder}/connectivity"
+    for engine in ({}, {"workers": 2}, {"engine": "dask", "scheduler": scheduler}):
+        metrics = ["nDTW", BACK] if engine.get("workers") else ["nDTW", BACK, farthest]  # processes take no lambda
+        result = ws.evaluate(run, *files, metrics=metrics, **given, **engine)
+        print(json.dumps({"back": result["back"].tolist(), "intervals": result.intervals()["back"]}))
+    try:
+        ws.evaluate(run, *files, metrics=[farthest], **given, workers=2)
+    except ws.WayscoreError as error:
+        print(json.dumps(str(error)))
+'''
+
+
+@pytest.mark.soak
+def test_metrics_of_a_script(town: Town, tmp_path: Path, cluster: str) -> None:
+    run = write_files(tmp_path / "walks", town.walks, 3)
+    (tmp_path / "mine.py").write_text(SCRIPT)
+    words = [sys.executable, str(tmp_path / "mine.py"), str(run), str(town.folder), cluster]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    *found, refused = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == 3
+    assert found[0] == found[1] == found[2]
+    paths = town.walks["path"].to_pylist()
+    assert found[0]["back"] == [sum(a == c for a, c in zip(path, path[2:], strict=False)) for path in paths]
+    assert refused == (
+        "metric 'far': other processes cannot get its function; write it with `def` at the top of a module, or leave "
+        "workers out"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -48,11 +49,6 @@ def _put_path(change: Callable[[list[str], ws.Graph], Any]) -> Callable[[Town, l
     return spoil
 
 
-def _all_points(_: Town, rows: list[Any]) -> None:
-    for row in rows:
-        row["path"] = [[0.5, 1.0, 2.0]]
-
-
 EXPECTED = '; expected a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
 FAULTS: dict[str, tuple[Callable[[Town, list[Any]], Any], str]] = {
     "missing": (
@@ -92,7 +88,7 @@ FAULTS: dict[str, tuple[Callable[[Town, list[Any]], Any], str]] = {
         "{file}, {place} (episode '{name}'): the field 'path' is missing" + EXPECTED,
     ),
     "points": (
-        _all_points,
+        lambda _, rows: [row.update(path=[[0.5, 1.0, 2.0]]) for row in rows],
         "{file}, {first} (episode '{other}'): its path holds points, but scenes know nodes by their labels; "
         "give references whose paths are points, or write the agent's nodes",
     ),
@@ -148,25 +144,6 @@ def test_one_sentence_for_every_input(town: Town, tmp_path: Path, fault: str) ->
         assert '="' not in raised.value.as_command()
 
 
-def test_none_in_common(town: Town, tmp_path: Path) -> None:
-    rows = [{"episode": f"other{n}", "path": ["x00y00"]} for n in range(9)]
-    for write, _, _ in INPUTS.values():
-        with pytest.raises(ws.FormatError) as raised:
-            evaluated(write(tmp_path, pa.Table.from_pylist(rows)), town, name="agent", unknown="skip")
-        assert str(raised.value) == (
-            "agent: no episode of this run is in references.json: wrong split? Its first is 'other0'; give the "
-            "references that it answers with references=..."
-        )
-        assert raised.value.as_command().endswith("with --references FILE")
-
-
-def test_a_withheld_split(tmp_path: Path) -> None:
-    starts = [{"path_id": 1, "scan": "s", "path": ["a"], "instructions": ["go"]}]
-    (tmp_path / "R2R_test.json").write_text(json.dumps(starts))
-    with pytest.raises(ws.FormatError, match=r"R2R_test\.json: this split holds starts only .*`wayscore validate`"):
-        ws.evaluate({"1_0": ["a"]}, tmp_path / "R2R_test.json", ws.Graph.from_edges(["ab"]))
-
-
 def test_all_left_out(town: Town) -> None:
     with pytest.raises(ws.OptionError, match="no episode is left to score; all were left out as the policies say"):
         evaluated({town.answers["episode"][0].as_py(): ["nowhere"]}, town, node="skip", start="skip")
@@ -204,131 +181,105 @@ def test_options_that_make_no_sense(town: Town, options: dict[str, Any], message
 # Damaged files
 
 
-def flipped(path: Path, group: int, column: int) -> Path:
-    """Change one bit near the end of a column of a row group."""
-    chunk = pq.read_metadata(path).row_group(group).column(column)
+def parquet(walks: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(walks, sink, row_group_size=50, write_page_checksum=True)
+    return bytes(sink.getvalue())
+
+
+def flipped(walks: pa.Table, group: int, column: int) -> bytes:
+    """Parquet with one other bit near the end of a column of a row group."""
+    content = bytearray(parquet(walks))
+    chunk = pq.read_metadata(pa.BufferReader(content)).row_group(group).column(column)
     end = (chunk.dictionary_page_offset or chunk.data_page_offset) + chunk.total_compressed_size
-    content = bytearray(path.read_bytes())
     content[end - 3] ^= 4
-    path.write_bytes(content)
-    return path
+    return bytes(content)
 
 
-def cut(path: Path, size: int) -> Path:
-    path.write_bytes(path.read_bytes()[:size])
-    return path
+def lines(walks: pa.Table, other: str | None = None) -> bytes:
+    """JSON lines, if wished with another text in line 234."""
+    found = [json.dumps(row) for row in walks.to_pylist()]
+    return "\n".join([*found[:233], other or found[233], *found[234:]]).encode()
 
 
-def with_line(path: Path, line: int, text: str) -> Path:
-    """Write another text in the place of a line, counted from 1."""
-    lines = path.read_text().split("\n")
-    lines[line - 1] = text
-    path.write_text("\n".join(lines))
-    return path
-
-
-def _flipped_in_folder(town: Town, folder: Path) -> Path:
-    whole = write_files(folder / "walks", town.walks, 3)
-    flipped(whole / "rows-001.parquet", 3, 2)
-    return whole
-
-
-def _written(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
-
-
-Case = tuple[Callable[[Town, Path], Path], str]
-DAMAGED: dict[str, Case] = {
-    "a bit of a path": (
-        lambda town, folder: flipped(write_parquet(folder / "w.parquet", town.walks), 2, 2),
-        r"w\.parquet, row group 2: is damaged \(.*\); copy or write it again",
+TABLES: list[tuple[Callable[[pa.Table], pa.Table], str]] = [
+    (lambda walks: walks[:0], ": holds no rows; expected episodes and paths"),
+    (lambda walks: put(walks, path=walks["episode"]), ": the column 'path' must hold lists, got Arrow type string"),
+    (
+        lambda walks: put(walks, path=pa.array([[0.5]] * 600)),
+        ": the column 'path' must hold labels, or points of one dimension, got Arrow type list<",
     ),
-    "a bit of an episode": (
-        lambda town, folder: flipped(write_parquet(folder / "w.parquet", town.walks), 3, 0),
-        r"w\.parquet, row group 3: is damaged \(.*\); copy or write it again",
+    (
+        lambda walks: put(walks, path=pa.array([[0]] * 600)),
+        r", row 0: paths hold numbers, and no node of the scene world\d is one; write the names of nodes",
     ),
-    "a bit in a folder": (_flipped_in_folder, r"rows-001\.parquet, row group 3: is damaged \(.*\); copy or write"),
-    "truncated Parquet": (
-        lambda town, folder: cut(write_parquet(folder / "w.parquet", town.walks), 1000),
-        r"w\.parquet: is damaged Parquet \(.*\); copy or write it again",
+    (
+        lambda _: pa.table({"episode": ["1"], "name": ["x"]}),
+        ": is Parquet whose first fields are 'episode', 'name', which no known format of runs begins with",
     ),
-    "no rows": (
-        lambda town, folder: write_parquet(folder / "w.parquet", town.walks.slice(0, 0)),
-        r"w\.parquet: holds no rows; expected episodes and paths",
+    (
+        lambda _: pa.table({"episode": ["1"], "nDTW": [1.0]}),
+        ": looks like a table of scores, which holds no paths, not a run",
     ),
-    "paths of numbers": (
-        lambda town, folder: write_parquet(folder / "w.parquet", put(town.walks, path=pa.array([[0.5]] * 600))),
-        r"w\.parquet: the column 'path' must hold labels, or points of one dimension, got Arrow type list<",
-    ),
-    "paths of text": (
-        lambda town, folder: write_parquet(folder / "w.parquet", put(town.walks, path=town.walks["episode"])),
-        r"w\.parquet: the column 'path' must hold lists, got Arrow type string",
-    ),
-    "numbers for names": (
-        lambda town, folder: write_parquet(folder / "w.parquet", put(town.walks, path=pa.array([[0]] * 600))),
-        r"w\.parquet, row 0: paths hold numbers, and no node of the scene world\d is one; write the names of nodes",
-    ),
-    "other columns": (
-        lambda town, folder: write_parquet(folder / "w.parquet", pa.table({"episode": ["1"], "name": ["x"]})),
-        r"w\.parquet: is Parquet whose first fields are 'episode', 'name', which no known format of runs begins with",
-    ),
-    "scores": (
-        lambda town, folder: write_parquet(folder / "w.parquet", pa.table({"episode": ["1"], "nDTW": [1.0]})),
-        r"w\.parquet: looks like a table of scores, which holds no paths, not a run",
-    ),
-    "a line that breaks off": (
-        lambda town, folder: with_line(write_lines(folder / "w.jsonl", town.walks), 234, '{"episode": "1_0", '),
-        r"w\.jsonl, line 234: ends in the middle of a record",
-    ),
-    "a line of another kind": (
-        lambda town, folder: with_line(write_lines(folder / "w.jsonl", town.walks), 234, "gibberish"),
-        r"w\.jsonl, line 234, byte 0: is not JSON near 'gibberish'",
-    ),
-    "a line with too little": (
-        lambda town, folder: with_line(write_lines(folder / "w.jsonl", town.walks), 234, '{"episode": "1_0"}'),
-        r"w\.jsonl, line 234 \(episode '1_0'\): the field 'path' is missing",
-    ),
-    "points in one line": (
-        lambda town, folder: with_line(
-            write_lines(folder / "w.jsonl", town.walks), 234, '{"episode": "1_0", "path": [[0, 0]]}'
-        ),
-        r"w\.jsonl, line 234 \(episode '1_0'\): its path holds points, but scenes know nodes by their labels; "
-        "give references whose paths are points, or write the agent's nodes",
-    ),
-    "truncated gzip": (
-        lambda town, folder: cut(write_lines(folder / "w.jsonl.gz", town.walks), 3000),
-        r"w\.jsonl\.gz: is damaged gzip .*again",
-    ),
-    "nothing": (lambda _, folder: _written(folder / "w.jsonl", b""), r"w\.jsonl: is empty; expected a run"),
-    "gzip of nothing": (
-        lambda _, folder: _written(folder / "w.jsonl.gz", gzip.compress(b"")),
-        r"w\.jsonl\.gz: is empty; expected a run",
-    ),
-    "no such file": (lambda _, folder: folder / "walks.parquet", r"walks\.parquet: no such file"),
-    "no such pattern": (lambda _, folder: folder / "*.parquet", r"\*\.parquet: matches no file"),
-    "an empty folder": (lambda _, folder: folder, r": this folder holds none of \.parquet, \.jsonl"),
+]
+LINES = {
+    '{"episode": "1_0", ': ", line 234: ends in the middle of a record",
+    "gibberish": ", line 234, byte 0: is not JSON near 'gibberish'",
+    '{"episode": "1_0"}': r", line 234 \(episode '1_0'\): the field 'path' is missing",
+    '{"episode": "1_0", "path": [[0, 0]]}': r", line 234 \(episode '1_0'\): its path holds points, but scenes know",
 }
+DAMAGED: list[tuple[str, Callable[[pa.Table], bytes], str]] = [
+    # a file, what it holds of some walks, and what is wrong with it
+    ("w.parquet", lambda walks: flipped(walks, 2, 2), r", row group 2: is damaged \(.*\); copy or write it again"),
+    ("w.parquet", lambda walks: flipped(walks, 3, 0), r", row group 3: is damaged \(.*\); copy or write it again"),
+    ("in/w.parquet", lambda walks: flipped(walks, 3, 2), r"w\.parquet, row group 3: is damaged \(.*\); copy or write"),
+    ("w.parquet", lambda walks: parquet(walks)[:1000], r": is damaged Parquet \(.*\); copy or write it again"),
+    ("w.jsonl.gz", lambda walks: gzip.compress(lines(walks), mtime=0)[:3000], ": is damaged gzip .*again"),
+    ("w.jsonl", lambda _: b"", ": is empty; expected a run"),
+    ("w.jsonl.gz", lambda _: gzip.compress(b""), ": is empty; expected a run"),
+    *(("w.parquet", lambda walks, change=change: parquet(change(walks)), message) for change, message in TABLES),
+    *(("w.jsonl", lambda walks, text=text: lines(walks, text), message) for text, message in LINES.items()),
+]
+NO_FILES = {"walks.parquet": "no such file", "*.parquet": "matches no file", "": r"holds none of \.parquet, \.jsonl"}
 
 
-@pytest.mark.parametrize("case", DAMAGED)
+def refused(town: Town, run: Path) -> str:
+    """Score a run at the command line, which must refuse it in one line; return that."""
+    out = run.parent / "scores.parquet"
+    words = ["score", run, *town.files, "--missing", "skip", "--duplicate", "all", "--resamples", 9, "--episodes", out]
+    found = command(*words, status=1)
+    assert found.stdout == ""
+    assert found.stderr.startswith(f"wayscore: {run}")
+    assert found.stderr.count("\n") == 1
+    assert not out.exists()
+    return found.stderr.removeprefix(f"wayscore: {run}")
+
+
+@pytest.mark.parametrize(("name", "content", "message"), DAMAGED)
 @pytest.mark.parametrize("block", [None, 6000])
 def test_damaged_files(
-    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, block: int | None
+    town: Town,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    content: Any,
+    message: str,
+    block: int | None,
 ) -> None:
     if block is not None:  # the same in many pieces
         monkeypatch.setattr(chunks, "CHUNK_BYTES", block)
         monkeypatch.setattr(chunks, "CHUNK_ROWS", 50)
-    make, message = DAMAGED[case]
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    write_parquet(tmp_path / "in" / "good.parquet", town.walks)
+    (tmp_path / name).write_bytes(content(town.walks))
+    said = refused(town, tmp_path / name.split("/")[0])
+    assert re.search(message, said), said
+
+
+@pytest.mark.parametrize("name", NO_FILES)
+def test_files_that_are_not_there(town: Town, tmp_path: Path, name: str) -> None:
     (tmp_path / "in").mkdir()
-    run = make(town, tmp_path / "in")
-    words = ["score", run, *town.files, "--missing", "skip", "--duplicate", "all", "--episodes", tmp_path / "s.parquet"]
-    found = command(*words, "--resamples", 9)
-    assert (found.exit_code, found.stdout) == (1, "")
-    assert found.stderr.startswith("wayscore: ")
-    assert re.search(message, found.stderr), found.stderr
-    assert found.stderr.count("\n") == 1
-    assert not (tmp_path / "s.parquet").exists()
+    assert re.search(NO_FILES[name], refused(town, tmp_path / "in" / name))
 
 
 def test_a_line_that_is_too_long(town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,77 +295,56 @@ def test_a_line_that_is_too_long(town: Town, tmp_path: Path, monkeypatch: pytest
 
 # Rows that carry their references, and points
 
-OWN: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
-    "no references": (
-        lambda rows: rows.drop_columns("reference"),
-        r", \w+ [01]: has no reference of its own; give the references with references=",
-    ),
-    "an unknown scene": (
+NO_REFERENCE = r", \w+ [01]: has no reference of its own; give the references with references="
+NO_SCENE = "has no scene, which rows need that carry their reference"
+OWN: list[tuple[Callable[[pa.Table], pa.Table], str]] = [
+    (lambda rows: rows.drop_columns("reference"), NO_REFERENCE),
+    (lambda rows: rows.drop_columns("scene"), rf", \w+ [01]: {NO_SCENE}"),
+    (lambda rows: changed(rows, ROW, scene=None), rf", PLACE \(episode '.*'\): {NO_SCENE}"),
+    (
         lambda rows: changed(rows, ROW, scene="worlds1"),
-        r", {place} \(episode '.*'\): there is no scene 'worlds1' among the 3 of the graphs; did you mean 'world1'\?",
+        r", PLACE \(episode '.*'\): there is no scene 'worlds1' among the 3 of the graphs; did you mean 'world1'\?",
     ),
-    "a null scene": (
-        lambda rows: changed(rows, ROW, scene=None),
-        r", {place} \(episode '.*'\): has no scene, which rows need that carry their reference",
-    ),
-    "no scenes": (
-        lambda rows: rows.drop_columns("scene"),
-        r", \w+ [01]: has no scene, which rows need that carry their reference",
-    ),
-    "an unknown node": (
+    (
         lambda rows: changed(rows, ROW, reference=["cellar"]),
-        r", {place} \(episode '.*'\): its reference visits a node that its scene does not have",
+        r", PLACE \(episode '.*'\): its reference visits a node that its scene does not have",
     ),
-    "a null reference": (
-        lambda rows: changed(rows, ROW, reference=None),
-        r", {place} \(episode '.*'\): the field 'reference' is missing",
-    ),
-    "a row without a name": (
-        lambda rows: changed(rows, ROW, episode=None),
-        r", {place}: the field 'episode' is missing",
-    ),
-}
+    (lambda rows: changed(rows, ROW, reference=None), r", PLACE \(episode '.*'\): the field 'reference' is missing"),
+    (lambda rows: changed(rows, ROW, episode=None), ", PLACE: the field 'episode' is missing"),
+]
 
 
-@pytest.mark.parametrize("case", OWN)
-def test_rows_that_carry_their_references(town: Town, tmp_path: Path, case: str) -> None:
-    change, message = OWN[case]
-    for write, _, place in INPUTS.values():
-        run = write(tmp_path, change(carried(town)))
-        with pytest.raises(ws.FormatError, match=message.replace("{place}", place)):
-            evaluated(run, town, references=None, missing=None, duplicate=None, chunk=100)
+@pytest.mark.parametrize(("change", "message"), OWN)
+@pytest.mark.parametrize("form", INPUTS)
+def test_rows_that_carry_their_references(town: Town, tmp_path: Path, form: str, change: Any, message: str) -> None:
+    write, _, place = INPUTS[form]
+    run = write(tmp_path, change(carried(town)))
+    with pytest.raises(ws.FormatError, match=message.replace("PLACE", place)):
+        evaluated(run, town, references=None, missing=None, duplicate=None, chunk=100)
 
 
-POINTS: dict[str, tuple[Callable[[pa.Table, Town], pa.Table], str]] = {
-    "labels": (
+MIXED, PLANE = [[0.0, 1.0, 2.0], [0.0, 1.0]], [[0.0, 1.0]]
+POINTS: list[tuple[Callable[[pa.Table, Town], pa.Table], str]] = [
+    (
         lambda _, town: town.answers,
-        r", {first} \(episode '.*'\): its path holds labels, so distances need the graphs; give them with graphs=",
+        r", FIRST \(episode '.*'\): its path holds labels, so distances need the graphs; give",
     ),
-    "several dimensions": (
-        lambda rows, _: changed(rows, ROW, path=[[0.0, 1.0, 2.0], [0.0, 1.0]]),
-        "mixes points of several dimensions",
+    (lambda rows, _: changed(rows, ROW, path=MIXED), "mixes points of several dimensions"),
+    (lambda rows, _: put(rows, path=pa.array([PLANE] * len(rows))), r"2 (coordinates|dimensions).*3"),
+    (
+        lambda rows, _: changed(rows, ROW, path=[[0.0, 1.0, math.nan]]),
+        r", PLACE \(episode '.*'\), field 'path', item 0, item 2: NaN is not a finite number; expected its real",
     ),
-    "another dimension": (
-        lambda rows, _: put(rows, path=pa.array([[[0.0, 1.0]]] * len(rows))),
-        r"2 (coordinates|dimensions).*3",
-    ),
-}
+]
 
 
-@pytest.mark.parametrize("case", POINTS)
-def test_points(town: Town, tmp_path: Path, case: str) -> None:
+@pytest.mark.parametrize(("change", "message"), POINTS)
+@pytest.mark.parametrize("form", INPUTS)
+def test_points(town: Town, tmp_path: Path, form: str, change: Any, message: str) -> None:
     answers, references = in_points(town)
-    change, message = POINTS[case]
-    for write, _, place in INPUTS.values():
-        run = write(tmp_path, change(answers, town))
-        with pytest.raises(ws.WayscoreError, match=message.replace("{first}", first_of(place))) as raised:
-            evaluated(run, town, references=references, graphs=None, start="keep")
-        assert "\n" not in str(raised.value)
-
-
-def test_not_finite(town: Town, tmp_path: Path) -> None:
-    answers, references = in_points(town)
-    run = write_parquet(tmp_path / "w.parquet", changed(answers, 117, path=[[0.0, 1.0, float("nan")]]))
-    wanted = r"row 117 \(episode '.*'\), field 'path', item 0, item 2: NaN is not a finite number; expected its real"
-    with pytest.raises(ws.FormatError, match=wanted):
-        evaluated(run, town, references=references, graphs=None)
+    write, _, place = INPUTS[form]
+    run = write(tmp_path, change(answers, town))
+    wanted = message.replace("FIRST", first_of(place)).replace("PLACE", place)
+    with pytest.raises(ws.WayscoreError, match=wanted) as raised:
+        evaluated(run, town, references=references, graphs=None, start="keep")
+    assert "\n" not in str(raised.value)

@@ -15,16 +15,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import wayscore as ws
-from tests.house import command
 from tests.town import (
-    SAMPLES,
     Town,
     by_number,
     carried,
     changed,
     evaluated,
     in_dictionaries,
-    in_points,
     in_type,
     read_scores,
     write_array,
@@ -48,6 +45,7 @@ def assert_same(found: ws.Result, wanted: ws.Result, folder: Path) -> None:
     assert found.intervals() == wanted.intervals()
     assert str(found.signature) == str(wanted.signature)
     assert (found.problems, found.undefined) == (wanted.problems, wanted.undefined)
+    assert found.warnings == wanted.warnings
     assert found.to_arrow().equals(wanted.to_arrow())
     same = saved(found, folder) == saved(wanted, folder)
     assert same, "the bytes of the saved results differ"
@@ -128,21 +126,6 @@ def test_paths_by_episode(town: Town, tmp_path: Path) -> None:
     by_name = {row["episode"]: row["path"] for row in town.answers.to_pylist()}
     assert_same(evaluated(by_name, town), evaluated(town.answers, town), tmp_path)
     assert evaluated(by_name, town).name == "run"
-
-
-def test_what_the_command_prints(town: Town, tmp_path: Path) -> None:
-    printed = set()
-    for form in ("array", "lines", "gzipped lines", "dictionaries", "folder", "mixed folder"):
-        (tmp_path / form).mkdir()
-        run = FORMS[form](tmp_path / form, town.walks)
-        found = command(
-            *("score", f"agent={run}", *town.files, "--duplicate", "all", "--missing", "skip"),
-            *("--resamples", SAMPLES, "--format", "json"),
-            status=0,
-        )
-        printed.add(found.stdout)
-    (text,) = printed
-    assert json.loads(text)["metrics"].keys() == ws.METRICS.keys() & json.loads(text)["metrics"].keys()
 
 
 @pytest.mark.parametrize("write", [write_parquet, write_lines])
@@ -311,13 +294,48 @@ def test_files_of_scores(town: Town, whole: ws.Result, tmp_path: Path, monkeypat
     assert len((tmp_path / "scores.csv").read_text().splitlines()) == 601
 
 
-def test_references_without_an_answer(town: Town, tmp_path: Path) -> None:
-    answers, references = in_points(town)
-    run = write_lines(tmp_path / "agent.jsonl", answers.slice(0, 100))
-    given: dict[str, Any] = {"references": references, "graphs": None, "missing": "zero", "duplicate": None}
-    wanted = evaluated(answers.slice(0, 100), town, **given)
-    found = evaluated(run, town, **given, episodes=tmp_path / "scores.parquet")
-    assert found.intervals() == wanted.intervals()
-    assert len(found) == len(found["NE"]) == 120
-    assert set(found.episodes[100:]) == set(answers["episode"].to_pylist()[100:])
-    assert np.isinf(found["NE"][100:]).all()
+# Files elsewhere, and places that cannot be written
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "scores.csv", "scores.jsonl"])
+def test_places_that_cannot_be_written(town: Town, tmp_path: Path, whole: ws.Result, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ws.OutputError, match=rf"file/{name}: cannot be written: not a directory"):
+        whole.write_episodes(tmp_path / "file" / name)
+    with pytest.raises(ws.OutputError, match=rf"file/{name}.*: cannot be written: not a directory"):
+        evaluated(write_parquet(tmp_path / "w.parquet", town.walks), town, episodes=tmp_path / "file" / name)
+
+
+def test_memory(town: Town, whole: ws.Result, tmp_path: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    system = fsspec.filesystem("memory")
+    home = f"/{tmp_path.name}"
+    write_parquet(tmp_path / "a.parquet", town.walks.slice(0, 200))
+    write_lines(tmp_path / "b.jsonl.gz", town.walks.slice(200))
+    for name in ("a.parquet", "b.jsonl.gz"):
+        system.pipe(f"{home}/run/{name}", (tmp_path / name).read_bytes())
+    for run in (f"memory:/{home}/run", f"memory:/{home}/run/*", f"file://{tmp_path}/*.*"):
+        found = evaluated(run, town, chunk=70)
+        assert found.intervals() == whole.intervals()
+        assert str(found.signature) == str(whole.signature)
+        assert len(found["nDTW"]) == 600
+    for address, message in (
+        (f"memory:/{home}/run/c.parquet", r"memory://.*/c\.parquet: no such file"),
+        (f"memory:/{home}/run/*.jsonl", r"memory://.*/\*\.jsonl: matches no file"),
+        ("memory://nowhere/run", r"memory://nowhere/run: no such file"),
+        ("nothing://run.parquet", r"nothing://run\.parquet: .*nothing"),
+    ):
+        with pytest.raises(ws.FormatError, match=message) as raised:
+            evaluated(address, town)
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["scores.parquet", "scores.csv"])
+def test_nothing_is_written_elsewhere(town: Town, whole: ws.Result, tmp_path: Path, name: str) -> None:
+    run = write_parquet(tmp_path / "w.parquet", town.walks)
+    target = f"memory://out/{name}"
+    for write in (lambda: evaluated(run, town, episodes=target), lambda: whole.write_episodes(target)):
+        with pytest.raises(
+            ws.OutputError, match=rf"^{target}.*: files are written on this machine only; write it here"
+        ):
+            write()

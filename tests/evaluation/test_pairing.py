@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +12,6 @@ from hypothesis import given, strategies as st
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run
-from wayscore.evaluation.policies import Problem, Problems, alike
 
 
 def names(joined: Any) -> list[str]:
@@ -95,23 +93,6 @@ def test_what_belongs_to_other_references_is_said_first() -> None:
     assert ws.join(late, ASKED, graphs=GRAPHS, start="keep").problems.counts == {"start": 2}
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("4332", ["4332_0", "4332_1"]),
-        ("4332_5", ["4332_0", "4332_1"]),
-        ("Kitchen", ["kitchen"]),
-        ("kitchn", ["kitchen"]),
-        ("43", []),
-        ("433_0", []),
-        ("_", []),
-        ("", []),
-    ],
-)
-def test_names_that_are_alike(name: str, near: list[str]) -> None:
-    assert alike(name, ["4332_0", "4332_1", "kitchen", "_0", "433"]) == near
-
-
 def test_skip_leaves_out_and_zero_is_the_worst() -> None:
     agent = run(e1="abc", e2="y")
     skipped = ws.join(agent, ASKED, missing="skip", start="skip")
@@ -147,15 +128,6 @@ def test_coordinates_may_start_a_step_away() -> None:
         ws.join({"1": path[:, :2]}, asked)
 
 
-def test_the_convention_decides_where_no_policy_is_given() -> None:
-    first = references(e1_0="abc", e1_1="abc", e2_0="xy")
-    one = replace(ws.conventions()["paper"], name="one", instructions=1, missing="skip", unknown="skip")
-    joined = ws.join(run(e1_0="a", e1_1="a"), first, convention=one)
-    assert names(joined) == ["e1_0"]
-    joined = ws.join(run(e1_0="a", e1_1="a", e2_0="x"), first, convention=one)
-    assert names(joined) == ["e1_0", "e2_0"]
-
-
 def test_policies_and_scenes_that_do_not_exist() -> None:
     with pytest.raises(ws.OptionError, match="unknown must be error or skip, not 'zero'"):
         ws.join(run(e1="a"), ASKED, unknown="zero")
@@ -164,30 +136,3 @@ def test_policies_and_scenes_that_do_not_exist() -> None:
     withheld = ws.References("R2R_test", "r2r", {"1_0": ws.Reference("1_0", "S", ["a"], "1")}, withheld=True)
     with pytest.raises(ws.FormatError, match=r"R2R_test: this split holds starts only .*wayscore validate"):
         ws.join(run(**{"1_0": "ab"}), withheld)
-
-
-# Problems merge
-
-
-@given(st.lists(st.integers(0, 30), unique=True, max_size=12), st.integers(0, 12))
-def test_the_first_problems_do_not_depend_on_the_cut(rows: list[int], cut: int) -> None:
-    found = [Problem(row, f"e{row}", "") for row in rows]
-    whole, left, right = Problems(), Problems(), Problems()
-    whole.add("start", len(found), found)
-    left.add("start", len(found[:cut]), found[:cut])
-    right.add("start", len(found[cut:]), found[cut:])
-    right.merge(left)
-    assert right == whole
-    assert [problem.row for problem in whole.first.get("start", [])] == sorted(rows)[:3]
-    every = Problems(most=None)
-    every.add("start", len(found), found)
-    assert [problem.row for problem in every.first.get("start", [])] == sorted(rows)
-
-
-def test_sentences() -> None:
-    problems = Problems()
-    assert not problems
-    problems.add("move", 2, [Problem(1, "e2", ""), Problem(0, "e1", "step 1, from 'a' to 'c'")])
-    told = "2 queries take a step that is not an edge: e1 (step 1, from 'a' to 'c'), e2"
-    assert problems.sentence("move", "refs.json", 3) == told
-    assert problems.sentence("node", "refs.json", 3) == "0 queries visit a node that their scene does not have: "

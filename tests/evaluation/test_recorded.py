@@ -58,6 +58,13 @@ def test_what_stands_in_is_counted_said_and_signed() -> None:
     assert any(warning.startswith("4 of 6 episodes have no `stopped`") for warning in said)
 
 
+def test_references_without_their_dense_walks() -> None:
+    known = ws.References("val.json", "vlnce", {"0": ws.Reference("0", "s", PATH, "0", start_distance=9.0)}, up_axis=1)
+    with pytest.raises(ws.FormatError, match="not every reference has a dense"):
+        ws.evaluate({"0": PATH}, known, convention="vlnce")
+    assert list(ws.evaluate({"0": PATH}, KNOWN, convention="vlnce", metrics="SDTW", missing="skip").means()) == ["SDTW"]
+
+
 def test_the_axis_that_points_up_comes_with_the_references() -> None:
     above = ws.Run("agent", "table", [ws.Query(str(n), PATH + np.array([0.0, 50.0, 1.0])) for n in range(6)])
     result = evaluate(above, convention="internnav-pe", metrics="NE,SR,proximity")
@@ -90,13 +97,8 @@ def test_in_pieces_of_any_size(form: str, tmp_path: Path) -> None:
     whole = evaluate(run)
     file = tmp_path / "run.jsonl"
     rows = [
-        {
-            "episode": q.episode,
-            "path": q.path.tolist(),
-            "stopped": True,
-            "goal_distances": q.recorded.get("goal_distances"),
-        }
-        for q in run.answers
+        {"episode": query.episode, "path": query.path.tolist(), "stopped": True, **query.recorded}
+        for query in run.answers
     ]
     file.write_text("\n".join(map(json.dumps, rows)))
     if form == "parquet":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,9 @@ from msgspec import structs
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run, write_references
-from tests.town import Town, in_dictionaries
 from wayscore.episodes import CodedPaths, EpisodeBatch
 from wayscore.evaluation.groups import choose_cluster, few_clusters, group_by, path_labels
 from wayscore.evaluation.scorer import Scorer
-from wayscore.formats.arrow import from_arrow
-from wayscore.formats.base import Source
 from wayscore.formats.convert import convert
 
 # Fingerprints
@@ -123,40 +119,7 @@ def test_lengths_in_few_bins(lengths: list[int]) -> None:
         assert int(first) <= length <= int(last or first)
 
 
-# Targets and matching
-
-
-@pytest.mark.parametrize("cut", [1, 7, 600])
-def test_answers_match_however_they_are_given(town: Town, cut: int) -> None:
-    convention = ws.conventions()["paper"]
-    scorer = Scorer(town.references, town.graphs, convention)
-    source = Source(Path("walks"), b"")
-    lists = town.walks.to_pylist()
-    for start in range(0, 60, cut):
-        table = town.walks.slice(start, cut)
-        queries = [ws.Query(row["episode"], row["path"]) for row in lists[start : start + cut]]
-        batches = [
-            from_arrow(table, source, first=start),
-            from_arrow(in_dictionaries(town.walks).slice(start, cut), source, first=start),
-            EpisodeBatch.from_queries(queries, first=start),
-        ]
-        found = [scorer.match(batch) for batch in batches]
-        for one in found:
-            assert one.pairs is not None
-            names = [scorer.references.episodes[number] for number in one.pairs.tolist()]  # type: ignore[union-attr]
-            assert names == [queries[row].episode for row in one.order.tolist()]
-            assert np.array_equal(one.queries.places, found[0].queries.places)
-            assert np.array_equal(one.queries.offsets, found[0].queries.offsets)
-            assert all(np.array_equal(mask, found[0].problems[kind]) for kind, mask in one.problems.items())
-        assert [query.path for query in batches[1].to_queries()] == [query.path for query in queries]
-
-
-def test_a_scorer_goes_to_workers(town: Town) -> None:
-    scorer = Scorer(town.references, town.graphs, ws.conventions()["paper"], "path")
-    copy = pickle.loads(pickle.dumps(scorer))
-    assert copy.references.fingerprint == town.references.fingerprint
-    assert np.array_equal(copy.references.paths.places, scorer.references.paths.places)  # type: ignore[union-attr]
-    assert [space.fingerprint for space in copy.spaces] == [space.fingerprint for space in scorer.spaces]
+# Batches
 
 
 def test_coded_paths() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wayscore as ws
-from tests.house import ASKED, GRAPHS, command, references, run, write_house, write_run
+from tests.house import ASKED, GRAPHS, references, run
 from wayscore.evaluation.repeated_runs import pool
 
 HOPS = {"S": ws.Graph.from_edges([(n, n + 1) for n in range(5)])}
@@ -114,15 +113,6 @@ def test_agents_are_compared_over_runs() -> None:
     assert found.baseline == "alone"
     assert found.of("B")["NE"].difference.mean == pytest.approx(hard.mean() - easy.mean())
     assert found.of("B")["NE"].difference.low > 0
-
-
-def test_the_command(tmp_path: Path) -> None:
-    words = write_house(tmp_path, [("S", "abcd", 2), ("T", "xy", 1)])
-    a = write_run(tmp_path / "a.json", {"1_0": "abcd", "1_1": "abcdefgh", "2_0": "xyz"})
-    b = write_run(tmp_path / "b.json", {"1_0": "ab", "1_1": "a", "2_0": "xyz"})
-    found = command("score", f"new={a}", f"new={b}", f"old={b}", *words, "--resamples", 99, status=0)
-    assert "±" in found.stdout
-    command("compare", f"old={b}", f"new={a}", f"new={b}", *words, "--resamples", 99, status=0)
 
 
 def test_agents_are_compared_over_the_episodes_that_all_runs_define() -> None:

@@ -151,13 +151,6 @@ def test_where_nothing_can_be_read_there_is_one_sentence(files: Path, content: s
     assert "\n" not in str(raised.value)
 
 
-def test_coordinates_where_labels_are_expected(files: Path) -> None:
-    rows = good()
-    rows[7]["trajectory"] = [[0.0, 1.0, 2.0], [0.5, 1.0, 2.0]]
-    with pytest.raises(ws.FormatError, match=r"episode '7_0': its path holds points, but scenes know nodes by their"):
-        check(files, rows)
-
-
 def test_inputs_of_every_kind(files: Path) -> None:
     walks = {f"{n}_0": ["a", "b", "c"] for n in range(39)} | {"5_0": ["b"]}
     table = [{"episode": name, "path": path} for name, path in walks.items()]

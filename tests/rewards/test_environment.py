@@ -120,16 +120,6 @@ def test_teachers() -> None:
     assert walkers.faithful().tolist() == [way(walkers, "b", 0), way(walkers, "b", 1)]
 
 
-def test_slots_are_begun_one_by_one() -> None:
-    walkers = AgentBatch(tasks("abc", "dba"), 2)
-    walkers.begin(np.array([0, 0]))
-    walkers.act(np.array([1, 1]))
-    walkers.begin(np.array([1]), np.array([1]))
-    assert walkers.paths() == [["a", "b"], ["d"]]
-    assert walkers.progress().ndtw[0] == pytest.approx(ws.ndtw(reference="abc", query="ab", distance=HOUSE))
-    assert walkers.progress().ndtw[1] == pytest.approx(ws.ndtw(reference="dba", query="d", distance=HOUSE))
-
-
 def test_generated_tasks_can_be_made_again() -> None:
     first, again, other = from_worlds(20, seed=1), from_worlds(20, seed=1), from_worlds(20, seed=2)
     assert (first.tokens == again.tokens).all()

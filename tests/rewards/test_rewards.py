@@ -130,13 +130,6 @@ def test_a_slot_begun_again() -> None:
     assert reward.ndtw[0] == pytest.approx(ws.ndtw(reference="abc", query="bc", distance=LINE))
 
 
-def test_any_distance() -> None:
-    taxi = ws.Function(lambda a, b: abs(a[0] - b[0]) + abs(a[1] - b[1]))
-    reward = ws.GoalReward(references=[[(0, 0), (2, 2)]], distance=taxi)
-    reward.start([(0, 0)])
-    assert reward.step([(2, 1)]).tolist() == [3.0]
-
-
 def test_mistakes() -> None:
     with pytest.raises(ws.OptionError, match=r"there is no reward 'fidelty'; did you mean 'fidelity'\?"):
         ws.Reward("fidelty", references=["a"], distance=LINE)
