@@ -135,9 +135,7 @@ class StepTables:
         self.heading = headings[:, None].astype(np.float32)
         self.mask = (np.arange(self.candidates) <= nodes.degree[self.node, None]).view(np.int8)
         self.position = nodes.positions[self.node].astype(np.float32)
-        self.largest = (
-            int(nodes.local.max()) + 1
-        )  # nodes of the largest scene, and the number of no neighbour in `near`
+        self.largest = int(nodes.local.max()) + 1  # nodes of the largest scene; in `near`, no neighbour
         self.near: Codes = np.where(real, nodes.local[nodes.neighbors], self.largest)[self.node]
         self.first: Codes = len(sources) + first.reshape(-1)  # the pose at the start of each episode
         self.goal: Codes = tasks.paths[np.arange(count), tasks.lengths - 1]
