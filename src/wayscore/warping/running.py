@@ -86,8 +86,7 @@ class RunningDTW:
         copy._reference = self._reference
         return copy
 
-    def __copy__(self) -> RunningDTW:
-        return self.fork()
+    __copy__ = fork
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RunningDTW:
         return self.fork()
