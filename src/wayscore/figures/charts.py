@@ -203,12 +203,12 @@ def draw_learning_curves(
                 "expected (n,) and (seeds, n)"
             )
         mean = seeds.mean(axis=0)
-        low, high = seeds.min(axis=0), seeds.max(axis=0)
-        if band == "deviation":
-            apart = seeds.std(axis=0, ddof=1) if len(seeds) > 1 else np.zeros_like(mean)
-            low, high = mean - apart, mean + apart
         color = CYCLE[number % len(CYCLE)]
         if len(seeds) > 1:
+            low, high = seeds.min(axis=0), seeds.max(axis=0)
+            if band == "deviation":
+                apart = seeds.std(axis=0, ddof=1)
+                low, high = mean - apart, mean + apart
             ax.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0, zorder=2)
         ax.plot(at, mean, color=color, linewidth=1.3, zorder=3, label=escape(name, "figure"))
     ax.set(xlabel=x, ylabel=y)

@@ -197,7 +197,6 @@ class AgentBatch:
         self.tasks, self.nodes, self.tables = tasks, tasks.nodes, tasks.tables
         self.reward, self.threshold, self.max_episode_steps = find_reward(reward), float(threshold), max_episode_steps
         tables, rows = self.tables, np.arange(len(tasks))
-        self.candidates = tables.candidates
         self._state = np.zeros((3, num_envs), dtype=np.int64)
         self.over = np.ones(num_envs, dtype=bool)
         self._counts, self._optimal = np.ones(num_envs, dtype=np.int64), np.zeros(num_envs)
