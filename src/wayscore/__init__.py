@@ -48,8 +48,7 @@ _HOMES = {
     "evaluation.score": ("score",),
     "evaluation.table": ("ScoreTable",),
     "warping.alignment": ("Alignment", "align", "dtw", "fast_dtw", "ndtw", "sdtw"),
-    "warping.running": ("RunningDTW",),
-    "warping.running_batch": ("RunningBatch",),
+    "warping.running": ("RunningBatch", "RunningDTW"),
     "worlds": ("World",),
 }
 """Module -> the public names that it holds."""
@@ -104,8 +103,7 @@ if TYPE_CHECKING:
         ndtw as ndtw,
         sdtw as sdtw,
     )
-    from wayscore.warping.running import RunningDTW as RunningDTW
-    from wayscore.warping.running_batch import RunningBatch as RunningBatch
+    from wayscore.warping.running import RunningBatch as RunningBatch, RunningDTW as RunningDTW
     from wayscore.worlds import World as World
 
 

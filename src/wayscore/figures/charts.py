@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wayscore.errors import OptionError
 from wayscore.escaping import escape
@@ -113,17 +112,11 @@ def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: st
         y: the symbol of the metric on the vertical axis.
     """
     tables = table if isinstance(table, Mapping) else {"": table}
-    left_out = 0
-    total = sum(map(len, tables.values()))
-    across = {name: some[x] for name, some in tables.items()}
-    yes_or_no = all(bool(np.isin(values, (0.0, 1.0)).all()) for values in across.values())
-    pooled: list[NDArray[np.float64]] = []
-    for number, (name, some) in enumerate(tables.items()):
-        both = np.column_stack((across[name], some[y]))
-        defined = np.isfinite(both).all(axis=1)
-        left_out += int((~defined).sum())
-        points = both[defined]
-        pooled.append(points)
+    both = {name: np.column_stack((some[x], some[y])) for name, some in tables.items()}
+    yes_or_no = bool(np.isin(np.concatenate(list(both.values()))[:, 0], (0.0, 1.0)).all())
+    drawn = {name: points[np.isfinite(points).all(axis=1)] for name, points in both.items()}
+    total, everything = sum(map(len, both.values())), np.concatenate(list(drawn.values()))
+    for number, (name, points) in enumerate(drawn.items()):
         spread = 0.66 * (np.arange(1, len(points) + 1) * GOLDEN % 1 - 0.5) if yes_or_no else 0.0
         ax.scatter(
             points[:, 0] + spread,
@@ -135,7 +128,6 @@ def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: st
             label=escape(name.replace("_", " "), "figure"),
             rasterized=total > 20_000,
         )
-    everything = np.concatenate(pooled)
     if yes_or_no:
         groups = [everything[everything[:, 0] == value, 1] for value in (0.0, 1.0)]
         present = [number for number, group in enumerate(groups) if len(group)]
@@ -154,7 +146,7 @@ def draw_metric_scatter(ax: Axes, table: Scores | Mapping[str, Scores], *, x: st
         ax.set_xlim(-0.03, 1.03)
     if is_share(vertical):
         ax.set_ylim(-0.03, 1.03)
-    if left_out:
+    if left_out := total - len(everything):
         where: dict[str, Any] = {"ha": "right", "va": "top", "transform": ax.transAxes}
         ax.text(1, 1, f"{counted(left_out)} undefined", size=5.5, color=FAINT, **where)
     return ax
@@ -211,12 +203,12 @@ def draw_learning_curves(
                 "expected (n,) and (seeds, n)"
             )
         mean = seeds.mean(axis=0)
-        low, high = seeds.min(axis=0), seeds.max(axis=0)
-        if band == "deviation":
-            apart = seeds.std(axis=0, ddof=1) if len(seeds) > 1 else np.zeros_like(mean)
-            low, high = mean - apart, mean + apart
         color = CYCLE[number % len(CYCLE)]
         if len(seeds) > 1:
+            low, high = seeds.min(axis=0), seeds.max(axis=0)
+            if band == "deviation":
+                apart = seeds.std(axis=0, ddof=1)
+                low, high = mean - apart, mean + apart
             ax.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0, zorder=2)
         ax.plot(at, mean, color=color, linewidth=1.3, zorder=3, label=escape(name, "figure"))
     ax.set(xlabel=x, ylabel=y)

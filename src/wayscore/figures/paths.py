@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wayscore.distances.graph import Graph
 from wayscore.errors import OptionError
-from wayscore.figures.style import EDGE, FAINT, INK, LINK, NODE, QUERY, REFERENCE, bare
+from wayscore.figures.style import EDGE, FAINT, FRAME, INK, LINK, NODE, QUERY, REFERENCE
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -117,9 +117,10 @@ def draw_pair(
         ax.add_collection(links)
     _draw_path(ax, R, REFERENCE, width=2.6 * size, mark=7.5 * size, order=2, label="reference")
     _draw_path(ax, Q, QUERY, width=1.4 * size, mark=4.6 * size, order=4, label="query")
-    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half))
-    ax.set_aspect("equal")
-    return bare(ax)
+    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), xticks=[], yticks=[], aspect="equal")
+    for spine in ax.spines.values():
+        spine.set(visible=True, color=FRAME, linewidth=0.5)
+    return ax
 
 
 def draw_scale(ax: Axes, avoid: Sequence[Floats] = (), unit: str = "m") -> Axes:
@@ -158,11 +159,10 @@ def legend_handles(*, links: bool = True) -> list[Artist]:
     ]
     if links:
         handles.append(Line2D([], [], color=LINK, linewidth=0.8, linestyle=(0, (2.2, 1.6)), label="warping"))
-    marks = (("o", 4.5, "start", "white"), ("*", 7.0, "end", FAINT))
-    for marker, size, label, face in marks:
-        shape: dict[str, Any] = {"marker": marker, "markersize": size, "markerfacecolor": face}
-        handles.append(Line2D([], [], linestyle="none", markeredgecolor=FAINT, label=label, **shape))
-    return handles
+    mark: dict[str, Any] = {"linestyle": "none", "markeredgecolor": FAINT}
+    start = Line2D([], [], marker="o", markersize=4.5, markerfacecolor="white", label="start", **mark)
+    end = Line2D([], [], marker="*", markersize=7.0, markerfacecolor=FAINT, label="end", **mark)
+    return [*handles, start, end]
 
 
 def window_of(paths: Sequence[Floats], margin: float = 0.08) -> Window:

@@ -13,11 +13,12 @@ from wayscore.errors import OptionError
 from wayscore.escaping import escape
 from wayscore.figures.charts import draw_cost_matrix, figure_metrics
 from wayscore.figures.episode import WarpedEpisode, drawable, up_in, warp_episode
-from wayscore.figures.paths import Up, coordinates, draw_pair, draw_scale, flatten, legend_handles, window_of
+from wayscore.figures.paths import Floats, Up, coordinates, draw_pair, draw_scale, flatten, legend_handles, window_of
 from wayscore.figures.style import FAINT, PAGE, new_figure, style
 from wayscore.report.layout import counted
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from wayscore.distances.graph import Graph
@@ -39,6 +40,15 @@ class Panel:
     alignment: Alignment | None = None
     note: str = ""  # a second line in small type
 
+    def flat(self, up: Up = "z") -> list[Floats]:
+        """Return both paths as seen from above."""
+        return [flatten(coordinates(path, self.graph), up) for path in (self.reference, self.query)]
+
+    def draw(self, ax: Axes, up: Up = "z", **how: Any) -> None:
+        """Draw the pair as `draw_pair` does."""
+        pair = {"reference": self.reference, "query": self.query, "alignment": self.alignment}
+        draw_pair(ax, self.graph, up=up, **pair, **how)
+
 
 def figure_panels(
     panels: Sequence[Panel],
@@ -53,7 +63,7 @@ def figure_panels(
     With `scale="own"`, each pair fills its panel and has its own scale bar; with "one", all have the same scale and one
     scale bar; with "same", all panels show the same part of the map.
     """
-    flat = [[flatten(coordinates(path, p.graph), up) for path in (p.reference, p.query)] for p in panels]
+    flat = [panel.flat(up) for panel in panels]
     windows = [window_of(paths) for paths in flat]
     if scale == "one":
         windows = [(x, y, max(window[2] for window in windows)) for x, y, _ in windows]
@@ -71,16 +81,7 @@ def figure_panels(
             left = GAP + column * (side + GAP)
             top = height - row * (side + above + GAP) - above
             ax = figure.add_axes((left / PAGE, (top - side) / height, side / PAGE, side / height))
-            draw_pair(
-                ax,
-                panel.graph,
-                reference=panel.reference,
-                query=panel.query,
-                alignment=panel.alignment,
-                up=up,
-                size=0.22 + 0.3 * side,
-                window=window,
-            )
+            panel.draw(ax, up, size=0.22 + 0.3 * side, window=window)
             ax.set_title(panel.title, pad=2.5 + (7 if panel.note else 0))
             if panel.note:
                 ax.text(0.5, 1, panel.note, size=5, color=FAINT, ha="center", va="bottom", transform=ax.transAxes)
@@ -147,32 +148,22 @@ def figure_alignment(one: WarpedEpisode, *, up: Up = "z") -> Figure:
         f"DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}."
     )
     title = f"episode {_short(one.episode, 40)}: DTW {one.alignment.cost:.2f} {one.unit}, nDTW {one.ndtw:.3f}"
-    return draw_beside(
-        one.alignment, one.reference, one.query, one.graph, up=up, caption=caption, title=title, unit=one.unit
-    )
+    panel = Panel(title, one.reference, one.query, one.graph, one.alignment)
+    return draw_beside(panel, up=up, caption=caption, unit=one.unit)
 
 
-def draw_beside(
-    alignment: Alignment,
-    reference: Any,
-    query: Any,
-    graph: Graph | World | None,
-    *,
-    up: Up = "z",
-    caption: str = "",
-    title: str = "",
-    unit: str = "m",
-) -> Figure:
-    """Return a figure of the matrix (left) and the map (right)."""
+def draw_beside(panel: Panel, *, up: Up = "z", caption: str = "", unit: str = "m") -> Figure:
+    """Return a figure of the matrix (left) and the map (right) of a pair that has a warping."""
+    assert panel.alignment is not None
     with style():
         figure = new_figure(PAGE, 3.5)
         figure.set_label(caption)
         left, right = figure.subplots(1, 2)
-        draw_cost_matrix(left, alignment, unit=unit)
-        draw_pair(right, graph, reference=reference, query=query, alignment=alignment, up=up)
-        draw_scale(right, [flatten(coordinates(path, graph), up) for path in (reference, query)])
-        if title:
-            figure.suptitle(title, size=7.5)
+        draw_cost_matrix(left, panel.alignment, unit=unit)
+        panel.draw(right, up)
+        draw_scale(right, panel.flat(up))
+        if panel.title:
+            figure.suptitle(panel.title, size=7.5)
         figure.legend(handles=legend_handles(), loc="outside lower center", ncols=5)
     return figure
 

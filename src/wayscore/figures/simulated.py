@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wayscore.errors import OptionError
 from wayscore.evaluation.score import score
 from wayscore.figures.charts import figure_metrics
-from wayscore.figures.paths import along, coordinates, draw_pair, draw_scale, legend_handles, window_of
+from wayscore.figures.paths import Floats, along, draw_scale, legend_handles, window_of
 from wayscore.figures.runs import Panel, draw_beside, figure_panels
 from wayscore.figures.style import PAGE, QUERY, REFERENCE, new_figure, style
 from wayscore.warping.alignment import align, ndtw
@@ -46,9 +46,11 @@ def figure_warping(seed: int = 0) -> Figure:
         )
         for ax, (reference, query) in zip(figure.subplots(1, 2), pairs, strict=True):
             warping = align(reference=reference, query=query, distance=world.graph)
-            draw_pair(ax, world, reference=reference, query=query, alignment=warping)
-            draw_scale(ax, [coordinates(path, world) for path in (reference, query)])
-            _name_ends(ax, world, reference, query, warping.pairs)
+            panel = Panel("", reference, query, world, warping)
+            panel.draw(ax)
+            R, Q = panel.flat()
+            draw_scale(ax, [R, Q])
+            _name_ends(ax, R, Q, warping.pairs)
         figure.legend(handles=legend_handles(), loc="outside lower center", ncols=5)
     return figure
 
@@ -83,7 +85,7 @@ def figure_gallery(seed: int = 0, count: int = 24) -> Figure:
     while len(pairs) < max(100, 12 * count):
         reference = world.sample_path(rng)
         query = near(world, reference, rng, next(hops))
-        if window_of([coordinates(reference, world), coordinates(query, world)])[2] <= REACH:
+        if window_of(Panel("", reference, query, world).flat())[2] <= REACH:
             pairs.append((reference, query))
     scores = np.array([_ndtw(world, *pair) for pair in pairs])
     chosen = _spread(scores, count, low=float(scores.min()))
@@ -108,7 +110,7 @@ def figure_matrix(seed: int = 0) -> Figure:
         "warping on the map "
         f"(nDTW {_ndtw(world, reference, query):.2f})."
     )
-    return draw_beside(warping, reference, query, world, caption=caption)
+    return draw_beside(Panel("", reference, query, world, warping), caption=caption)
 
 
 def figure_walkers(
@@ -176,11 +178,10 @@ def _spread(scores: NDArray[np.float64], count: int, *, low: float = 0.0, high: 
     return sorted(chosen, key=lambda n: -scores[n])
 
 
-def _name_ends(ax: Axes, world: World, reference: Path, query: Path, pairs: NDArray[np.int64]) -> None:
+def _name_ends(ax: Axes, R: Floats, Q: Floats, pairs: NDArray[np.int64]) -> None:
     """Write r_1, r_|R|, q_1 and q_|Q| next to the ends, each where there is most space."""
     from matplotlib.patheffects import withStroke
 
-    R, Q = coordinates(reference, world), coordinates(query, world)
     links = np.stack((R[pairs[:, 0]], Q[pairs[:, 1]]), axis=1)
     taken = np.concatenate([along(path) for path in (R, Q, *links)])
     away = 0.055 * (ax.get_xlim()[1] - ax.get_xlim()[0])

@@ -15,7 +15,6 @@ from wayscore.palette import RUNS, light
 from wayscore.writing import replacing
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 REFERENCE, QUERY = light("reference"), light("query")
@@ -120,12 +119,3 @@ def check_format(form: str) -> str:
     if form.lower() not in FORMATS:
         raise OptionError(f"figures can be written as pdf, svg or png, not as {form!r}{did_you_mean(form, FORMATS)}")
     return form.lower()
-
-
-def bare(ax: Axes) -> Axes:
-    """Remove ticks and leave a thin frame, for a map."""
-    ax.set_xticks([])
-    ax.set_yticks([])
-    for spine in ax.spines.values():
-        spine.set(visible=True, color=FRAME, linewidth=0.5)
-    return ax

@@ -135,9 +135,7 @@ class StepTables:
         self.heading = headings[:, None].astype(np.float32)
         self.mask = (np.arange(self.candidates) <= nodes.degree[self.node, None]).view(np.int8)
         self.position = nodes.positions[self.node].astype(np.float32)
-        self.largest = (
-            int(nodes.local.max()) + 1
-        )  # nodes of the largest scene, and the number of no neighbour in `near`
+        self.largest = int(nodes.local.max()) + 1  # nodes of the largest scene; in `near`, no neighbour
         self.near: Codes = np.where(real, nodes.local[nodes.neighbors], self.largest)[self.node]
         self.first: Codes = len(sources) + first.reshape(-1)  # the pose at the start of each episode
         self.goal: Codes = tasks.paths[np.arange(count), tasks.lengths - 1]
@@ -199,7 +197,6 @@ class AgentBatch:
         self.tasks, self.nodes, self.tables = tasks, tasks.nodes, tasks.tables
         self.reward, self.threshold, self.max_episode_steps = find_reward(reward), float(threshold), max_episode_steps
         tables, rows = self.tables, np.arange(len(tasks))
-        self.candidates = tables.candidates
         self._state = np.zeros((3, num_envs), dtype=np.int64)
         self.over = np.ones(num_envs, dtype=bool)
         self._counts, self._optimal = np.ones(num_envs, dtype=np.int64), np.zeros(num_envs)

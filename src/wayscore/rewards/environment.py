@@ -120,7 +120,7 @@ class NavigationEnv(gym.Env[Observation, np.int64]):
         self.tasks, self.threshold, self.render_mode = self._batch.tasks, self._batch.threshold, render_mode
         self._action, self._outcome = np.zeros(1, dtype=np.int64), np.zeros((3, 1), dtype=bool)
         self.observation_space = _observations(self._batch)
-        self.action_space = spaces.Discrete(self._batch.candidates)
+        self.action_space = spaces.Discrete(self._batch.tables.candidates)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -185,7 +185,7 @@ class NavigationVectorEnv(VectorEnv[Observation, NDArray[np.int64], NDArray[np.f
         self._batch = _agents(num_envs, tasks, **options)
         self.tasks = self._batch.tasks
         self.single_observation_space = _observations(self._batch)
-        self.single_action_space = spaces.Discrete(self._batch.candidates)
+        self.single_action_space = spaces.Discrete(self._batch.tables.candidates)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._ended = self._drawn = np.empty(0, dtype=np.int64)

@@ -14,7 +14,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,15 +36,8 @@ from wayscore.rewards.rewards import check_finite
 ANSWERS = ("nodes", "points", "actions")
 COLUMNS = ("reference", "scene", "start", "heading")
 """The columns of a dataset that are read; `PathReward(columns=...)` renames them."""
-ACTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        **dict.fromkeys(("0", "stop"), "stop"),
-        **dict.fromkeys(("1", "forward", "move_forward"), "forward"),
-        **dict.fromkeys(("2", "left", "turn_left"), "left"),
-        **dict.fromkeys(("3", "right", "turn_right"), "right"),
-    }
-)
-"""How actions may be written, in lower case -> the action; the numbers are those of VLN-CE."""
+ACTIONS = {"forward": ("1", "move_forward"), "left": ("2", "turn_left"), "right": ("3", "turn_right"), "stop": ("0",)}
+"""Action -> how else it may be written; the numbers are those of VLN-CE."""
 AXES = ((1, 2, 1.0), (0, 2, -1.0), (0, 1, 1.0))
 """For each axis that may point up: the axis to the right of heading 0, the axis ahead of it, and the latter's sign."""
 _BLOCK = re.compile(r"<answer>(.*)</answer>", re.DOTALL)
@@ -132,10 +124,8 @@ def read_points(items: Sequence[Any]) -> Floats:
     array([[0. , 1. ], [0. , 2.5]])
     """
     for point in items:
-        numbers = isinstance(point, list | tuple) and all(
-            isinstance(number, int | float) and not isinstance(number, bool) for number in point
-        )
-        if not numbers or not point or len(point) != len(items[0]):
+        fits = isinstance(point, list | tuple) and len(point) == len(items[0]) > 0
+        if not fits or any(isinstance(x, bool) or not isinstance(x, int | float) for x in point):
             raise PathError(f"points must be lists of coordinates, all of the same length, got {shortened(point)}")
     try:
         return np.array(items, dtype=np.float64)
@@ -151,8 +141,9 @@ def read_actions(items: Sequence[Any]) -> list[str]:
     """
     actions = []
     for item in items:
-        action = ACTIONS.get(str(item).lower()) if isinstance(item, str | int) else None
-        if action is None or isinstance(item, bool):
+        word = str(item).lower() if isinstance(item, str | int) and not isinstance(item, bool) else None
+        action = next((action for action, others in ACTIONS.items() if word in (action, *others)), None)
+        if action is None:
             raise PathError(f"actions must be forward, left, right or stop, got {shortened(item)}")
         actions.append(action)
     if "stop" in actions[:-1]:
@@ -403,7 +394,20 @@ class PathReward:
         """Check what the dataset says of an episode; its mistakes are errors, since no completion can mend them."""
         facts = {name: columns.get(column) for name, column in self.columns.items()}
         try:
-            distance = self._distance(facts["scene"])
+            given: Any = self.distance
+            if isinstance(given, Mapping):
+                try:
+                    given = given[facts["scene"]]
+                except (KeyError, TypeError):
+                    raise UnknownSceneError(
+                        f'the column "{self.columns["scene"]}" says {shortened(facts["scene"])}, and distance= has no '
+                        f"such scene{did_you_mean(facts['scene'], given)}"
+                    ) from None
+            distance = EUCLIDEAN if given is None else as_distance(given)
+            fits = not distance.is_straight if self.answers == "nodes" else distance.index is None
+            if not fits and not callable(self.answers):
+                kind = "points" if distance.is_straight else "nodes"
+                raise OptionError(f"answers are {self.answers}, and the {distance.name} is a distance between {kind}")
             reference: Any = _listed(facts["reference"])
             if self.answers == "nodes" or distance.index is not None:
                 reference = read_nodes(reference, distance.index)
@@ -419,23 +423,6 @@ class PathReward:
         except WayscoreError as error:
             raise type(error)(f"{where}: {error}") from None
         return _Row(reference, distance, start, heading)
-
-    def _distance(self, scene: Any) -> Distance:
-        found: Any = self.distance
-        if isinstance(found, Mapping):
-            try:
-                found = found[scene]
-            except (KeyError, TypeError):
-                raise UnknownSceneError(
-                    f'the column "{self.columns["scene"]}" says {shortened(scene)}, and distance= has no such scene'
-                    f"{did_you_mean(scene, found)}"
-                ) from None
-        distance = EUCLIDEAN if found is None else as_distance(found)
-        fits = not distance.is_straight if self.answers == "nodes" else distance.index is None
-        if not fits and not callable(self.answers):
-            kind = "points" if distance.is_straight else "nodes"
-            raise OptionError(f"answers are {self.answers}, and the {distance.name} is a distance between {kind}")
-        return distance
 
 
 def _listed(reference: Any) -> list[Any]:

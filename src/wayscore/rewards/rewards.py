@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from wayscore.distances.base import Distance, Euclidean, Floats
 from wayscore.errors import OptionError, PathError, check_threshold, did_you_mean, shortened
-from wayscore.warping.running_batch import RunningBatch
+from wayscore.warping.running import RunningBatch
 
 ENTRY_POINTS = "wayscore.rewards"
 """The entry-point group in which installed packages offer reward functions."""
@@ -199,9 +199,6 @@ class Reward:
         self.function = find_reward(function)
         self.threshold = float(threshold)
         self._running = RunningBatch(references=references, distance=distance)
-        self._distances: list[Distance] = (
-            list(distance) if isinstance(distance, Sequence) else [distance or Euclidean()] * len(references)
-        )
         self._goals = [reference[-1] for reference in references]
         self._counts = np.array([len(reference) for reference in references])
         self._here: list[Any] = [None] * len(references)
@@ -223,8 +220,6 @@ class Reward:
         """Restart one environment at a node or point, with its reference or a new one (and its distance, if new)."""
         before = self._now()
         self._running.reset(environment, reference, distance)
-        if distance is not None:
-            self._distances[environment] = distance
         if reference is not None:
             self._goals[environment], self._counts[environment] = reference[-1], len(reference)
         self._here[environment] = node
@@ -271,13 +266,13 @@ class Reward:
     def _between(self, a: Any, b: Any, chosen: NDArray[np.int64]) -> Floats:
         """Return d(a, b) in some environments."""
         apart: Floats = np.empty(len(chosen))
-        if len(chosen) and all(isinstance(distance, Euclidean) for distance in self._distances):
+        if len(chosen) and all(isinstance(distance, Euclidean) for distance in self._running.distances):
             one, other = (np.array([ends[number] for number in chosen], dtype=np.float64) for ends in (a, b))
             np.sqrt(((one - other) ** 2).reshape(len(chosen), -1).sum(axis=1), out=apart)
             return apart
         for row, number in enumerate(chosen.tolist()):
-            distance: Any = self._distances[number]
-            if getattr(distance, "index", None) is not None and getattr(distance, "table", None) is not None:
+            distance = self._running.distances[number]
+            if distance.index is not None and distance.table is not None:
                 # Both are known: the running batch has already looked them up.
                 apart[row] = distance.table[distance.index[a[number]], distance.index[b[number]]]
             else:

@@ -76,7 +76,6 @@ class Tasks:
     headings: NDArray[np.float64]  # where the agent looks at the start, radians
     tokens: NDArray[np.int32]  # (episodes, words) of the instructions
     vocabulary: Vocabulary
-    scene_of: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -101,7 +100,6 @@ class Tasks:
             lengths=self.lengths[chosen],
             headings=self.headings[chosen],
             tokens=self.tokens[chosen],
-            scene_of=tuple(self.scene_of[row] for row in chosen),
         )
 
 
@@ -119,8 +117,7 @@ def from_references(
     episodes = list(references.episodes.values() if isinstance(references, References) else references)
     if not episodes:
         raise OptionError("an environment needs at least one episode")
-    scene_of = tuple(reference.scene for reference in episodes)
-    nodes = Nodes({scene: graphs[scene] for scene in dict.fromkeys(scene_of)})
+    nodes = Nodes({reference.scene: graphs[reference.scene] for reference in episodes})
     lengths = np.array([len(reference.path) for reference in episodes])
     paths = np.full((len(episodes), int(lengths.max())), -1, dtype=np.int64)
     for row, reference in zip(paths, episodes, strict=True):
@@ -129,7 +126,7 @@ def from_references(
     vocabulary = vocabulary or Vocabulary.of(texts, least=2)
     names = tuple(reference.episode for reference in episodes)
     headings = np.array([reference.heading for reference in episodes])
-    return Tasks(nodes, names, paths, lengths, headings, vocabulary.encode(texts, words), vocabulary, scene_of)
+    return Tasks(nodes, names, paths, lengths, headings, vocabulary.encode(texts, words), vocabulary)
 
 
 def from_worlds(episodes: int, *, worlds: int = 8, seed: int = 0, stages: int = 4) -> Tasks:

@@ -104,18 +104,9 @@ class FidelityWrapper(_Base, RecordConstructorArgs):
         keep: float = 1.0,
         repeats: str = "keep",
     ) -> None:
-        RecordConstructorArgs.__init__(
-            self,
-            _disable_deepcopy=True,  # a distance may be large
-            position=position,
-            reference=reference,
-            distance=distance,
-            threshold=threshold,
-            reward=reward,
-            weight=weight,
-            keep=keep,
-            repeats=repeats,
-        )
+        given: dict[str, Any] = {"position": position, "reference": reference, "distance": distance, "reward": reward}
+        given |= {"threshold": threshold, "weight": weight, "keep": keep, "repeats": repeats}
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **given)  # a distance may be large
         _Base.__init__(self, env)
         if not callable(position):
             raise OptionError(

@@ -15,8 +15,12 @@ from numpy.typing import NDArray
 from wayscore import kernels
 from wayscore.distances.base import EUCLIDEAN, Distance, Euclidean, Floats, Places, as_distance
 from wayscore.errors import OptionError, PathError, check_threshold, shortened
+from wayscore.escaping import escape
 from wayscore.kernels import pair_ndtw, pair_value, pair_warping
 from wayscore.warping.encoded import dtw_value, fast_warping, fresh_borders, optimal_warping
+
+SHOWN = 50  # pairs at most, in a notebook
+WIDTH, HEIGHT, MARGIN = 640, 90, 24
 
 
 class Alignment:
@@ -71,10 +75,24 @@ class Alignment:
         return f"<Alignment of {n} x {m} nodes: {len(self)} pairs, cost {self.cost:g}>"
 
     def _repr_html_(self) -> str:
-        """Show the warping as a picture and a table, for notebooks."""
-        from wayscore.warping.picture import alignment_html
-
-        return alignment_html(self)
+        """Return a picture of the links between the first nodes, and a table of their pairs, for notebooks."""
+        pairs, unit = self.pairs[:SHOWN], escape(self.distance.unit, "html")
+        i, j = pairs.T
+        reference = [_short(node) for node in self.distance.decode(self.reference[: int(i[-1]) + 1])]
+        query = [_short(node) for node in self.distance.decode(self.query[: int(j[-1]) + 1])]
+        distances = self.distance.pairs(self.reference[i], self.query[j]).tolist()
+        rows = "".join(
+            f"<tr><td>{a}</td><td>{reference[a]}</td><td>{b}</td><td>{query[b]}</td><td>{d:.3g}</td></tr>"
+            for (a, b), d in zip(pairs.tolist(), distances, strict=True)
+        )
+        more = f" (first {SHOWN} shown)" if len(self) > SHOWN else ""
+        return (
+            f"<div><p>Cost <b>{self.cost:.4g}</b> {unit}, {len(self)} pairs{more}; "
+            "reference above, query (the agent's trajectory) below.</p>"
+            f"{_draw_links(pairs, reference, query)}<details><summary>Pairs</summary><table><thead><tr><th>i</th>"
+            f"<th>reference</th><th>j</th><th>query</th><th>d ({unit})</th></tr></thead><tbody>{rows}</tbody></table>"
+            "</details></div>"
+        )
 
     def distances(self) -> Floats:
         """Return d(r_i, q_j) for all i and j, (|R|, |Q|)."""
@@ -258,3 +276,30 @@ def _by_name(function: str) -> OptionError:
         f"{function} takes reference= and query= by name, because their order differs in the literature; call "
         f"{function}(reference=..., query=...)"
     )
+
+
+def _draw_links(pairs: Any, reference: list[str], query: list[str]) -> str:
+    """Draw two rows of nodes with the links between them, as SVG."""
+    rows, across = [], []
+    for nodes, y in ((reference, MARGIN), (query, HEIGHT - MARGIN)):
+        count = len(nodes)
+        xs = np.linspace(MARGIN, WIDTH - MARGIN, count).round(1).tolist() if count > 1 else [WIDTH / 2]
+        across.append(xs)
+        rows.append(f'<line x1="{xs[0]}" y1="{y}" x2="{xs[-1]}" y2="{y}" stroke="#1f4e79"/>')
+        for x, node in zip(xs, nodes, strict=True):
+            rows.append(f'<circle cx="{x}" cy="{y}" r="4" fill="#1f4e79"><title>{node}</title></circle>')
+    links = [
+        f'<line x1="{across[0][a]}" y1="{MARGIN}" x2="{across[1][b]}" y2="{HEIGHT - MARGIN}" stroke="#e66101" '
+        'stroke-opacity="0.6"/>'
+        for a, b in pairs.tolist()
+    ]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'role="img" aria-label="Warping">{"".join(links + rows)}</svg>'
+    )
+
+
+def _short(node: Any) -> str:
+    """Return a label, or a point's coordinates, in a few characters that are safe in HTML."""
+    text = ", ".join(f"{x:.4g}" for x in node) if isinstance(node, np.ndarray) else str(node)
+    return escape(text if len(text) <= 40 else text[:37] + "...", "html")

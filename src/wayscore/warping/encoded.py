@@ -100,7 +100,7 @@ def _warp_tiles(
         for number, (j, j_end) in enumerate(pairwise(column_cuts)):
             above, beside = rows[-1][j : j_end + 1].copy(), columns[number][i : i_end + 1].copy()
             kernels.warp(*_for_kernels(R[i:i_end], Q[j:j_end], distance), above, beside)
-            row[j if j == 0 else j + 1 : j_end + 1] = above if j == 0 else above[1:]
+            row[j : j_end + 1] = above
             columns[number + 1][i : i_end + 1] = beside
         rows.append(row)
     return rows, columns, row_cuts, column_cuts

@@ -72,10 +72,8 @@ class Course:
     @cached_property
     def threshold(self) -> float:
         """d_th = 1.33 x the mean edge length of all worlds, in metres, to the centimetre."""
-        edges = [
-            (world.positions[a], world.positions[b]) for world in self.worlds.values() for a, b in world.graph.edges
-        ]
-        return round(THRESHOLD_IN_EDGES * math.fsum(math.dist(a, b) for a, b in edges) / len(edges), 2)
+        lengths = np.concatenate([world.lengths for world in self.worlds.values()])
+        return round(THRESHOLD_IN_EDGES * math.fsum(lengths) / len(lengths), 2)
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -179,10 +177,10 @@ def _trajectory(world: World, heading: float, path: Sequence[Node]) -> list[tupl
 
 
 def _connectivity(world: World) -> bytes:
-    joined = np.zeros((len(world.graph), len(world.graph)), dtype=bool)
-    for a, b in world.graph.edges:
-        joined[a, b] = joined[b, a] = True
     nodes: Any = world.graph.nodes
+    joined = np.zeros((len(nodes), len(nodes)), dtype=bool)
+    a, b = np.array(world.graph.edges, dtype=np.int64).reshape(-1, 2).T
+    joined[a, b] = joined[b, a] = True
     return _records(
         {
             "image_id": node_name(node),

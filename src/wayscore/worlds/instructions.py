@@ -31,8 +31,9 @@ EQUALLY_STRAIGHT = 5.0  # degrees: edges whose angles differ by less look equall
 APART = 10.0  # degrees: edges this far apart are distinguished by left and right, closer ones by near and far
 CLAUSES_AT_MOST = 3  # in one sentence
 COMPASS = ("north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west")
-TURNS = ("straight", "slight right", "right", "sharp right", "behind", "sharp left", "left", "slight left")
-"""Sectors of 45 degrees, clockwise; "behind" becomes sharp left or sharp right."""
+RIGHT = ("straight", "slight right", "right", "sharp right", "sharp right")
+TURNS = (*RIGHT, "sharp left", "sharp left", "left", "slight left")
+"""Sectors of 45 degrees, clockwise from straight on; -1 to -4, from the end, are those to the left."""
 
 Choose: TypeAlias = Callable[[Sequence[str]], str]  # chooses one of several phrases that mean the same
 
@@ -40,10 +41,12 @@ NUMBERS = "no one two three four five six seven eight nine ten eleven twelve".sp
 ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
 STARTS = ("head {}", "walk {}", "go {}", "set off {}")
 PLAIN = ("turn {}", "go {}", "take a {}")
-SLIGHT = ("bear {}", "turn slightly {}", "take a slight {}")
-SHARP = ("turn sharply {}", "make a sharp {}", "take a sharp {}")
-STRAIGHT = ("go straight on", "keep straight on", "carry straight on")
-BACK = ("turn back the way you came", "go back the way you came", "turn around and retrace your steps")
+PHRASES = {
+    "slight": ("bear {}", "turn slightly {}", "take a slight {}"),
+    "sharp": ("turn sharply {}", "make a sharp {}", "take a sharp {}"),
+    "straight": ("go straight on", "keep straight on", "carry straight on"),
+    "back": ("turn back the way you came", "go back the way you came", "turn around and retrace your steps"),
+}
 CLIMBS = {0: "", 1: " up the stairs", -1: " down the stairs"}
 ON = ("walk", "keep on for", "continue for")
 
@@ -105,10 +108,9 @@ def instruct(world: World | Graph, path: Sequence[Hashable], *, seed: int | np.r
         clause = ("" if measured else "at the next node ") + _turn(leg, choose)
         extent = _extent(leg, measured, choose)
         measured = bool(extent)
+        if last := number == len(legs) - 1:
+            extent += choose((" and stop", " and stop there")) if measured else " and stop at the next node"
         clauses.append(clause + extent)
-        last = number == len(legs) - 1
-        if last:
-            clauses[-1] += choose((" and stop", " and stop there")) if measured else " and stop at the next node"
         if last or len(clauses) == CLAUSES_AT_MOST:
             then = choose((", then ", ", and then ")) if len(clauses) > 1 else ""
             text = ", ".join(clauses[:-1]) + then + clauses[-1]
@@ -118,14 +120,9 @@ def instruct(world: World | Graph, path: Sequence[Hashable], *, seed: int | np.r
 
 
 def _turn(leg: Leg, choose: Choose) -> str:
-    if leg.turn in COMPASS:
-        words = choose(STARTS).format(leg.turn)
-    elif leg.turn in ("straight", "back"):
-        words = choose(STRAIGHT if leg.turn == "straight" else BACK)
-    else:
-        *how, side = leg.turn.split()
-        words = choose({"slight": SLIGHT, "sharp": SHARP}[how[0]] if how else PLAIN).format(side)
-    return words + (f" by {leg.way}" if leg.way else "") + CLIMBS[leg.climb]
+    *how, side = leg.turn.split()
+    phrases = STARTS if leg.turn in COMPASS else PHRASES.get(how[0] if how else side, PLAIN)
+    return choose(phrases).format(side) + (f" by {leg.way}" if leg.way else "") + CLIMBS[leg.climb]
 
 
 def _extent(leg: Leg, fresh: bool, choose: Choose) -> str:
@@ -133,9 +130,9 @@ def _extent(leg: Leg, fresh: bool, choose: Choose) -> str:
     length = f" ({leg.metres:.1f} m)"
     if leg.steps == 1:
         return choose(("", "", f" for one node{length}", f" {'to the next' if fresh else 'for one'} node{length}"))
-    many, turned = f"{_count(leg.steps)} nodes{length}", leg.turn not in (*COMPASS, "straight", "back")
+    many = f"{_count(leg.steps)} nodes{length}"
     past = f"past {_count(leg.steps - 1)} node{'s' if leg.steps > 2 else ''} to the {_ordinal(leg.steps)}{length}"
-    if turned:
+    if leg.turn not in (*COMPASS, "straight", "back"):
         return choose((*(f" and {words} {many}" for words in ON), f" and continue {past}"))
     return choose((f" for {many}", f" for {many}", f" for {many}" if leg.turn == "back" else f" {past}"))
 
@@ -220,9 +217,7 @@ def _options(graph: Graph, here: Hashable, heading: float | None) -> list[_Optio
             turn, angle = COMPASS[sector], _wrapped(towards - 45 * sector)
         else:
             angle = _wrapped(towards - heading)
-            turn = TURNS[round(angle / 45) % 8]
-            if turn == "behind":
-                turn = "sharp left" if angle < 0 else "sharp right"
+            turn = TURNS[round(angle / 45)]
         rise = float(vector[2]) if len(vector) > 2 else 0.0
         climb = (rise > STAIRS) - (rise < -STAIRS)
         found.append(_Option(node, turn, angle, climb, float(np.linalg.norm(vector)), towards))

@@ -62,7 +62,7 @@ class World:
     @classmethod
     def paper(cls, seed: int = 0) -> World:
         """Return a world with the paper's settings: 15 x 15 nodes, jitter 0.3, reach 1.4."""
-        return cls(size=15, jitter=0.3, reach=1.4, seed=seed)
+        return cls(seed=seed)
 
     @cached_property
     def positions(self) -> NDArray[np.float64]:

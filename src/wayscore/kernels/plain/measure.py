@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wayscore.kernels.plain.warp import euclidean, fill
+from wayscore.kernels.plain.warp import euclidean, fill, fresh_borders
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -103,9 +103,7 @@ def _measure(D: Floats, r_steps: Floats, q_steps: Floats, n: Offsets, m: Offsets
     nearest, covered = D.min(axis=1), D.min(axis=2)
     real_q = np.arange(D.shape[2])[None, :] < m[:, None]
     real_r = np.arange(D.shape[1])[None, :] < n[:, None]
-    coverage = np.zeros(len(D))
-    if scale > 0:
-        coverage = _sum(np.where(real_r, np.exp(-covered / scale), 0.0)) / n
+    coverage = _sum(np.where(real_r, np.exp(-covered / scale), 0.0)) / n if scale > 0 else np.zeros(len(D))
     found = np.stack(
         [
             _sum(np.where(real_q[:, 1:], q_steps, 0.0)),
@@ -117,7 +115,7 @@ def _measure(D: Floats, r_steps: Floats, q_steps: Floats, n: Offsets, m: Offsets
             nearest.max(axis=1),
             coverage,
             np.zeros(len(D)),
-            _warp(D)[episodes, last_r, last_q] if compare & COMPARE_WARPING else np.zeros(len(D)),
+            fill(D, *fresh_borders(*D.shape[1:]))[episodes, n, m] if compare & COMPARE_WARPING else np.zeros(len(D)),
             n,
             m,
         ]
@@ -133,13 +131,6 @@ def _sum(columns: Floats) -> Floats:
     for column in columns.T:
         total += column
     return total
-
-
-def _warp(D: Floats) -> Floats:
-    """C of every episode at once."""
-    top, left = np.full(D.shape[2] + 1, np.inf), np.full(D.shape[1] + 1, np.inf)
-    top[0] = left[0] = 0.0
-    return fill(D, top, left)[:, 1:, 1:]
 
 
 def edit_distance(r: Places, q: Places) -> int:

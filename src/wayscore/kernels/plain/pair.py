@@ -98,8 +98,12 @@ def points_of(path: Any, dimensions: int = 2) -> Floats | None:
     None where anything is unusual: kinds of numbers, shapes, sizes.
     """
     if isinstance(path, list | tuple):
-        inside = path if dimensions == 1 else [number for step in path for number in _numbers_of(step)]
-        plain = all(isinstance(number, float | int) and not isinstance(number, bool) for number in inside)
+        steps = [path] if dimensions == 1 else path
+        plain = all(
+            isinstance(step, list | tuple)
+            and all(isinstance(number, float | int) and not isinstance(number, bool) for number in step)
+            for step in steps
+        )
     else:
         try:
             view = memoryview(path)
@@ -112,10 +116,6 @@ def points_of(path: Any, dimensions: int = 2) -> Floats | None:
         return None
     fits = points is not None and points.ndim == dimensions and points.size and (np.abs(points) <= LARGEST).all()
     return points if fits else None
-
-
-def _numbers_of(step: Any) -> list[Any] | tuple[Any, ...]:
-    return step if isinstance(step, list | tuple) else (None,)
 
 
 def encode(

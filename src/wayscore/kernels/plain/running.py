@@ -67,7 +67,7 @@ class Running:
         """Return nDTW so far, or None if the threshold is not a float above 0."""
         if not isinstance(threshold, float) or not 0.0 < threshold < math.inf:
             return None
-        return math.exp(-self.dtw / (self.count * float(threshold)))
+        return math.exp(-self.dtw / (self.count * threshold))
 
     def fork(self) -> Running:
         """Return an independent copy."""
@@ -84,12 +84,8 @@ def running(reference: Any, index: dict[Any, int] | None, table: Floats | None) 
     it is labels that the index finds, or codes; without an index so are the nodes of the query.
     """
     if table is not None:
-        if (
-            table.ndim != 2
-            or table.shape[0] != table.shape[1]
-            or table.dtype != np.float64
-            or not table.flags.c_contiguous
-        ):
+        square = table.ndim == 2 and table.shape[0] == table.shape[1]
+        if not square or table.dtype != np.float64 or not table.flags.c_contiguous:
             return None
         known = isinstance(reference, np.ndarray) and reference.dtype == np.int32 and reference.ndim == 1  # codes
         codes = codes_of(reference.tolist() if known else reference, None if known else index, len(table))

@@ -66,7 +66,7 @@ def fill(costs: Floats, top: Floats, left: Floats) -> Floats:
 def warp(table: Floats | None, reference: Places, query: Places, top: Floats | None, left: Floats | None) -> float:
     """Warp one tile of two paths, of codes of a table or, without one, of points; return C at its last cell."""
     n, m = len(reference), len(query)
-    fresh_top, fresh_left = _fresh(n, m)
+    fresh_top, fresh_left = fresh_borders(n, m)
     top = fresh_top if top is None else top
     left = fresh_left if left is None else left
     for i in range(0, n, TILE):
@@ -81,7 +81,7 @@ def warp(table: Floats | None, reference: Places, query: Places, top: Floats | N
             C = fill(_costs(table, reference[i:i_end], query[j:j_end]), upper, side)
             top[j + 1 : j_end + 1], side = C[-1, 1:], C[:, -1]
         top[0] = below
-        left[i if i == 0 else i + 1 : i_end + 1] = side if i == 0 else side[1:]
+        left[i : i_end + 1] = side
     return float(top[-1])
 
 
@@ -101,7 +101,7 @@ def trace(
     the diagonal, then to the reference's step.
     """
     costs = _costs(table, reference[: i + 1], query[: j + 1])
-    fresh_top, fresh_left = _fresh(i + 1, j + 1)
+    fresh_top, fresh_left = fresh_borders(i + 1, j + 1)
     C = fill(costs, fresh_top if top is None else top[: j + 2], fresh_left if left is None else left[: i + 2])
     count = 0
     while i >= 0 and j >= 0:
@@ -122,8 +122,8 @@ def _costs(table: Floats | None, reference: Places, query: Places) -> Floats:
     return euclidean(reference[:, None], query) if table is None else table[reference[:, None], query]
 
 
-def _fresh(n: int, m: int) -> tuple[Floats, Floats]:
-    """Return borders at the start of both paths: infinite except for the corner."""
+def fresh_borders(n: int, m: int) -> tuple[Floats, Floats]:
+    """Return `top` and `left` at the start of both paths: infinite except for the corner."""
     top, left = np.full(m + 1, np.inf), np.full(n + 1, np.inf)
     top[0] = left[0] = 0.0
     return top, left
