@@ -42,15 +42,10 @@ JUMP = 0.8
 
 
 class Verdict(NamedTuple):
-    """What a curve amounts to.
+    """What a curve amounts to."""
 
-    Attributes:
-        word: see above; "undefined" where no episode has a value at every size.
-        at: the number of the size that it jumps at; None where it does not.
-    """
-
-    word: Word
-    at: int | None = None
+    word: Word  # see above; "undefined" where no episode has a value at every size
+    at: int | None = None  # the number of the size that it jumps at; None where it does not
 
 
 def scale_of(metric: Metric, threshold: float) -> float:

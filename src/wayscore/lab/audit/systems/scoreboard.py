@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -129,10 +129,6 @@ class Stability:
     low: float
     same_first: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
-
 
 def agreement(board: Scoreboard) -> Matrix:
     """Return Kendall's tau-b between the rankings of systems by every two metrics."""
@@ -239,15 +235,6 @@ class Power:
     difference: float
     needed: float | None
     needed_median: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Power:
-        """Read what `to_dict` returned."""
-        return cls(**found | {name: tuple(found[name]) for name in ("paths", "told_apart")})
 
 
 def power(board: Scoreboard, threshold: float, *, difference: float = DIFFERENCE, seed: int = 0) -> tuple[Power, ...]:
@@ -363,10 +350,6 @@ class Alternative:
     tau: float
     mean: float
     change: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
 
 
 def alternatives(
