@@ -172,10 +172,8 @@ class Agent:
     policies: tuple[Policy, ...]
     recipe: Recipe
     vocabulary: Vocabulary
-    words: int
-    """How many words of an instruction it reads."""
-    weights: WordWeights | None
-    """How informative seen words are, as it learned them; None if it sees none."""
+    words: int  # how many words of an instruction it reads
+    weights: WordWeights | None  # how informative seen words are, as it learned them; None if it sees none
 
     def walk(
         self, tasks: Tasks, sight: Sight | None = None, *, beam: int | None = None, mirror: bool = False

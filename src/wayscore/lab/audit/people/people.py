@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.convention.presets import find_convention
-from wayscore.errors import OptionError
+from wayscore.errors import OptionError, check_choice
 from wayscore.lab.audit.people.rated import RatedWalks, read_rated
 from wayscore.lab.audit.people.sample import RANKING, Facts, File, GraphSource, Sample, sample_study, sample_walks
 from wayscore.lab.study.analysis import FEW
@@ -192,8 +192,7 @@ def audit_people(
         resamples: of the bootstrap.
         seed: of the bootstrap.
     """
-    if method not in METHODS:
-        raise OptionError(f"<<method>> must be spearman or kendall, not {method!r}")
+    check_choice("method", method, tuple(METHODS))
     rng = np.random.default_rng(seed)
     check_resampling(rng, resamples)
     symbols = [metric.symbol for metric in find_metrics(list(metrics))]

@@ -37,15 +37,11 @@ class Scoreboard:
     """
 
     names: tuple[str, ...]
-    metrics: tuple[Metric, ...]
-    """Those with a better direction, and with a value in some episode."""
-    scores: Floats
-    """(metrics, systems, episodes); negated where lower is better, infinite where left out."""
+    metrics: tuple[Metric, ...]  # those with a better direction, and with a value in some episode
+    scores: Floats  # (metrics, systems, episodes); negated where lower is better, infinite where left out
     paths: Integers
-    scans: Integers
-    """The number of each episode's scan; all 0 where scans are not known."""
-    left_out: int = 0
-    """How many episodes are not shared by all systems."""
+    scans: Integers  # the number of each episode's scan; all 0 where scans are not known
+    left_out: int = 0  # how many episodes are not shared by all systems
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> Scoreboard:
