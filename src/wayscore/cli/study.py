@@ -280,8 +280,8 @@ def reproduce(sampler: Any, seed: int, out: Path, **temper: Any) -> None:
     from wayscore.lab.study.rater_models import Temper
 
     with progress(STEPS) as tell:
-        made = carry_out(out, seed=seed, sampler=sampler, temper=Temper(**temper), progress=tell)
-    show(made.document().render)
+        found = carry_out(out, seed=seed, sampler=sampler, temper=Temper(**temper), progress=tell)
+    show(found.render)
     say(f"All files are in {out}.")
 
 

@@ -1,7 +1,7 @@
 """Training that is killed, by the signal that no process can catch, and resumed: as if it had never stopped.
 
-Nothing here depends on who is quicker: a training prints a row after each checkpoint, to a pipe that is full, and
-waits; the system kills it in the middle of a file that grows beyond a limit.
+Nothing here depends on who is quicker: the process kills itself when it is about to give a file its name. A training
+writes its curve, then its checkpoint, each time.
 """
 
 from __future__ import annotations
@@ -11,36 +11,36 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="install wayscore[navigation] to run the training's tests")
-resource = pytest.importorskip("resource", reason="limits of processes are POSIX's")
-if not hasattr(resource, "prlimit"):
-    pytest.skip("limits of other processes are Linux's", allow_module_level=True)
 
 from tests.house import command as invoke  # noqa: E402
 from wayscore.lab.agents.checkpoints import load_checkpoint  # noqa: E402
 from wayscore.worlds.files import Course, course_files, write_files  # noqa: E402
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the signal is POSIX's")]
 EVERY, TOTAL = 4, 12
-PATIENCE = 300.0
-"""Seconds until what is waited for is given up."""
 PROGRAM = """
-import signal
-from wayscore.cli.app import main
+import os, signal, sys
 
-signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # which Python ignores
+left, replace = [None] * int(sys.argv.pop(1)), os.replace
+
+def killed(*names):
+    left.pop()
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    replace(*names)
+
+os.replace = killed
+
+from wayscore.cli.app import main
 main()
 """
-"""The command, which ends where a file grows too large."""
-ENVIRONMENT = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # the only files are those of the training
+"""The command, which is killed at its n-th file, when all of it is written and it has no name yet."""
 
 
 @pytest.fixture(scope="module")
@@ -60,22 +60,11 @@ def whole(course: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_killed_again_and_again(course: Path, whole: Path, tmp_path: Path) -> None:
-    # While its second checkpoint is being written.
-    half = (whole / "checkpoint.pt").stat().st_size // 2
-    with Training(command(course, tmp_path)) as process:
-        process.wait_for(lambda: updates(tmp_path) == EVERY)
-        process.kill_in_a_file_of(half)
-        process.release()
-        process.wait_for_its_end()
-    (torn,) = unfinished(tmp_path)
-    assert torn.stat().st_size == half
+    killed(4, course, tmp_path)  # at its second checkpoint
+    assert len(unfinished(tmp_path)) == 1
     assert updates(tmp_path) == EVERY
-
-    # As soon as that checkpoint is there.
-    with Training(command(course, tmp_path, "--resume")) as process:
-        process.wait_for(lambda: updates(tmp_path) == 2 * EVERY)
-        process.kill()
-
+    killed(3, course, tmp_path, "--resume")  # after that checkpoint
+    assert updates(tmp_path) == 2 * EVERY
     assert trained(course, tmp_path, "--resume").count("nDTW") == 1  # it did not begin again
     assert (tmp_path / "curve.csv").read_bytes() == (whole / "curve.csv").read_bytes()
     mine, theirs = load_checkpoint(tmp_path), load_checkpoint(whole)
@@ -89,9 +78,7 @@ def test_killed_again_and_again(course: Path, whole: Path, tmp_path: Path) -> No
 def test_the_curve_is_there_before_the_last_checkpoint(course: Path, whole: Path, tmp_path: Path) -> None:
     # Nothing is left to do after the last checkpoint: a curve that is written after it would be lost for good.
     once = ["--every", str(TOTAL)]
-    with Training(command(course, tmp_path, *once)) as process:
-        process.kill_in_a_file_of((whole / "checkpoint.pt").stat().st_size // 2)
-        process.wait_for_its_end()
+    killed(2, course, tmp_path, *once)
     assert updates(tmp_path) == 0
     assert rows(tmp_path) == rows(whole)[-1:]
     assert "nDTW" in trained(course, tmp_path, *once)
@@ -126,72 +113,22 @@ def files(course: Path) -> list[str]:
     return ["-r", str(course / "references.json"), "-g", str(course / "connectivity")]
 
 
-def command(course: Path, out: Path, *words: str) -> list[str]:
-    program = [sys.executable, "-c", PROGRAM, "train", str(out), *files(course)]
+def words(course: Path, out: Path) -> list[str]:
     lengths = ["--imitation", "6", "--reinforcement", str(TOTAL - 6), "--every", str(EVERY), "--max-episode-steps", "8"]
-    return [*program, "--held-out", "1", "--seed", "5", *lengths, *words]
+    return ["train", str(out), *files(course), "--held-out", "1", "--seed", "5", *lengths]
 
 
-def trained(course: Path, out: Path, *words: str) -> str:
-    """Train to the end, in a process of its own, and return what was printed."""
-    done = subprocess.run(
-        command(course, out, *words), env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def trained(course: Path, out: Path, *further: str) -> str:
+    """Train to the end, and return what was printed."""
+    return str(invoke(*words(course, out), *further, status=0).stdout)
 
 
-class Training:
-    """A process that trains, and waits after its first checkpoint until it is released."""
-
-    def __init__(self, words: list[str]) -> None:
-        self._printed, writer = os.pipe()
-        os.set_blocking(self._printed, False)
-        fill(writer)
-        self._process = subprocess.Popen(words, env=ENVIRONMENT, stdout=writer, stderr=subprocess.DEVNULL)
-        os.close(writer)
-
-    def __enter__(self) -> Training:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        os.close(self._printed)
-
-    def wait_for(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not condition():
-            assert self._process.poll() is None, f"the training ended by itself, with {self._process.returncode}"
-            assert time.monotonic() < deadline, "what was waited for never came"
-            time.sleep(0.01)
-
-    def kill_in_a_file_of(self, size: int) -> None:
-        """Have the system end the process when a file that it writes grows beyond a size."""
-        resource.prlimit(self._process.pid, resource.RLIMIT_CORE, (0, 0))
-        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (size, size))
-
-    def wait_for_its_end(self) -> None:
-        assert self._process.wait(PATIENCE) == -signal.SIGXFSZ
-
-    def release(self) -> None:
-        with suppress(BlockingIOError):
-            while os.read(self._printed, 65536):
-                pass
-
-    def kill(self) -> None:
-        self._process.kill()
-        assert self._process.wait(PATIENCE) == -signal.SIGKILL
-
-
-def fill(pipe: int) -> None:
-    """Write to a pipe until it holds no byte more."""
-    os.set_blocking(pipe, False)
-    for size in (4096, 1):
-        with suppress(BlockingIOError):
-            while True:
-                os.write(pipe, bytes(size))
-    os.set_blocking(pipe, True)
+def killed(number: int, course: Path, out: Path, *further: str) -> None:
+    """Train in a process of its own, which is killed at its n-th file."""
+    program = [sys.executable, "-c", PROGRAM, str(number), *words(course, out), *further]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # the only files are those of the training
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
 
 
 def walks(course: Path, agent: Path) -> bytes:

@@ -204,11 +204,8 @@ def test_saved_results_have_no_other_thresholds(course: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("walkers", "options", "said"),
     [
-        (("noisy",), {}, "rankings need the runs of two systems or more, got only noisy; give further runs"),
-        ((), {}, "rankings need the runs of two systems or more, got none"),
         (WALKERS[:2], {"metrics": "PL"}, "none of these metrics says which of two systems is better"),
         (WALKERS[:2], {"graphs": None}, "give the connectivity files"),
-        (WALKERS[:2], {"metrics": "SPD"}, "there is no metric 'SPD'"),
         (WALKERS[:2], {"experiments": ["detour"]}, "experiments changes episodes, and runs are taken as they are"),
         (WALKERS[:2], {"difference": 2.0}, "difference must be a share of a metric's scale"),
     ],

@@ -172,21 +172,16 @@ class Agent:
     policies: tuple[Policy, ...]
     recipe: Recipe
     vocabulary: Vocabulary
-    words: int
-    """How many words of an instruction it reads."""
-    weights: WordWeights | None
-    """How informative seen words are, as it learned them; None if it sees none."""
+    words: int  # how many words of an instruction it reads
+    weights: WordWeights | None  # how informative seen words are, as it learned them; None if it sees none
 
     def walk(
         self, tasks: Tasks, sight: Sight | None = None, *, beam: int | None = None, mirror: bool = False
     ) -> Iterator[AgentBatch]:
         """Yield walkers when they have walked, some at a time.
 
-        Args:
-            tasks: the episodes, in the words of the agent's vocabulary.
-            sight: the words that are seen in the scenes.
-            beam: plan ahead with this number of imagined walks (see `planned`); by default, take the likeliest step.
-            mirror: whether policies also vote on the mirror image.
+        Tasks are in the words of the agent's vocabulary. With `beam`, the agent plans ahead with this number of
+        imagined walks (see `planned`); with `mirror`, policies also vote on the mirror image.
         """
         voters = Voters(self.policies, tasks, self.recipe, sight, mirror=mirror)
         return greedy(voters) if beam is None else planned(voters, beam)

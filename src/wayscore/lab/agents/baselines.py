@@ -62,15 +62,7 @@ def score_random(
     A walk starts where its reference starts. Its number of nodes is that of a randomly drawn reference, not of its own;
     each move goes to one of the neighbours, all equally likely.
 
-    Args:
-        references: the ground-truth paths; episodes of one path share its walks.
-        graphs: scene -> graph.
-        walks: how many walks, spread evenly over the episodes.
-        seed: random seed of the walks.
-        options: of `wayscore.score`: convention, threshold, metrics, threads.
-
-    Returns:
-        A table with one row per walk, in the order of scenes.
+    The table has one row per walk, in the order of scenes; `options` are those of `wayscore.score`.
     """
     if walks < 1:
         raise OptionError(f"the number of walks must be 1 or more, got {walks}")

@@ -28,59 +28,32 @@ def need_torch() -> None:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a training; the defaults are those for R2R.
+    """The settings of a training; the defaults are those for R2R."""
 
-    Attributes:
-        reward: the reward function of the second stage, by name.
-        teacher: what the first stage imitates: "faithful" follows the reference, "shortest" goes to its end.
-        imitation: updates of the first stage.
-        reinforcement: updates of the second stage.
-        batch: episodes per update.
-        student: share of batches of the first stage in which the agent takes its own actions, corrected by the teacher.
-        rate: learning rate of the first stage, which decreases linearly to 0.
-        reinforcement_rate: learning rate of the second stage, which decreases linearly to 0.
-        guidance: weight of the imitation loss in the second stage.
-        guided: share of the second stage's updates that have an imitation loss.
-        discount: discount factor of later rewards.
-        entropy: weight of the entropy bonus.
-        value: weight of the value loss.
-        word_dropout: share of words that are replaced by the unknown word.
-        mirror: whether half of the batches have left and right exchanged.
-        without: features that are hidden from the agent (see `FEATURES`), or "words", for ablations.
-        embedding: size of a word's embedding.
-        hidden: size of a state.
-        dropout: share of a state that is dropped.
-        threshold: d_th, metres.
-        max_episode_steps: largest number of moves per episode in training.
-        max_test_steps: the same in evaluations; so large that metrics hardly depend on it.
-        every: updates between evaluations and checkpoints.
-        seed: random seed of the training.
-    """
-
-    reward: str = "fidelity"
-    teacher: Literal["faithful", "shortest"] = "faithful"
-    imitation: int = 2_000
-    reinforcement: int = 1_000
-    batch: int = 64
-    student: float = 0.5
-    rate: float = 2e-3
-    reinforcement_rate: float = 1e-3
-    guidance: float = 0.3
-    guided: float = 0.3
-    discount: float = 0.95
-    entropy: float = 0.01
-    value: float = 0.25
-    word_dropout: float = 0.0
-    mirror: bool = True
-    without: tuple[str, ...] = ()
-    embedding: int = 64
-    hidden: int = 128
-    dropout: float = 0.0
-    threshold: float = 3.0
-    max_episode_steps: int = 15
-    max_test_steps: int = 30
-    every: int = 250
-    seed: int = 0
+    reward: str = "fidelity"  # the reward function of the second stage, by name
+    teacher: Literal["faithful", "shortest"] = "faithful"  # follows the reference, or goes to its end
+    imitation: int = 2_000  # updates of the first stage
+    reinforcement: int = 1_000  # updates of the second stage
+    batch: int = 64  # episodes per update
+    student: float = 0.5  # share of batches of the first stage in which the agent takes its own actions
+    rate: float = 2e-3  # learning rate of the first stage, which decreases linearly to 0
+    reinforcement_rate: float = 1e-3  # learning rate of the second stage, which decreases linearly to 0
+    guidance: float = 0.3  # weight of the imitation loss in the second stage
+    guided: float = 0.3  # share of the second stage's updates that have an imitation loss
+    discount: float = 0.95  # discount factor of later rewards
+    entropy: float = 0.01  # weight of the entropy bonus
+    value: float = 0.25  # weight of the value loss
+    word_dropout: float = 0.0  # share of words that are replaced by the unknown word
+    mirror: bool = True  # whether half of the batches have left and right exchanged
+    without: tuple[str, ...] = ()  # features that are hidden from the agent (see `FEATURES`), or "words", for ablations
+    embedding: int = 64  # size of a word's embedding
+    hidden: int = 128  # size of a state
+    dropout: float = 0.0  # share of a state that is dropped
+    threshold: float = 3.0  # d_th, metres
+    max_episode_steps: int = 15  # largest number of moves per episode in training
+    max_test_steps: int = 30  # the same in evaluations; so large that metrics hardly depend on it
+    every: int = 250  # updates between evaluations and checkpoints
+    seed: int = 0  # random seed of the training
 
 
 CHECKPOINT, CURVE = "checkpoint.pt", "curve.csv"

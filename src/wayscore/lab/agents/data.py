@@ -166,15 +166,9 @@ def data_from_files(
 ) -> TrainingData:
     """Read a training split and hold some houses out.
 
-    Args:
-        references: R2R or R4R, the training split.
-        graphs: connectivity files.
-        views: captions and detections of the views, a tar.
-        held_out: how many houses are only used for evaluation.
-        words: how many words of an instruction are kept.
-        known: the words that an agent knows already; those of the instructions by default.
-        weights: of seen words, as an agent learned them; by default they are learned in the houses not held out.
-        most: how many episodes are drawn to learn from; all by default.
+    `references` is the training split of R2R or R4R, and `views` a tar of captions and detections. `held_out` houses
+    are only used for evaluation. An agent that goes on learning knows its words (`known`) and the weights of seen words
+    (`weights`) already. At most `most` episodes are drawn to learn from.
     """
     loaded = load_references(references)
     episodes = list(loaded.episodes.values())

@@ -29,23 +29,17 @@ class Shape:
     words: int
     embedding: int = 64
     hidden: int = 128
-    dropout: float = 0.2
-    """The share of values that are dropped in training, the same ones in all steps of an episode."""
-    seen: bool = False
-    """Whether words that are seen in the direction of a candidate are matched with the instruction."""
+    dropout: float = 0.2  # the share of values that are dropped in training, the same ones in all steps of an episode
+    seen: bool = False  # whether words that are seen in the direction of a candidate are matched with the instruction
 
 
 class Reading(NamedTuple):
     """Instructions as read, one row per environment."""
 
-    words: Tensor
-    """(num_envs, words, hidden)."""
-    padding: Tensor
-    """(num_envs, words): true beyond the instruction."""
-    telling: Tensor
-    """(num_envs, words): how informative it is that a word is seen."""
-    keep: Tensor
-    """(num_envs, hidden): the dropout mask of a state."""
+    words: Tensor  # (num_envs, words, hidden)
+    padding: Tensor  # (num_envs, words): true beyond the instruction
+    telling: Tensor  # (num_envs, words): how informative it is that a word is seen
+    keep: Tensor  # (num_envs, hidden): the dropout mask of a state
 
 
 class State(NamedTuple):
@@ -53,8 +47,7 @@ class State(NamedTuple):
 
     hidden: Tensor
     cell: Tensor
-    taken: Tensor
-    """(agents, hidden): the candidate that was taken last."""
+    taken: Tensor  # (agents, hidden): the candidate that was taken last
 
     def of(self, agents: Tensor) -> State:
         """Return the rows of some agents."""
@@ -64,15 +57,11 @@ class State(NamedTuple):
 class Look(NamedTuple):
     """What some agents decide about, at one step or at many, one row per decision."""
 
-    row: Tensor
-    """The environment of each decision."""
-    step: Tensor
-    """The step of each decision, from 0."""
+    row: Tensor  # the environment of each decision
+    step: Tensor  # the step of each decision, from 0
     hidden: Tensor
-    candidates: Tensor
-    """(decisions, candidates, hidden)."""
-    mask: Tensor
-    """(decisions, candidates): which candidates are possible."""
+    candidates: Tensor  # (decisions, candidates, hidden)
+    mask: Tensor  # (decisions, candidates): which candidates are possible
     seen: Tensor | None
     """(decisions, candidates, words): how informative it is that a word is seen there; 0 if it is not."""
 

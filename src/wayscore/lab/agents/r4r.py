@@ -68,14 +68,8 @@ def build(
 ) -> Build:
     """Join all pairs of paths of a scan whose second path starts near the end of the first.
 
-    Args:
-        annotations: paths of R2R; each can be the first and the second of a pair.
-        graphs: scan -> graph, with positions.
-        distance: the largest distance between the end and the start, metres along the graph.
-        heading: the largest change of heading from the first path to the second, radians; None for no limit.
-
-    Returns:
-        Paths in the order of the released files.
+    `distance` is the largest distance between the end and the start, metres along the graph; `heading` the largest
+    change of heading from the first path to the second, radians. Paths are in the order of the released files.
     """
     if not distance >= 0:
         raise OptionError(f"<<distance>> must be 0 or more, in metres, not {distance!r}")

@@ -29,14 +29,10 @@ EVALUATED_AT_ONCE = 256
 class Observation(NamedTuple):
     """What the agents that are still walking observe, one row per agent."""
 
-    row: Tensor
-    """The environment of each agent."""
-    features: Tensor
-    """(agents, candidates, features)."""
-    mask: Tensor
-    """(agents, candidates): which candidates are possible."""
-    seen: Tensor | None
-    """(agents, candidates, words): see `Look`."""
+    row: Tensor  # the environment of each agent
+    features: Tensor  # (agents, candidates, features)
+    mask: Tensor  # (agents, candidates): which candidates are possible
+    seen: Tensor | None  # (agents, candidates, words): see `Look`
 
 
 def observe(
@@ -70,8 +66,7 @@ class Step:
 
     look: Look
     actions: Tensor
-    teacher: Tensor
-    """The actions of the teacher."""
+    teacher: Tensor  # the actions of the teacher
     rewards: NDArray[np.float64]
 
 

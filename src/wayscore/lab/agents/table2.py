@@ -97,13 +97,11 @@ class Plan:
     """The folder of all results, the data, and how much is trained."""
 
     out: Path
-    r2r: Path | None = None
-    """The folder of R2R's files; None for generated worlds."""
+    r2r: Path | None = None  # the folder of R2R's files; None for generated worlds
     graphs: Path | None = None
     views: Path | None = None
     seeds: int = 5
-    scale: float = 1.0
-    """Multiplies all numbers of updates."""
+    scale: float = 1.0  # multiplies all numbers of updates
     settings: Mapping[str, Mapping[str, float]] = field(default_factory=dict, hash=False)
     """Reward -> what its recipe changes, as a search found it."""
 
@@ -127,19 +125,13 @@ class Job:
 
     name: str
     dataset: str
-    recipe: Recipe | None = None
-    """The settings of the training; None for a further test."""
-    after: str | None = None
-    """The job whose policy it starts from."""
+    recipe: Recipe | None = None  # the settings of the training; None for a further test
+    after: str | None = None  # the job whose policy it starts from
     views: bool = True
-    in_held_out: bool = False
-    """Whether it is only scored in held-out houses, not on the validation split."""
-    saved: Mapping[str, Any] = field(default_factory=dict)
-    """What is saved beside these scores."""
-    tested: tuple[str, ...] = ()
-    """The trainings whose policies decide together in a further test."""
-    beam: int | None = None
-    """How many walks they imagine at once; None if nothing is planned."""
+    in_held_out: bool = False  # whether it is only scored in held-out houses, not on the validation split
+    saved: Mapping[str, Any] = field(default_factory=dict)  # what is saved beside these scores
+    tested: tuple[str, ...] = ()  # the trainings whose policies decide together in a further test
+    beam: int | None = None  # how many walks they imagine at once; None if nothing is planned
 
 
 def recipe_of(plan: Plan, dataset: str, agent: str, seed: int = 0) -> Recipe:

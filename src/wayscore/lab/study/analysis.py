@@ -273,15 +273,8 @@ def analyze(
 ) -> Analysis:
     """Analyze the answers to a study.
 
-    Args:
-        study: the study.
-        rankings: the answers.
-        method: "spearman", "kendall" (tau-b) or "pearson" (of a metric's values with the ranks).
-        directed: change the sign of metrics for which lower is better; see `correlations.goodness`.
-        pass_share: raters who pass a smaller share of their checks are left out of a second table.
-        seconds_per_picture: answers that took less, times five pictures, are left out of a third table.
-        seed: random seed of the bootstrap.
-        resamples: the number of resamples of the bootstrap and of the randomization test.
+    For `method` and `directed`, see `correlations.correlate`. A second table leaves out raters who pass a smaller share
+    of their checks than `pass_share`, a third one answers that took less than `seconds_per_picture` times five.
     """
     check_number("pass_share", pass_share, most=1)
     check_number("seconds_per_picture", seconds_per_picture)

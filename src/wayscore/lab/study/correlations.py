@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from wayscore.errors import OptionError
+from wayscore.errors import OptionError, check_choice
 from wayscore.evaluation.score import score
 from wayscore.lab.study.model import ComparisonSet, Kind, Study
 from wayscore.lab.study.rankings import Ranking
@@ -87,8 +87,7 @@ def correlate(
     Pearson's is the linear correlation of a metric's values with the rater's ranks. Ties share their mean rank. A
     correlation is 0 if a metric or a rater ties all queries. For `directed`, see `goodness`.
     """
-    if method not in METHODS:
-        raise OptionError(f"<<method>> must be spearman, kendall or pearson, not {method!r}")
+    check_choice("method", method, METHODS)
     plain = study.of_kind("plain")
     number_of = {one.name: number for number, one in enumerate(plain)}
     answers = [ranking for ranking in rankings if ranking.set in number_of]

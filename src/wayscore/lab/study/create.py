@@ -104,22 +104,13 @@ def create(
 ) -> Study:
     """Create a study in generated worlds, as the paper does.
 
-    Args:
-        kind: "UC", unconstrained, or "SC", success-constrained.
-        sets: how many sets of one reference (ground-truth path) and five queries (trajectories of agents).
-        raters: how many raters share them.
-        each: how many raters see each set; more than one is needed for agreement between raters.
-        repeats: how many of their sets each rater sees twice, for consistency.
-        checks: how many sets with an obvious answer every rater sees, for attention.
-        seed: random seed of the study. The numbers of raters, repeats and checks do not change the plain sets.
-        worlds: how many worlds the sets are spread over.
-        sampler: how queries are drawn: "near" the reference, by the paper's procedure from the reference's "start",
-            or "independent" of the reference, as the paper describes it.
-        success: in an SC study, "all" five queries of a set end within the threshold of the goal, or two to four do
-            ("mixed"). SDTW, SPL and SED cannot order paths that fail, since they are 0 for all of them.
-        ties: whether several queries may share a rank.
-        name: what pages and tables call the study.
-        question: the question to the raters; the paper's by default.
+    `sets` sets of one reference and five queries, spread over `worlds` worlds, are shared by `raters` raters. `each`
+    raters see each set; more than one is needed for agreement between raters. Each rater sees `repeats` of their sets
+    twice, for consistency, and `checks` sets with an obvious answer, for attention. The numbers of raters, repeats and
+    checks do not change the plain sets. With `ties`, several queries may share a rank.
+
+    For `sampler`, see `sets.draw_stages`. In an SC study, "all" five queries of a set end within the threshold of the
+    goal, or two to four do ("mixed"): SDTW, SPL and SED cannot order paths that fail, since they are 0 for all of them.
 
     >>> study = create("SC", sets=2, raters=2, each=2, checks=1, seed=3, worlds=1)
     >>> [one.name for one in study.sets]

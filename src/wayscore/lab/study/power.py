@@ -78,20 +78,10 @@ def power(
 ) -> Power:
     """Simulate studies of several numbers of sets, and count how often each finds what it looks for.
 
-    Args:
-        kind: "UC" or "SC".
-        source: where signs come from; simulated raters by default, see `simulated_source` and `pilot_source`.
-        named: the name of the source in results.
-        simulated: whether its rankings are simulated: no person gave them.
-        sizes: numbers of sets to try.
-        each: how many raters rank each set.
-        per_rater: how many sets one rater ranks; this determines the number of raters.
-        target: the share of studies that should find a difference.
-        alpha: the significance level of the two-sided tests.
-        simulations: how many studies of each size.
-        seed: random seed.
-        temper: how simulated raters behave.
-        progress: called with every size.
+    `source` says with which sign each ranking favours the metric, that of simulated raters by default (see
+    `simulated_source` and `pilot_source`); `named` is its name in results, and `simulated` whether no person gave its
+    rankings. Each set goes to `each` raters, and one rater ranks `per_rater` sets. Tests are two-sided, at the level
+    `alpha`; `target` is the share of studies that should find a difference. `progress` is called with every size.
     """
     for name, value in (("each", each), ("per_rater", per_rater), ("simulations", simulations)):
         check_whole(name, value, least=1)

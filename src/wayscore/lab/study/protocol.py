@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from wayscore.lab.study import table1
-from wayscore.lab.study.analysis import Analysis, analyze
+from wayscore.lab.study.analysis import analyze
 from wayscore.lab.study.correlations import correlate
 from wayscore.lab.study.create import PAPER, create
 from wayscore.lab.study.files import write_bytes, write_study
@@ -84,42 +84,6 @@ def winners_table(winners: list[Winner]) -> Table:
     return Table([f"{first.kind}: taste of raters", *first.correlations, "winner", "ahead of the second"], rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Reproduction:
-    """The results of the protocol."""
-
-    analyses: list[Analysis]  # of both studies
-    undirected: list[Analysis]  # without changing the sign of metrics for which lower is better
-    winners: list[list[Winner]]  # for both studies and each taste, the metric that agrees best with the raters
-    sampler: Sampler
-    taste: str  # of the raters of the analyses
-
-    def document(self) -> Document:
-        """Return Table 1 of simulated raters, beside the paper's."""
-        samples = sum(PAPER[kind]["sets"] for kind in KINDS) * QUERIES
-        counts = ", ".join(f"{kind} {PAPER[kind]['sets']}" for kind in KINDS)
-        return Document(
-            [
-                f"The paper's protocol: {samples:,} samples in {samples // QUERIES} sets of five ({counts}), nine "
-                f"raters, one for each set. {SAMPLED[self.sampler]}",
-                f"SIMULATED raters: no person gave these rankings. Their taste is {self.taste}: they like a "
-                f"robot that {IN_WORDS[self.taste]}. The table below follows from this taste, and says nothing about "
-                "people.",
-                *table1.tables(tables(self.analyses), above=SIMULATED),
-                "The outcome follows from the taste of the raters: the same sets, ranked by simulated raters of other "
-                "tastes, have other winners. Mean correlation of each metric with them:",
-                *map(winners_table, self.winners),
-                "Tastes: " + "; ".join(f"{name}: {words}" for name, words in IN_WORDS.items()) + ".",
-                "The paper does not say whether it changed the sign of metrics for which lower is better. The same "
-                "rankings with PL, NE, ONE, AD and MD used as if higher were better:",
-                *table1.tables(tables(self.undirected), above=f"{SIMULATED}, signs not changed"),
-                "The paper's counts, from people:",
-                *table1.tables(table1.PAPER, above="the paper's raters"),
-                table1.SLIP,
-            ]
-        )
-
-
 def reproduce(
     folder: str | Path,
     *,
@@ -127,8 +91,8 @@ def reproduce(
     sampler: Sampler = "independent",
     temper: Temper | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Reproduction:
-    """Carry out the paper's protocol with simulated raters, and write all files into a folder.
+) -> Document:
+    """Carry out the paper's protocol with simulated raters, write all files, and return Table 1 beside the paper's.
 
     The same seed gives the same files: two studies, their simulated answers, Table 1 as text and LaTeX, and the
     analyses as text, JSON and an HTML page. `progress` is called with the name of every step.
@@ -152,14 +116,34 @@ def reproduce(
         tell(f"{kind}: other tastes")
         winners.append(find_winners(study, seed=seed, temper=temper))
     tell("report")
+    samples = sum(PAPER[kind]["sets"] for kind in KINDS) * QUERIES
+    counts = ", ".join(f"{kind} {PAPER[kind]['sets']}" for kind in KINDS)
+    summary = Document(
+        [
+            f"The paper's protocol: {samples:,} samples in {samples // QUERIES} sets of five ({counts}), nine raters, "
+            f"one for each set. {SAMPLED[sampler]}",
+            f"SIMULATED raters: no person gave these rankings. Their taste is {temper.taste}: they like a robot that "
+            f"{IN_WORDS[temper.taste]}. The table below follows from this taste, and says nothing about people.",
+            *table1.tables(tables(analyses), above=SIMULATED),
+            "The outcome follows from the taste of the raters: the same sets, ranked by simulated raters of other "
+            "tastes, have other winners. Mean correlation of each metric with them:",
+            *map(winners_table, winners),
+            "Tastes: " + "; ".join(f"{name}: {words}" for name, words in IN_WORDS.items()) + ".",
+            "The paper does not say whether it changed the sign of metrics for which lower is better. The same "
+            "rankings with PL, NE, ONE, AD and MD used as if higher were better:",
+            *table1.tables(tables(undirected), above=f"{SIMULATED}, signs not changed"),
+            "The paper's counts, from people:",
+            *table1.tables(table1.PAPER, above="the paper's raters"),
+            table1.SLIP,
+        ]
+    )
     found = document(analyses)
-    made = Reproduction(analyses, undirected, winners, sampler, temper.taste)
     for name, content in (
-        ("table1-simulated.txt", made.document().render()),
+        ("table1-simulated.txt", summary.render()),
         ("table1-simulated.tex", found.render("latex")),
         ("analysis-simulated.txt", found.render()),
         ("analysis-simulated.json", found.render("json")),
         ("analysis-simulated.html", page(analyses)),
     ):
         write_bytes(folder / name, content.encode())
-    return made
+    return summary

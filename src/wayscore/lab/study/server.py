@@ -44,16 +44,10 @@ def serve(
 ) -> None:
     """Serve a study until the process is interrupted.
 
-    Args:
-        study: the file of the study.
-        database: an SQLite file or a PostgreSQL URL; by default a file in the folder of the study.
-        host: the address to listen on.
-        port: the port to listen on; 0 chooses a free one.
-        url: the public address of the server, if a proxy on this machine is in front of it.
-        links: a CSV file to write new links to; by default they are printed.
-        consent: a text file with the paragraphs that raters agree to.
-        simulated: mark the answers as simulated: no person gave them.
-        say: prints a line.
+    `database` is an SQLite file or a PostgreSQL URL; by default a file in the folder of the study. Port 0 is any free
+    one. `url` is the public address of the server, if a proxy on this machine is in front of it. New links are written
+    to the CSV file `links`, or printed by `say`. `consent` is a text file with the paragraphs that raters agree to.
+    `simulated` marks the answers as simulated: no person gave them.
     """
     need_study()
     import uvicorn

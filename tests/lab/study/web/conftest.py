@@ -23,11 +23,12 @@ __all__ = ["browser", "windows"]
 
 @pytest.fixture(scope="session")
 def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Study, Path]]:
-    """Two small studies: one without ties, with a repeat and a check; one with ties."""
+    """Small studies: one without ties, with a repeat and a check; one with ties; one with a rater for every test."""
     folder = tmp_path_factory.mktemp("studies")
     made = {
         "strict": create("UC", sets=8, raters=24, each=6, repeats=1, checks=1, seed=1, worlds=2, name="Strict study"),
         "ties": create("SC", sets=8, raters=12, each=3, seed=2, worlds=2, ties=True, name="Study with ties"),
+        "crowd": create("UC", sets=3, raters=250, each=250, seed=4, worlds=1, name="Study"),
     }
     for name, study in made.items():
         write_study(folder / f"{name}.json", study)
@@ -88,23 +89,22 @@ class Served:
         return next(one.items for one in self.study.assignments if one.rater == rater)
 
 
-def _serve(studies: dict[str, tuple[Study, Path]], name: str, folder: Path) -> Iterator[Served]:
-    study, path = studies[name]
-    with Server(path, folder) as server:
-        yield Served(study, server)
-    assert "Traceback" not in "".join(server.printed)
+def serving(name: str) -> Any:
+    """A fixture: a server of one of the studies, for all tests of a module."""
+
+    @pytest.fixture(scope="module", name=name)
+    def serve(studies: dict[str, tuple[Study, Path]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+        study, path = studies[name]
+        with Server(path, tmp_path_factory.mktemp(name)) as server:
+            yield Served(study, server)
+        printed = "".join(server.printed)
+        assert "Traceback" not in printed
+        assert not any(server.token(rater) in printed for rater in server.links)  # no log tells a link
+
+    return serve
 
 
-@pytest.fixture(scope="module")
-def strict(studies: dict[str, tuple[Study, Path]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server of the study without ties."""
-    yield from _serve(studies, "strict", tmp_path_factory.mktemp("strict"))
-
-
-@pytest.fixture(scope="module")
-def ties(studies: dict[str, tuple[Study, Path]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server of the study with ties."""
-    yield from _serve(studies, "ties", tmp_path_factory.mktemp("ties"))
+strict, ties, crowd = map(serving, ("strict", "ties", "crowd"))
 
 
 @pytest.fixture

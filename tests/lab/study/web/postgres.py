@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,32 +53,13 @@ def running() -> Iterator[str]:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        options = ["-p", str(port), "-h", "127.0.0.1", "-k", ""]
-        with (
-            (folder / "log").open("wb") as log,
-            subprocess.Popen([programs / "postgres", "-D", cluster, *options], stderr=log, **who) as server,
-        ):
-            try:
-                url = f"postgresql://wayscore@127.0.0.1:{port}/postgres"
-                _wait(url, server, folder / "log")
-                yield url
-            finally:
-                server.send_signal(signal.SIGINT)  # ends the sessions that are left
-                server.wait(30)
+        control = [programs / "pg_ctl", "-D", cluster, "-w"]
+        start = [*control, "-l", folder / "log", "-o", f"-p {port} -h 127.0.0.1 -k ''", "start"]
+        started = subprocess.run(start, check=False, stdout=subprocess.DEVNULL, **who)
+        assert started.returncode == 0, "PostgreSQL did not start:\n" + (folder / "log").read_text(errors="replace")
+        try:
+            yield f"postgresql://wayscore@127.0.0.1:{port}/postgres"
+        finally:  # "fast" ends the sessions that are left
+            subprocess.run([*control, "-m", "fast", "stop"], check=True, stdout=subprocess.DEVNULL, **who)
     finally:
         shutil.rmtree(folder)
-
-
-def _wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
-    import psycopg
-
-    for _ in range(300):
-        if server.poll() is not None:
-            break
-        try:
-            psycopg.connect(url, connect_timeout=2).close()
-        except psycopg.OperationalError:
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError("PostgreSQL did not start:\n" + log.read_text(errors="replace"))

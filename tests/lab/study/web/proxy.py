@@ -8,7 +8,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,6 @@ MISSING = "this test needs nginx and openssl (on Debian: apt-get install nginx-l
 PAGE = Path(__file__).parents[4] / "docs" / "study-server.md"
 MAIN = """
 user {user};
-daemon off;
 pid {folder}/nginx.pid;
 error_log {folder}/main.log;
 worker_processes 1;
@@ -89,31 +87,14 @@ def running(study: Path, folder: Path, *, database: str = "") -> Iterator[Server
             site = site.replace(written, here)
         (folder / "study.conf").write_text(site, encoding="utf-8")
         (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=getpass.getuser()), encoding="utf-8")
-        program = find_nginx()
-        assert program is not None
-        with subprocess.Popen(
-            [program, "-c", folder / "nginx.conf", "-p", folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        ) as proxy:
-            try:
-                _wait(tls, proxy)
-                server.plain_port = plain
-                yield server
-            finally:
-                proxy.terminate()
-                proxy.wait(30)
+        command = [str(find_nginx()), "-c", folder / "nginx.conf", "-p", folder]
+        with (folder / "said").open("w") as said:
+            status = subprocess.run(command, check=False, stdout=said, stderr=said).returncode
+        assert status == 0, "nginx did not start:\n" + (folder / "said").read_text(errors="replace")
+        try:
+            server.plain_port = plain
+            yield server
+        finally:
+            subprocess.run([*command, "-s", "stop"], check=True, capture_output=True)
     finally:
         server.stop()
-
-
-def _wait(port: int, proxy: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
-        if proxy.poll() is not None:
-            break
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=2).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    assert proxy.stdout is not None
-    raise AssertionError("nginx did not start:\n" + proxy.stdout.read().decode(errors="replace"))

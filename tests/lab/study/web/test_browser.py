@@ -209,14 +209,6 @@ def test_ties(window: Open, ties: Served) -> None:
     assert rows(ties.server, rater)[1][1] == groups(ties, rater, 1, "AB", "D", "E", "C")
 
 
-def test_ties_without_a_program(window: Open, ties: Served) -> None:
-    rater, page = begin(window, ties, java_script_enabled=False)
-    for letter, rank in zip(LETTERS, "31255", strict=True):
-        page.get_by_label(f"Rank of picture {letter}").select_option(rank)
-    save(page)
-    assert rows(ties.server, rater)[0][1] == groups(ties, rater, 1, "B", "C", "A", "DE")
-
-
 def test_an_order_that_nobody_touched_is_asked_about(window: Open, strict: Served) -> None:
     rater, page = begin(window, strict)
     button = page.get_by_role("button", name="Save and continue")
@@ -251,16 +243,6 @@ def test_reload_and_resume(window: Open, strict: Served) -> None:
     assert page.url.endswith("/sets/2")
 
 
-def test_sending_twice_is_harmless(window: Open, strict: Served) -> None:
-    rater, page = begin(window, strict, java_script_enabled=False)
-    for letter, rank in zip(LETTERS, "12345", strict=True):
-        page.get_by_label(f"Rank of picture {letter}").select_option(rank)
-    page.get_by_role("button", name="Save and continue").dblclick()
-    page.wait_for_url("**/sets/2?saved=1")
-    page.wait_for_load_state()
-    assert len(rows(strict.server, rater)) == 1
-
-
 def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, tmp_path: Path) -> None:
     admin = window(strict)
     sign_in(admin, strict, "not this one, surely")
@@ -293,18 +275,6 @@ def test_to_the_end_under_the_administrators_eyes(window: Open, strict: Served, 
         admin.get_by_role("button", name="Sign out").click()
     admin.goto(strict.server.address + "/admin/answers.jsonl")
     assert admin.url.endswith("/admin/login")
-
-
-def test_a_new_link_voids_the_old_one(window: Open, ties: Served) -> None:
-    (rater, page), admin = begin(window, ties), window(ties)
-    sign_in(admin, ties)
-    with admin.expect_navigation():
-        admin.get_by_role("button", name=f"New link for rater {rater}", exact=True).click()
-    link = admin.locator(".code").text_content().strip()
-    page.goto(link)
-    assert page.url.endswith("/instructions")  # the rater agreed before
-    assert page.request.get(ties.server.links[rater]).status == 404
-    ties.server.links[rater] = link
 
 
 def sign_in(page: Any, served: Served, secret: str = ADMIN_SECRET) -> None:
@@ -368,16 +338,6 @@ def test_without_a_program_nothing_serious_stands_in_the_way(window: Open, stric
     save(page)
     assert page.get_by_role("alert").is_visible()
     assert serious(page) == []
-
-
-def test_pictures_are_told_in_words(window: Open, strict: Served) -> None:
-    _, page = begin(window, strict)
-    told = page.locator(".card .picture").evaluate_all("found => found.map(one => one.getAttribute('aria-label'))")
-    assert len(set(told)) == 5
-    for text in told:
-        assert text.startswith("Blue goes ")
-        assert " Orange starts " in text
-    assert len({text.partition(" Orange ")[0] for text in told}) == 1
 
 
 def test_the_look_of_a_set_says_nothing_about_where_it_comes_from(window: Open, strict: Served) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.lab.study.web import proxy
-from tests.lab.study.web.client import Client, Person, signed
+from tests.lab.study.web.client import Client, Person
 from tests.lab.study.web.servers import ADMIN_SECRET, Server, rows
 from wayscore.lab.study.model import Study
 from wayscore.lab.study.web.security import HEADERS
@@ -52,20 +52,6 @@ def test_plain_http_leads_to_tls(behind: tuple[Server, Path]) -> None:
         connection.request("GET", "/admin")
         reply = connection.getresponse()
         assert (reply.status, reply.headers["Location"]) == (301, f"{server.url}/admin")
-
-
-def test_the_administrator_signs_in_and_out(behind: tuple[Server, Path]) -> None:
-    server, _ = behind
-    admin = Client(server)
-    reply = admin.sign_in()
-    name, _, rest = reply.headers["set-cookie"].partition("=")
-    assert name == "__Host-wayscore_admin"
-    assert rest.partition("; ")[2] == "HttpOnly; Max-Age=43200; Path=/; SameSite=strict; Secure"
-    copy = Client(server)
-    copy.cookies |= admin.cookies
-    assert copy.get("/admin").status == 200
-    assert admin.post("/admin/logout", signed(admin.get("/admin").text)).status == 303
-    assert copy.get("/admin").status == 303
 
 
 def test_visitors_are_told_apart(behind: tuple[Server, Path]) -> None:

@@ -45,17 +45,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A claim and what was found.
-
-    Attributes:
-        claim: what the paper says.
-        response: how the metric responded.
-        outcome: whether the claim "holds" or "fails"; "unclear" where the verdict is.
-    """
+    """A claim and what was found."""
 
     claim: Claim
     response: Response
-    outcome: Outcome
+    outcome: Outcome  # "unclear" where the verdict is
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -70,8 +70,7 @@ class Cases:
     source: str
     perfect: tuple[Case, ...]
     faulty: tuple[Case, ...]
-    cluster: str
-    """What the bootstrap resamples: "world" or "path"."""
+    cluster: str  # what the bootstrap resamples: "world" or "path"
 
     @property
     def threshold(self) -> float:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from wayscore.statistics.bootstrap import differences
 Word: TypeAlias = Literal[
     "invariant", "indifferent", "falls", "rises", "jumps down", "jumps up", "mixed", "unclear", "undefined"
 ]
-WORDS: tuple[Word, ...] = Word.__args__  # type: ignore[attr-defined]
+WORDS: tuple[Word, ...] = get_args(Word)
 TOLERANCE = 0.01
 """Changes up to this share of the metric's scale do not matter."""
 JUMP = 0.8
@@ -42,15 +42,10 @@ JUMP = 0.8
 
 
 class Verdict(NamedTuple):
-    """What a curve amounts to.
+    """What a curve amounts to."""
 
-    Attributes:
-        word: see above; "undefined" where no episode has a value at every size.
-        at: the number of the size that it jumps at; None where it does not.
-    """
-
-    word: Word
-    at: int | None = None
+    word: Word  # see above; "undefined" where no episode has a value at every size
+    at: int | None = None  # the number of the size that it jumps at; None where it does not
 
 
 def scale_of(metric: Metric, threshold: float) -> float:

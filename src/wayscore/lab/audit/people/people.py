@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.convention.presets import find_convention
-from wayscore.errors import OptionError
+from wayscore.errors import OptionError, check_choice
 from wayscore.lab.audit.people.rated import RatedWalks, read_rated
 from wayscore.lab.audit.people.sample import RANKING, Facts, File, GraphSource, Sample, sample_study, sample_walks
 from wayscore.lab.study.analysis import FEW
@@ -37,37 +37,22 @@ LEVEL = 0.95
 
 
 class Correlation(Struct, frozen=True):
-    """How far judgements follow one metric.
-
-    Attributes:
-        metric: its symbol.
-        spearman: rho with its 95 % interval; None where the metric is the same for all.
-        kendall: tau-b with its 95 % interval.
-        p: two-sided p-value of no correlation, by the audit's method, corrected for all metrics (Holm).
-    """
+    """How far judgements follow one metric."""
 
     metric: str
-    spearman: Interval
-    kendall: Interval
-    p: float | None
+    spearman: Interval  # rho with its 95 % interval; None where the metric is the same for all
+    kendall: Interval  # tau-b with its 95 % interval
+    p: float | None  # two-sided p-value of no correlation, by the audit's method, corrected for all metrics (Holm)
 
 
 class Gap(Struct, frozen=True):
-    """The difference of the correlations of two metrics with the same judgements.
+    """The difference of the correlations of two metrics with the same judgements."""
 
-    Attributes:
-        metric: the one with the larger correlation.
-        other: the other one.
-        difference: of the two, with its 95 % interval.
-        p: two-sided p-value of no difference.
-        p_holm: the same, corrected for all pairs of metrics.
-    """
-
-    metric: str
+    metric: str  # the one with the larger correlation
     other: str
-    difference: Interval
-    p: float
-    p_holm: float
+    difference: Interval  # of the two, with its 95 % interval
+    p: float  # two-sided p-value of no difference
+    p_holm: float  # the same, corrected for all pairs of metrics
 
     @property
     def clear(self) -> bool:
@@ -76,27 +61,15 @@ class Gap(Struct, frozen=True):
 
 
 class PeopleAudit(Facts, frozen=True, kw_only=True):
-    """What an audit found.
-
-    Attributes:
-        judgements: how many there are.
-        levels: rating -> how many of them; empty for rankings.
-        clusters: how many of these there are.
-        groups: how many of these have different judgements, so that they count.
-        method: of the differences and p-values.
-        correlations: the largest first.
-        gaps: of every pair of metrics.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-    """
+    """What an audit found."""
 
     judgements: int
-    levels: dict[str, int]
+    levels: dict[str, int]  # rating -> how many of them; empty for rankings
     clusters: int
-    groups: int
-    method: RankMethod
-    correlations: list[Correlation]
-    gaps: list[Gap]
+    groups: int  # how many groups have different judgements, so that they count
+    method: RankMethod  # of the differences and p-values
+    correlations: list[Correlation]  # the largest first
+    gaps: list[Gap]  # of every pair of metrics
     resamples: int
     seed: int
 
@@ -219,8 +192,7 @@ def audit_people(
         resamples: of the bootstrap.
         seed: of the bootstrap.
     """
-    if method not in METHODS:
-        raise OptionError(f"<<method>> must be spearman or kendall, not {method!r}")
+    check_choice("method", method, tuple(METHODS))
     rng = np.random.default_rng(seed)
     check_resampling(rng, resamples)
     symbols = [metric.symbol for metric in find_metrics(list(metrics))]

@@ -207,45 +207,26 @@ def _fault(record: RatedInstance, ratings: dict[str, float], before: dict[str, f
 
 
 class RatedWalk(Struct, frozen=True):
-    """One walk by a person, and how people rated it.
+    """One walk by a person, and how people rated it."""
 
-    Attributes:
-        name: what errors and reports call it.
-        scene: the scene of both paths.
-        reference: the instructed path (ground truth), as node labels.
-        query: the path that the person walked.
-        ratings: name -> rating; empty if the walk has none.
-        labels: what the walk belongs to, such as its instruction, its path, the person, or the game.
-        recorded: metric -> the value that the file has for this walk.
-    """
-
-    name: str
+    name: str  # what errors and reports call it
     scene: str
-    reference: list[str]
-    query: list[str]
-    ratings: dict[str, float]
-    labels: dict[str, str]
-    recorded: dict[str, float]
+    reference: list[str]  # the instructed path (ground truth), as node labels
+    query: list[str]  # the path that the person walked
+    ratings: dict[str, float]  # name -> rating; empty if the walk has none
+    labels: dict[str, str]  # what the walk belongs to, such as its instruction, its path, the person, or the game
+    recorded: dict[str, float]  # metric -> the value that the file has for this walk
 
 
 class RatedWalks(Struct, frozen=True):
-    """All walks of one dataset, and what its ratings are.
-
-    Attributes:
-        name: of the dataset.
-        walks: one or more.
-        meanings: name of a rating -> who rated what, in a sentence. The first is the default.
-        unit: the label of what one rating is about, if that is more than one walk; else empty.
-        cluster: the label of walks that resemble each other, so that intervals resample them together.
-        notes: what the ratings cannot show, in sentences.
-    """
+    """All walks of one dataset, and what its ratings are."""
 
     name: str
     walks: list[RatedWalk]
-    meanings: dict[str, str]
-    unit: str
-    cluster: str
-    notes: tuple[str, ...]
+    meanings: dict[str, str]  # name of a rating -> who rated what, in a sentence. The first is the default
+    unit: str  # the label of what one rating is about, if that is more than one walk; else empty
+    cluster: str  # the label of walks that resemble each other, so that intervals resample them together
+    notes: tuple[str, ...]  # what the ratings cannot show, in sentences
 
 
 def read_rated(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> RatedWalks:

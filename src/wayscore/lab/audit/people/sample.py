@@ -35,51 +35,28 @@ STUDY_NOTES = (
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What a sample and its audit say about the judgements.
+    """What a sample and its audit say about the judgements."""
 
-    Attributes:
-        name: of the dataset.
-        rating: the name of the judgement.
-        meaning: who judged what.
-        unit: what has one judgement: "walk", "game", or "ranking" (of several paths).
-        cluster: the label of what is resampled.
-        within: the label of groups inside which units are correlated; empty if all are correlated together.
-        left_out: the walks without this rating.
-        walks: how many walks the file has.
-        recorded: the metrics of which the file has its own values.
-        different: walks with a recorded value that is not reproduced to 1e-6.
-        threshold: d_th, metres.
-        simulated: whether judgements are simulated: no person gave them.
-        notes: what the judgements cannot show.
-    """
-
-    name: str
+    name: str  # of the dataset
     rating: str
-    meaning: str
-    unit: str
-    cluster: str
-    within: str = ""
-    left_out: list[str] = []
-    walks: int
-    recorded: list[str] = []
-    different: list[str] = []
-    threshold: float
-    simulated: bool = False
-    notes: tuple[str, ...]
+    meaning: str  # who judged what
+    unit: str  # what has one judgement: "walk", "game", or "ranking" (of several paths)
+    cluster: str  # the label of what is resampled
+    within: str = ""  # the label of groups inside which units are correlated; empty if all are correlated together
+    left_out: list[str] = []  # the walks without this rating
+    walks: int  # how many walks the file has
+    recorded: list[str] = []  # the metrics of which the file has its own values
+    different: list[str] = []  # walks with a recorded value that is not reproduced to 1e-6
+    threshold: float  # d_th, metres
+    simulated: bool = False  # whether judgements are simulated: no person gave them
+    notes: tuple[str, ...]  # what the judgements cannot show
 
 
 class Sample(Facts, frozen=True, kw_only=True):
-    """Metrics and judgements, one value of each per unit.
+    """Metrics and judgements, one value of each per unit."""
 
-    Attributes:
-        columns: metric -> values, higher is better.
-        outcome: the judgements, higher is better as far as the rating's meaning says so.
-        clusters: the cluster of each unit.
-        groups: the group of each unit.
-    """
-
-    columns: dict[str, Floats]
-    outcome: Floats
+    columns: dict[str, Floats]  # metric -> values, higher is better
+    outcome: Floats  # the judgements, higher is better as far as the rating's meaning says so
     clusters: list[str]
     groups: list[str]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -37,15 +37,11 @@ class Scoreboard:
     """
 
     names: tuple[str, ...]
-    metrics: tuple[Metric, ...]
-    """Those with a better direction, and with a value in some episode."""
-    scores: Floats
-    """(metrics, systems, episodes); negated where lower is better, infinite where left out."""
+    metrics: tuple[Metric, ...]  # those with a better direction, and with a value in some episode
+    scores: Floats  # (metrics, systems, episodes); negated where lower is better, infinite where left out
     paths: Integers
-    scans: Integers
-    """The number of each episode's scan; all 0 where scans are not known."""
-    left_out: int = 0
-    """How many episodes are not shared by all systems."""
+    scans: Integers  # the number of each episode's scan; all 0 where scans are not known
+    left_out: int = 0  # how many episodes are not shared by all systems
 
     @classmethod
     def of(cls, results: Sequence[Result]) -> Scoreboard:
@@ -128,10 +124,6 @@ class Stability:
     tau: float
     low: float
     same_first: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
 
 
 def agreement(board: Scoreboard) -> Matrix:
@@ -239,15 +231,6 @@ class Power:
     difference: float
     needed: float | None
     needed_median: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Power:
-        """Read what `to_dict` returned."""
-        return cls(**found | {name: tuple(found[name]) for name in ("paths", "told_apart")})
 
 
 def power(board: Scoreboard, threshold: float, *, difference: float = DIFFERENCE, seed: int = 0) -> tuple[Power, ...]:
@@ -363,10 +346,6 @@ class Alternative:
     tau: float
     mean: float
     change: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
 
 
 def alternatives(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, get_type_hints
 
 import msgspec
 
@@ -56,6 +56,8 @@ class Systems(Documented):
         scans: how many scans they are in.
         left_out: how many episodes are not shared by all.
         signature: what the scores depend on, of the first system.
+        resamples: of the stability.
+        seed: random seed.
         means: by metric the mean of each system.
         ranks: by metric the rank of each system, 1 for the best.
         agreement: Kendall's tau between the rankings by every two metrics.
@@ -66,8 +68,6 @@ class Systems(Documented):
         alternatives: rankings under other thresholds and conventions.
         unfit: convention -> why it does not fit these runs.
         warnings: what a reader must know before believing it.
-        resamples: of the stability.
-        seed: random seed.
     """
 
     references: str
@@ -78,6 +78,8 @@ class Systems(Documented):
     scans: int
     left_out: int
     signature: str
+    resamples: int
+    seed: int
     means: Mapping[str, list[float]]
     ranks: Mapping[str, list[int]]
     agreement: Matrix
@@ -88,8 +90,6 @@ class Systems(Documented):
     alternatives: tuple[Alternative, ...]
     unfit: Mapping[str, str]
     warnings: tuple[str, ...]
-    resamples: int
-    seed: int
 
     def scope(self) -> str:
         """Return one line on what was audited."""
@@ -198,44 +198,25 @@ class Systems(Documented):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that `--format json` prints."""
-        return {
-            "audit": "systems",
-            "references": self.references,
-            "systems": list(self.names),
-            "metrics": [metric.symbol for metric in self.metrics],
-            "episodes": self.episodes,
-            "paths": self.paths,
-            "scans": self.scans,
-            "left_out": self.left_out,
-            "signature": self.signature,
-            "resamples": self.resamples,
-            "seed": self.seed,
-            "means": {symbol: dict(zip(self.names, row, strict=True)) for symbol, row in self.means.items()},
-            "ranks": {symbol: dict(zip(self.names, row, strict=True)) for symbol, row in self.ranks.items()},
-            "agreement": self.agreement,
-            "stability": [one.to_dict() for one in self.stability],
-            "power": [one.to_dict() for one in self.power],
-            "correlations": self.correlations,
-            "groups": self.groups,
-            "alternatives": [one.to_dict() for one in self.alternatives],
-            "unfit": dict(self.unfit),
-            "warnings": list(self.warnings),
-        }
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        found["metrics"] = [metric.symbol for metric in self.metrics]
+        for name in ("means", "ranks"):
+            found[name] = {symbol: dict(zip(self.names, row, strict=True)) for symbol, row in found[name].items()}
+        named = {"audit": "systems", "references": found.pop("references"), "systems": found.pop("names")}
+        plain: dict[str, Any] = msgspec.to_builtins(named | found, enc_hook=str)  # a `Sentence`
+        return plain
 
     @classmethod
     def from_json(cls, text: str) -> Systems:
         """Read what `to_json` wrote; a metric of your own comes back without its facts."""
         found: dict[str, Any] = msgspec.json.decode(text)
         del found["audit"]
-        found["names"] = tuple(found.pop("systems"))
-        found["metrics"] = tuple(map(find_metric, found["metrics"]))
-        found["stability"] = tuple(Stability(**one) for one in found["stability"])
-        found["power"] = tuple(map(Power.from_dict, found["power"]))
-        found["alternatives"] = tuple(Alternative(**one) for one in found["alternatives"])
-        found["warnings"] = tuple(found["warnings"])
-        for key in ("means", "ranks"):
-            found[key] = {symbol: list(row.values()) for symbol, row in found[key].items()}
-        return cls(**found)
+        found["names"] = found.pop("systems")
+        metrics = tuple(map(find_metric, found.pop("metrics")))
+        for name in ("means", "ranks"):
+            found[name] = {symbol: list(row.values()) for symbol, row in found[name].items()}
+        types = get_type_hints(cls)
+        return cls(metrics=metrics, **{name: msgspec.convert(value, types[name]) for name, value in found.items()})
 
     def __repr__(self) -> str:
         return f"<Systems: {self.scope()}>"

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 import anyio
 from starlette.requests import ClientDisconnect, Request
 
+from wayscore.errors import listed
 from wayscore.lab.study.model import QUERIES
 from wayscore.lab.study.web.security import RefusalError
 
@@ -125,12 +126,3 @@ def read_seconds(text: str, most: float) -> float:
     except ValueError:
         return most
     return seconds if 0 <= seconds <= most else most
-
-
-def listed(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence.
-
-    >>> listed(["A"]), listed(["A", "B"]), listed(["A", "B", "C"])
-    ('A', 'A and B', 'A, B and C')
-    """
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
