@@ -32,32 +32,34 @@ def refused(content: bytes, words: str = ".") -> str:
     return said
 
 
-def test_every_truncation_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("at", "layout", "value", "words"),
+    [
+        (4, "<i", 3, "has version 3 of the format"),
+        (8, "<i", -4, "has no polygons"),
+        (8, "<i", 0, "has no polygons"),
+        (8, "<i", HUGE, "ends before tile 1 of"),
+        (12, "<f", np.nan, "origin and the size of tiles"),
+        (24, "<f", 0.0, "origin and the size of tiles"),
+        (START.size, "<I", 0, "has no polygons"),
+        (TILE - 4, "<i", HUGE, "bytes by its size"),
+        (TILE - 4, "<i", -5, "has -5 bytes by its size"),
+    ],
+)
+def test_beginnings(at: int, layout: str, value: float, words: str) -> None:
+    content = bytearray(l_shape())
+    struct.pack_into(layout, content, at, value)
+    refused(bytes(content), words)
+
+
+def test_truncated_and_other_files() -> None:
     content = l_shape()
     for length in range(len(content)):
         refused(content[:length])
     ws.NavMesh(content + b"more")  # which Habitat does not read either
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"", "is not a navigation mesh"),
-        (b"TESM", "is not a navigation mesh"),
-        (b"GIF89a" * 30, "expected a .navmesh file that habitat-sim wrote"),
-        (l_shape()[:4] + struct.pack("<i", 3) + l_shape()[8:], "has version 3 of the format"),
-        (l_shape()[:8] + struct.pack("<i", -4) + l_shape()[12:], "has no polygons"),
-        (l_shape()[:8] + struct.pack("<i", 0) + l_shape()[12:], "has no polygons"),
-        (l_shape()[:8] + struct.pack("<i", HUGE) + l_shape()[12:], "ends before tile 1 of"),
-        (l_shape()[:12] + struct.pack("<f", np.nan) + l_shape()[16:], "origin and the size of tiles"),
-        (l_shape()[:24] + struct.pack("<f", 0.0) + l_shape()[28:], "origin and the size of tiles"),
-        (l_shape()[: START.size] + struct.pack("<I", 0) + l_shape()[START.size + 4 :], "has no polygons"),
-        (l_shape()[: TILE - 4] + struct.pack("<i", HUGE) + l_shape()[TILE:], "bytes by its size"),
-        (l_shape()[: TILE - 4] + struct.pack("<i", -5) + l_shape()[TILE:], "has -5 bytes by its size"),
-    ],
-)
-def test_beginnings(content: bytes, words: str) -> None:
-    refused(content, words)
+    for other in (b"", b"TESM"):
+        refused(other, "is not a navigation mesh")
+    refused(b"GIF89a" * 30, "expected a .navmesh file that habitat-sim wrote")
 
 
 @pytest.mark.parametrize(
