@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -126,47 +127,40 @@ def test_it_travels_and_is_named() -> None:
     assert ws.Snapped(CORNERS, ALONG).fingerprint != ws.Snapped(CORNERS, np.array(ALONG) * 2).fingerprint
 
 
-@pytest.mark.parametrize(
-    ("points", "distance", "words"),
-    [
-        ([0.0, 1.0], [[0, 1], [1, 0]], r"points must be an \(n, k\) array"),
-        ([[0.0], [np.nan]], [[0, 1], [1, 0]], "finite"),
-        ([[0.0], ["here"]], [[0, 1], [1, 0]], "points must be numbers"),
-        ([], [], r"points must be an \(n, k\) array"),
-        (CORNERS, [[0, 1], [1, 0]], "3 x 3 matrix"),
-        (CORNERS, [[0, -1, 2], [1, 0, 2], [1, 2, 0]], "negative"),
-        (CORNERS, [[0, np.nan, 2], [1, 0, 2], [1, 2, 0]], "not a number"),
-        (CORNERS, ws.Graph.from_edges([("a", "b")]), "3 x 3 matrix"),
-    ],
-)
-def test_points_and_distances_that_do_not_fit(points: Any, distance: Any, words: str) -> None:
-    with pytest.raises(ws.DistanceError, match=words):
-        ws.Snapped(points, distance)
+def from_walks(**choices: Any) -> ws.Snapped:
+    return ws.Snapped.from_walks(**{"walks": [[[0.0, 0.0], [1.0, 0.0]]], **choices})
 
 
 @pytest.mark.parametrize(
-    ("choices", "words"),
+    ("make", "words", "given"),
     [
-        ({"walks": []}, "both empty"),
-        ({"reach": 0.0}, "reach must be a length above 0"),
-        ({"reach": np.nan}, "reach must be a length above 0"),
-        ({"cell": -1}, "cell must be a length above 0"),
-        ({"cell": "small"}, "cell must be a length above 0"),
-        ({"nodes": [[0.0, 0.0, 0.0]]}, "nodes have 3 coordinates"),
-        ({"nodes": [[0.0, 0.0]], "edges": [[0, 1]]}, "edges must be"),
-        ({"nodes": [[0.0, 0.0]], "edges": [0.5]}, "edges must be"),
+        (ws.Snapped, r"points must be an \(n, k\) array", {"points": [0.0, 1.0], "distance": [[0, 1], [1, 0]]}),
+        (ws.Snapped, r"points must be an \(n, k\) array", {"points": [], "distance": []}),
+        (ws.Snapped, "finite", {"points": [[0.0], [np.nan]], "distance": [[0, 1], [1, 0]]}),
+        (ws.Snapped, "points must be numbers", {"points": [[0.0], ["here"]], "distance": [[0, 1], [1, 0]]}),
+        (ws.Snapped, "3 x 3 matrix", {"points": CORNERS, "distance": [[0, 1], [1, 0]]}),
+        (ws.Snapped, "3 x 3 matrix", {"points": CORNERS, "distance": ws.Graph.from_edges([("a", "b")])}),
+        (ws.Snapped, "negative", {"points": CORNERS, "distance": [[0, -1, 2], [1, 0, 2], [1, 2, 0]]}),
+        (ws.Snapped, "not a number", {"points": CORNERS, "distance": [[0, np.nan, 2], [1, 0, 2], [1, 2, 0]]}),
+        (from_walks, "both empty", {"walks": []}),
+        (from_walks, "walk 1 is empty", {"walks": [[[0.0, 0.0]], []]}),
+        (from_walks, "reach must be a length above 0", {"reach": 0.0}),
+        (from_walks, "reach must be a length above 0", {"reach": np.nan}),
+        (from_walks, "cell must be a length above 0", {"cell": -1}),
+        (from_walks, "cell must be a length above 0", {"cell": "small"}),
+        (from_walks, "nodes have 3 coordinates", {"nodes": [[0.0, 0.0, 0.0]]}),
+        (from_walks, "edges must be", {"nodes": [[0.0, 0.0]], "edges": [[0, 1]]}),
+        (from_walks, "edges must be", {"nodes": [[0.0, 0.0]], "edges": [0.5]}),
+        (
+            ws.Snapped(CORNERS, ALONG).encode,
+            "the points of query 0 have 3 coordinates, and the fixed points 2",
+            {"paths": [[[1.0, 2.0, 3.0]]], "role": "query"},
+        ),
     ],
 )
-def test_walks_that_make_no_graph(choices: dict[str, Any], words: str) -> None:
-    with pytest.raises(ws.DistanceError, match=words):
-        ws.Snapped.from_walks(**{"walks": [[[0.0, 0.0], [1.0, 0.0]]], **choices})
-
-
-def test_paths_that_do_not_fit() -> None:
-    with pytest.raises(ws.PathError, match="the points of query 0 have 3 coordinates, and the fixed points 2"):
-        ws.Snapped(CORNERS, ALONG).encode([[[1.0, 2.0, 3.0]]], role="query")
-    with pytest.raises(ws.PathError, match="walk 1 is empty"):
-        ws.Snapped.from_walks([[[0.0, 0.0]], []])
+def test_what_does_not_fit_is_named(make: Callable[..., Any], words: str, given: dict[str, Any]) -> None:
+    with pytest.raises((ws.DistanceError, ws.PathError), match=words):
+        make(**given)
 
 
 def test_the_simulators_distances_from_walks_of_others(data: Path) -> None:
