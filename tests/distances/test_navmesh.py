@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -30,10 +31,11 @@ def house() -> ws.NavMesh:
 
 def test_around_a_corner(house: ws.NavMesh) -> None:
     start, end = [7.0, 0.0, 3.0], [3.0, 0.0, 7.0]
-    bend = [4.0, 0.0, 4.0]
-    assert house.distance(start, end) == pytest.approx(np.sqrt(10) + np.sqrt(10), rel=1e-6)
-    assert house.path(start, end).tolist() == [start, bend, end]
-    assert house.distance([1.0, 0.0, 1.0], [3.0, 0.0, 2.0]) == pytest.approx(np.sqrt(5), rel=1e-6)
+    backwards = mesh_of(L_VERTICES, [polygon[::-1] for polygon in L_POLYGONS])  # either direction of corners
+    for mesh in (house, backwards):
+        assert mesh.distance(start, end) == pytest.approx(np.sqrt(10) + np.sqrt(10), rel=1e-6)
+        assert mesh.path(start, end).tolist() == [start, [4.0, 0.0, 4.0], end]
+        assert mesh.distance([1.0, 0.0, 1.0], [3.0, 0.0, 2.0]) == pytest.approx(np.sqrt(5), rel=1e-6)
 
 
 def test_heights_above_the_floor_count(house: ws.NavMesh) -> None:
@@ -194,10 +196,8 @@ def test_the_agent_that_a_mesh_is_for() -> None:
     mesh = mesh_of(L_VERTICES, L_POLYGONS, (0.88, 0.18, 0.2))
     assert (mesh.agent_height, mesh.agent_radius, mesh.agent_climb) == (0.88, 0.18, 0.2)
     assert mesh.agent_warning(height=0.88, radius=0.18) == ""
-    said = mesh.agent_warning(height=1.5, radius=0.1)
-    assert "height 0.88 m and radius 0.18 m" in said
-    assert "1.5 m and 0.1 m" in said
-    assert "save_nav_mesh" in said
+    words = "height 0.88 m and radius 0.18 m.* 1.5 m and 0.1 m.*save_nav_mesh"
+    assert re.search(words, mesh.agent_warning(height=1.5, radius=0.1))
 
 
 def test_meshes_of_a_folder(tmp_path: Path) -> None:
@@ -208,8 +208,6 @@ def test_meshes_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "three.navmesh").write_bytes(b"read only when it is used")
     meshes = ws.load_navmeshes(tmp_path, habitat="0.1.7")
     assert sorted(meshes) == ["one", "three", "two"]
-    assert len(meshes) == 3
-    assert "one" in meshes
     assert repr(meshes) == f"<3 navigation meshes of {tmp_path.name}>"
     assert meshes["one"] is meshes["one"]
     assert meshes["one"].fingerprint == meshes["two"].fingerprint
@@ -219,12 +217,13 @@ def test_meshes_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ws.UnknownSceneError, match=r"has no navigation mesh of scene 'twos'; did you mean 'two'\?"):
         meshes["twos"]
     (tmp_path / "two.navmesh").write_bytes(l_shape())
-    with pytest.raises(ws.FormatError, match="has two navigation meshes of scene 'two'"):
-        ws.load_navmeshes(tmp_path)
-    with pytest.raises(ws.FormatError, match=r"holds no file named SCENE\.navmesh"):
-        ws.load_navmeshes(tmp_path / "one/empty")
-    with pytest.raises(ws.FormatError, match="is not a folder"):
-        ws.load_navmeshes(tmp_path / "nowhere")
+    for folder, message in (
+        (".", "has two navigation meshes of scene 'two'"),
+        ("one/empty", r"holds no file named SCENE\.navmesh"),
+        ("nowhere", "is not a folder"),
+    ):
+        with pytest.raises(ws.FormatError, match=message):
+            ws.load_navmeshes(tmp_path / folder)
 
 
 @pytest.mark.parametrize("bad", [[np.nan, 0, 0], [0, np.inf, 0], [1, 2], "here", [[1, 0, 1], [2, 0, 1]], None, []])
@@ -246,12 +245,6 @@ def test_goals_and_paths_that_are_none(house: ws.NavMesh) -> None:
 def test_versions_that_are_none(version: Any) -> None:
     with pytest.raises(ws.OptionError, match=r"habitat must be a version of habitat-sim"):
         ws.NavMesh(l_shape(), habitat=version)
-
-
-def test_either_direction_of_corners(house: ws.NavMesh) -> None:
-    backwards = mesh_of(L_VERTICES, [polygon[::-1] for polygon in L_POLYGONS])
-    for start, end in (([7, 0, 3], [3, 0, 7]), ([1, 0, 7], [7, 0, 1])):
-        assert backwards.path(start, end).tolist() == house.path(start, end).tolist()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from tests.navmeshes import AGENT, TILE, flipped, l_shape, patched, random_floor, random_points, two_tiles, write
+from tests.navmeshes import TILE, flipped, l_shape, patched, random_floor, random_points, two_tiles, write
 from tests.oracles import navmesh_search
 from wayscore import kernels
 from wayscore.distances import navmesh, navmesh_build
@@ -126,17 +126,13 @@ def test_polygons_that_cannot_be_walked_on() -> None:
     assert ws.NavMesh(nothing).distance([1, 0, 1], [2, 0, 1]) == np.inf
 
 
-def test_polygons_without_area_are_switched_off() -> None:
-    sliver = [[0, 0, 0], [4, 0, 0], [4, 0, 4], [0, 0, 4], [4 + 1e-6, 0, 4], [4 + 1e-6, 0, 0], [8, 0, 4], [8, 0, 0]]
-    content = write(sliver, [[0, 1, 2, 3], [1, 5, 4, 2], [5, 7, 6, 4]], AGENT)
-    mesh = ws.NavMesh(content)
+@pytest.mark.parametrize(("width", "wanted"), [(1e-6, np.inf), (0.001, 6)])
+def test_polygons_without_area_are_switched_off(width: float, wanted: float) -> None:
+    end = 4 + width
+    corners = [[0, 0, 0], [4, 0, 0], [4, 0, 4], [0, 0, 4], [end, 0, 4], [end, 0, 0], [8, 0, 4], [8, 0, 0]]
+    mesh = ws.NavMesh(write(corners, [[0, 1, 2, 3], [1, 5, 4, 2], [5, 7, 6, 4]]))
     assert mesh.islands == 1  # islands are found before
-    assert mesh.distance([1, 0, 1], [7, 0, 1]) == np.inf
-    wider = np.array(sliver)
-    wider[4:6, 0] = 4.001
-    assert (
-        ws.NavMesh(write(wider, [[0, 1, 2, 3], [1, 5, 4, 2], [5, 7, 6, 4]], AGENT)).distance([1, 0, 1], [7, 0, 1]) == 6
-    )
+    assert mesh.distance([1, 0, 1], [7, 0, 1]) == wanted
 
 
 def test_tiles_that_are_not_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +194,7 @@ def test_random_damage(first: int) -> None:
     for seed in range(first, first + 100):
         rng = np.random.default_rng(seed)
         vertices, polygons = random_floor(rng, side=3)
-        content = two_tiles() if rng.random() < 0.2 else write(vertices, polygons, AGENT)
+        content = two_tiles() if rng.random() < 0.2 else write(vertices, polygons)
         damaged = flipped(rng, content, int(rng.choice([1, 2, 8])))
         try:
             mesh = ws.NavMesh(damaged)
