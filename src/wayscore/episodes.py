@@ -112,10 +112,10 @@ class References:
         >>> one.fingerprint == other.fingerprint
         True
         """
-        encode = msgspec.msgpack.Encoder().encode
+        encode = msgspec.msgpack.Encoder(enc_hook=_plain).encode
         packed = []
         for name, one in self.episodes.items():
-            content = (name, one.scene, _plain(one.path), one.goals, one.start_distance, _plain(one.dense))
+            content = (name, one.scene, one.path, one.goals, one.start_distance, one.dense)
             packed.append(encode((*content, dict(one.facts)) if one.facts else content))
         return hashlib.sha256(b"".join(packed)).hexdigest()[:8]
 
@@ -163,9 +163,7 @@ class Run:
 
 
 def _plain(path: Any) -> Any:
-    """Return a path as what can be packed: labels as they are, numbers as the bytes of doubles."""
-    if path is None or type(path) is list:
-        return path
+    """Return a path that is no list as what can be packed: an array as the bytes of doubles."""
     if isinstance(path, np.ndarray):
         return (path.shape, np.ascontiguousarray(path, dtype="<f8").tobytes())
     return list(path)

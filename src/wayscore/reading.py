@@ -57,12 +57,9 @@ def too_large(where: str, most: int, how: str = "") -> FormatError:
 
 
 class BoundedFile:
-    """An open file: gives its content, decompressed, and never more than it may have.
+    """An open file that gives its content, decompressed, and never more than the `most` bytes that it may have.
 
-    Args:
-        raw: the file, at its beginning.
-        where: how errors call it.
-        most: bytes that it may have; None where only a part of it is in memory at a time.
+    Without `most` there is no limit: for files of which only a part is in memory at a time.
     """
 
     def __init__(self, raw: IO[bytes], where: str, most: int | None) -> None:
@@ -155,39 +152,13 @@ def opened(path: Path, most: int | None = None) -> Iterator[BoundedFile]:
 
 
 def read_bytes(path: str | os.PathLike[str], most: int | None = None) -> bytes:
-    """Return a file's content, decompressed, which may have `most` bytes; by default `SIZE_LIMIT`.
-
-    Raises:
-        FormatError: the file is missing, unreadable, a directory, damaged or too large.
-    """
+    """Return a file's content, decompressed, which may have `most` bytes; by default `SIZE_LIMIT`."""
     with opened(Path(path), most) as file:
         return file.read()
 
 
-def unpack(content: bytes, where: str, most: int | None = None) -> bytes:
-    """Return content, decompressed if it is compressed."""
-    if not content.startswith(tuple(UNPACKERS)):
-        return content
-    import io
-
-    return BoundedFile(io.BytesIO(content), where, size_limit(most)).read()
-
-
-def is_packed(raw: IO[bytes]) -> bool:
-    """Say whether an open file is compressed; it is at its beginning afterwards."""
-    start = raw.read(6)
-    raw.seek(0)
-    return start.startswith(tuple(UNPACKERS))
-
-
 def members(file: Any, where: str, *, stream: bool = False) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
-    """Go through the files in a tar.
-
-    Args:
-        file: the open tar, decompressed.
-        where: how errors call it.
-        stream: whether it can only be read forwards; each member must be read before the next then.
-    """
+    """Go through the files in an open tar; of a `stream`, each member must be read before the next."""
     import tarfile
 
     most = size_limit(MEMBER_LIMIT, MEMBER_VARIABLE)

@@ -20,16 +20,7 @@ UNFINISHED = ".unfinished"
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes, *, folders: bool = False) -> None:
-    """Write a file, completely or not at all.
-
-    Args:
-        path: the file.
-        content: all of it.
-        folders: whether to make the folders that are missing.
-
-    Raises:
-        OutputError: the file cannot be written; what was there before is still there.
-    """
+    """Write a file, completely or not at all; `folders` makes the folders that are missing."""
     with replacing(path, folders=folders) as stream:
         stream.write(content)
 

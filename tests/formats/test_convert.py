@@ -19,13 +19,11 @@ from hypothesis import given, settings, strategies as st
 
 from tests.formats.test_readers import COUNTS, LINES, REFERENCES, RUNS, VLNCE_DENSE, write
 from tests.house import command
-from wayscore.episodes import Query, References, Run
+from wayscore.episodes import References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
-from wayscore.formats import base, chunks, convert as module, load_references, load_run, sniff
-from wayscore.formats.base import Source
+from wayscore.formats import chunks, convert as module, load_references, load_run
+from wayscore.formats.benchmarks import distances_for
 from wayscore.formats.convert import Converted, convert
-from wayscore.formats.graphs import distances_for
-from wayscore.formats.sniff import Beginning
 
 FIELDS = ("episode", "scene", "path_id", "instruction", "goals", "start_distance", "heading")
 
@@ -194,27 +192,6 @@ def test_addresses_of_other_systems(tmp_path: Path) -> None:
         assert (far.read, far.written) == (near.read, near.written)
     with pytest.raises(OutputError, match=r"^memory://convert/made\.parquet: files are written on this machine only"):
         convert(file, "memory://convert/made.parquet")
-
-
-class Letters:
-    """Somebody's own format: a line of letters an episode, the first its name."""
-
-    name = title = "letters"
-
-    def sniff(self, beginning: Beginning) -> Any:
-        return () if beginning.json else ("run",)
-
-    def run(self, source: Source) -> Any:
-        return base.make_batch(source, [Query(line[0], list(line[1:])) for line in source.content.decode().split()])
-
-
-def test_formats_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sniff, "_installed", lambda: {"letters": Letters()})
-    file = tmp_path / "walks.txt"
-    file.write_text("xab\nyb\nzcc\n")
-    made, run = run_of(file)
-    assert (made.rows, run.format) == (3, "letters")
-    assert_same_run(run, load_run(file))
 
 
 # What a file keeps besides rows

@@ -91,13 +91,6 @@ def test_empty(tmp_path: Path, case: tuple[Load, str, Any]) -> None:
     refused(load, path)
 
 
-def test_no_episodes(tmp_path: Path) -> None:
-    assert "holds no episodes" in refused(load_references, write(tmp_path, {"episodes": []}))
-    assert "holds no episodes" in refused(
-        load_references, write(tmp_path, [{"path_id": 1, "scan": "s", "path": ["a"], "instructions": []}])
-    )
-
-
 WRONG = [None, True, 3.5, {"x": 1}, [{"x": 1}], [[[1]]], "text"]
 
 
@@ -334,46 +327,49 @@ def test_a_long_line_is_fine_and_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     assert "line 2 has more than 10,000 bytes" in refused(load_run, path)
 
 
-def test_deep_nesting(tmp_path: Path) -> None:
-    path = tmp_path / "deep.json"
-    path.write_text('[{"instr_id": "1", "trajectory": ["a"], "x": ' + "[" * 200_000)
-    assert "nested too deeply" in refused(load_run, path)
-    path.write_text("[" * 200_000)
-    refused(load_run, path)
-    refused(load_run, path, "r2r")
-
-
-def test_not_utf8(tmp_path: Path) -> None:
-    path = tmp_path / "latin.json"
-    path.write_bytes('[{"instr_id": "é", "trajectory": ["a"]}]'.encode("latin-1"))
-    assert "not UTF-8" in refused(load_run, path)
-
-
 # ----------------------------------------------------------------------------------------- further sentences
 
 
-def test_sentences_name_record_episode_and_field(tmp_path: Path) -> None:
-    rows = [{"instr_id": f"{n}_0", "trajectory": [["a", 0, 0]]} for n in range(5)]
-    rows[3]["trajectory"] = [["a", 0, 0], ["b", "c", 5]]
-    assert "record 3 (episode '3_0'): step 1 must be a viewpoint" in refused(load_run, write(tmp_path, rows))
-    rows[3]["trajectory"] = [["a", 0, 0], 7]
-    message = refused(load_run, write(tmp_path, rows))
-    assert "record 3 (episode '3_0'), field 'trajectory', item 1: must be " in message
-    assert message.endswith(
-        'expected R2R results: [{"instr_id": ..., "trajectory": [[viewpoint, heading, elevation], ...]}, ...]'
-    )
-    rows[3]["trajectory"] = ["a", [1, 2, 3]]
-    assert "step 1 mixes viewpoints and coordinates" in refused(load_run, write(tmp_path, rows))
-    rows[3]["trajectory"] = [[1, 2], [1, 2, 3]]
-    assert "step 1 has 3 coordinates but step 0 has 2" in refused(load_run, write(tmp_path, rows))
+def walks(*steps: Any) -> list[dict[str, Any]]:
+    """A run of which the record 3 has these steps."""
+    good = [["a", 0, 0]]
+    return [{"instr_id": f"{n}_0", "trajectory": list(steps) if n == 3 else good} for n in range(5)]
 
 
-def test_a_file_wrong_in_two_places_names_the_first(tmp_path: Path) -> None:
-    path = tmp_path / "two.json"
-    path.write_text('[{"instr_id": "1", "trajectory": 5}, {"instr_id": "2", "traj')
-    assert "record 0 (episode '1'), field 'trajectory'" in refused(load_run, path)
-    path.write_text('{"episodes": [{"episode_id": 1, "scene_id": 5}, {"epi')
-    assert "record 0, field 'scene_id': must be text, got an integer" in refused(load_references, path)
+NDH_WITHHELD = {"inst_idx": 9, "scan": "s", "start_pano": {"pano": "a"}}
+MISSING = "record 1 (episode '9'): the field 'planner_path' is missing"
+R2R_EXPECTED = 'expected R2R results: [{"instr_id": ..., "trajectory": [[viewpoint, heading, elevation], ...]}, ...]'
+SENTENCES: list[tuple[Load, Any, str]] = [
+    (load_references, {"episodes": []}, "holds no episodes"),
+    (load_references, [{"path_id": 1, "scan": "s", "path": ["a"], "instructions": []}], "holds no episodes"),
+    (load_run, walks(["a", 0, 0], ["b", "c", 5]), "record 3 (episode '3_0'): step 1 must be a viewpoint"),
+    (load_run, walks(["a", 0, 0], 7), "record 3 (episode '3_0'), field 'trajectory', item 1: must be "),
+    (load_run, walks(["a", 0, 0], 7), R2R_EXPECTED),
+    (load_run, walks("a", [1, 2, 3]), "step 1 mixes viewpoints and coordinates"),
+    (load_run, walks([1, 2], [1, 2, 3]), "step 1 has 3 coordinates but step 0 has 2"),
+    (load_references, [REFERENCES["ndh"][0], NDH_WITHHELD], MISSING),
+    # of two places that are wrong, the first is named
+    (load_run, '[{"instr_id": "1", "trajectory": 5}, {"instr_id": ', "record 0 (episode '1'), field 'trajectory'"),
+    (
+        load_references,
+        '{"episodes": [{"episode_id": 1, "scene_id": 5}, {"epi',
+        "record 0, field 'scene_id': must be text, got an integer",
+    ),
+    (load_run, '[{"instr_id": "1", "trajectory": ["a"], "x": ' + "[" * 200_000, "nested too deeply"),
+    (load_run, "[" * 200_000, ""),
+    (lambda path, _: load_run(path, "r2r"), "[" * 200_000, ""),
+    (load_run, '[{"instr_id": "é", "trajectory": ["a"]}]'.encode("latin-1"), "not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("load", "content", "words"), SENTENCES, ids=range(len(SENTENCES)))
+def test_sentences_name_record_episode_and_field(tmp_path: Path, load: Load, content: Any, words: str) -> None:
+    if isinstance(content, str | bytes):
+        path = tmp_path / "file.json"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    else:
+        path = write(tmp_path, content)
+    assert words in refused(load, path)
 
 
 def test_dense_walks_damaged(tmp_path: Path) -> None:
@@ -392,13 +388,6 @@ def test_dense_walks_damaged(tmp_path: Path) -> None:
         load_references(path, dense=tmp_path / "gone.json")
     write(tmp_path, VLNCE_DENSE, "val_gt.json")
     load_references(path)
-
-
-def test_ndh_mixed_withholding(tmp_path: Path) -> None:
-    rows = [copy.deepcopy(REFERENCES["ndh"][0]), {"inst_idx": 9, "scan": "s", "start_pano": {"pano": "a"}}]
-    assert "record 1 (episode '9'): the field 'planner_path' is missing" in refused(
-        load_references, write(tmp_path, rows)
-    )
 
 
 def test_damaged_csv(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import wayscore as ws
 from tests.formats import recorder_cases
 from tests.house import command
 from wayscore.formats import FORMATS
-from wayscore.formats.recorder import MARK, VERSION, Line
+from wayscore.formats.table import LOG_MARK as MARK, VERSION, Line
 from wayscore_recorder import Recorder, logfile
 from wayscore_recorder.path_scores import RunningCLS, RunningSED
 

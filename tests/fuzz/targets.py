@@ -8,17 +8,27 @@ import json
 import lzma
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import wayscore as ws
 from tests.formats.test_readers import LINES, REFERENCES, RUNS, TABLE, encode
 from tests.fortress.attacks import tar_of
 from tests.house import connectivity
 from tests.navmeshes import l_shape, two_tiles
+from wayscore.convention.presets import find_convention
+from wayscore.escaping import escape, escape_json, from_cell
+from wayscore.formats.base import read
+from wayscore.formats.convert import convert
+from wayscore.formats.graphs import load_street_graph
+from wayscore.lab.study.create import create
+from wayscore.lab.study.files import read_study, study_bytes
+from wayscore.lab.study.rankings import read_rankings
 
 FOLDER = Path(tempfile.mkdtemp(prefix="wayscore-fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
 CORPUS = Path(__file__).parent / "corpus"
@@ -39,12 +49,7 @@ def _file(name: str, content: bytes) -> Path:
 
 
 def _run(content: bytes, name: str = "run.json") -> None:
-    run = ws.load_run(_file(name, content))
-    repr(run)
-
-
-def _references(content: bytes) -> None:
-    repr(ws.load_references(_file("references.json", content)))
+    repr(ws.load_run(_file(name, content)))
 
 
 @cache
@@ -68,8 +73,6 @@ def _evaluate(content: bytes) -> None:
 
 
 def _convert(content: bytes) -> None:
-    from wayscore.formats.convert import convert
-
     target = FOLDER / "converted.parquet"
     if convert(os.fspath(_file("to-convert.json", content)), os.fspath(target)).kind == "run":
         ws.load_run(target)
@@ -81,71 +84,26 @@ def _saved(content: bytes) -> None:
     result.to_markdown()
 
 
-def _scores(content: bytes) -> None:
-    repr(ws.load_result(_file("scores.json", content)).means())
-
-
-def _toml(content: bytes) -> None:
-    from wayscore.convention.presets import find_convention
-
-    find_convention(_file("mine.toml", content))
-
-
-def _signature(content: bytes) -> None:
-    str(ws.Signature.parse(content.decode(errors="surrogateescape")))
-
-
 def _graph(content: bytes) -> None:
     graph = ws.Graph.from_matterport(_file("s_connectivity.json", content))
     if len(graph) < 50:
         graph.table  # noqa: B018 - computed when it is first used
 
 
-def _graphs(content: bytes) -> None:
-    for graph in list(ws.load_graphs(_file("graphs.tar", content)).values())[:3]:
-        repr(graph)
-
-
 def _member(content: bytes) -> None:
-    from wayscore.formats.base import read
-
     path = _file("runs.tar", content)
     with suppress(ws.FormatError):
         read(path)
     read(path, member="a.json")
 
 
-def _navmesh(content: bytes) -> None:
-    import numpy as np
-
-    mesh = ws.NavMesh(content)
-    mesh.between(np.zeros((1, 3)), np.ones((1, 3)))
-
-
-def _study(content: bytes) -> None:
-    from wayscore.lab.study.files import read_study, study_bytes
-
-    study_bytes(read_study(_file("study.json", content)))
-
-
-def _rankings(content: bytes) -> None:
-    from wayscore.lab.study.rankings import read_rankings
-
-    for ranking in read_rankings(_file("rankings.jsonl", content)):
-        ranking.ranks()
-
-
 def _street(content: bytes) -> None:
-    from wayscore.formats.graphs import load_street_graph
-
     nodes, _, links = content.partition(b"\n\n")
     load_street_graph(_file("nodes.txt", nodes), _file("links.txt", links))
 
 
 def _text(content: bytes) -> None:
     """Check that shown strings can be shown."""
-    from wayscore.escaping import escape, escape_json, from_cell
-
     text = content.decode(errors="surrogateescape")
     for form in ("line", "html", "markdown", "latex", "figure"):
         for char in escape(text, form):
@@ -169,8 +127,6 @@ def _tars() -> list[bytes]:
 
 
 def _parquet(records: Any) -> bytes:
-    from wayscore.formats.convert import convert
-
     target = FOLDER / "seed.parquet"
     convert(os.fspath(_file("seed.jsonl", encode(records, lines=True))), os.fspath(target))
     return target.read_bytes()
@@ -187,16 +143,12 @@ def _saved_seeds() -> list[bytes]:
     return [target.read_bytes()]
 
 
-def _study_seeds() -> list[bytes]:
-    from wayscore.lab.study.create import create
-    from wayscore.lab.study.files import study_bytes
-
-    return [study_bytes(create(sets=2, raters=1, worlds=1))]
+def _in(name: str, read: Callable[[Path], Any]) -> Callable[[bytes], Any]:
+    """Return a reader of bytes: they are written to a file of this name, which `read` reads."""
+    return lambda content: read(_file(name, content))
 
 
-def _graph_seeds() -> list[bytes]:
-    return [json.dumps(connectivity("abc", "ab bc")).encode()]
-
+_references = _in("references.json", lambda file: repr(ws.load_references(file)))
 
 TARGETS: dict[str, Target] = {
     "run": Target(_run, _json_seeds(RUNS)),
@@ -208,21 +160,32 @@ TARGETS: dict[str, Target] = {
     "evaluate": Target(_evaluate, lambda: [encode(RUNS["r2r"], lines=False)]),
     "convert": Target(_convert, _json_seeds(RUNS)),
     "saved": Target(_saved, _saved_seeds),
-    "scores": Target(_scores, lambda: [b'{"e": {"nDTW": 0.5, "success": 1}}', b"episode,nDTW\ne,0.5\n"]),
-    "toml": Target(_toml, lambda: [b'base = "duet"\ncomparison = "<="\nthreshold = 2.0\nmetrics = ["SR"]\n']),
-    "signature": Target(_signature, lambda: [str(_result().signature).encode()]),
-    "graph": Target(_graph, _graph_seeds),
-    "graphs": Target(_graphs, _tars),
+    "scores": Target(
+        _in("scores.json", lambda file: repr(ws.load_result(file).means())),
+        lambda: [b'{"e": {"nDTW": 0.5, "success": 1}}', b"episode,nDTW\ne,0.5\n"],
+    ),
+    "toml": Target(
+        _in("mine.toml", find_convention),
+        lambda: [b'base = "duet"\ncomparison = "<="\nthreshold = 2.0\nmetrics = ["SR"]\n'],
+    ),
+    "signature": Target(
+        lambda content: str(ws.Signature.parse(content.decode(errors="surrogateescape"))),
+        lambda: [str(_result().signature).encode()],
+    ),
+    "graph": Target(_graph, lambda: [json.dumps(connectivity("abc", "ab bc")).encode()]),
+    "graphs": Target(_in("graphs.tar", lambda file: [*map(repr, list(ws.load_graphs(file).values())[:3])]), _tars),
     "member": Target(_member, _tars),
-    "navmesh": Target(_navmesh, lambda: [l_shape(), two_tiles()]),
-    "study": Target(_study, _study_seeds),
-    "rankings": Target(_rankings, lambda: [b'{"rater":"1","set":"uc-001","groups":[[2],[0],[1],[3],[4]]}\n']),
+    "navmesh": Target(
+        lambda content: ws.NavMesh(content).between(np.zeros((1, 3)), np.ones((1, 3))), lambda: [l_shape(), two_tiles()]
+    ),
+    "study": Target(
+        _in("study.json", lambda file: study_bytes(read_study(file))),
+        lambda: [study_bytes(create(sets=2, raters=1, worlds=1))],
+    ),
+    "rankings": Target(
+        _in("rankings.jsonl", lambda file: [ranking.ranks() for ranking in read_rankings(file)]),
+        lambda: [b'{"rater":"1","set":"uc-001","groups":[[2],[0],[1],[3],[4]]}\n'],
+    ),
     "street": Target(_street, lambda: [b"p,0,40.7,-73.9\nq,90,40.8,-73.8\n\np,0,q\n"]),
     "text": Target(_text, lambda: ["\x1b[31m \u202e =1+1 <b> $x$ \\".encode()]),
 }
-
-
-def known_crashes() -> Iterator[tuple[str, Path]]:
-    """Go through the inputs that once crashed a reader."""
-    for path in sorted(CORPUS.glob("*/*")):
-        yield path.parent.name, path

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.targets import TARGETS, known_crashes
+from tests.fuzz.targets import CORPUS, TARGETS
 from wayscore.errors import WayscoreError
 
 
-@pytest.mark.parametrize(
-    ("name", "path"), [pytest.param(*found, id="/".join(found[1].parts[-2:])) for found in known_crashes()]
-)
-def test_known_crashes(name: str, path: Path) -> None:
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*/*")), ids=lambda path: "/".join(path.parts[-2:]))
+def test_known_crashes(path: Path) -> None:
     with suppress(WayscoreError):
-        TARGETS[name].read(path.read_bytes())
+        TARGETS[path.parent.name].read(path.read_bytes())
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -290,7 +290,7 @@ def load(
 ) -> tuple[References, Any]:
     """Return the references and the distances of their scenes, None for Euclidean."""
     from wayscore.formats import load_references
-    from wayscore.formats.graphs import distances_for
+    from wayscore.formats.benchmarks import distances_for
 
     found = load_references(references, **reader)
     return found, distances_for(found, graphs, convention)

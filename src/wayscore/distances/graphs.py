@@ -88,10 +88,7 @@ def _read(file: Path | slice, tar: bytes, scan: str, where: str) -> Graph:
     The length of an edge is the straight line between the two cameras (pose entries 3, 7 and 11).
     """
     if isinstance(file, slice):
-        most = reading.size_limit(SCAN_LIMIT)
-        if file.stop - file.start > most:
-            raise reading.too_large(where, most)
-        content = reading.unpack(tar[file], where, SCAN_LIMIT)
+        content = reading.BoundedFile(io.BytesIO(tar[file]), where, reading.size_limit(SCAN_LIMIT)).read()
     else:
         content = reading.read_bytes(file, SCAN_LIMIT)
     try:

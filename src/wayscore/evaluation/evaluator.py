@@ -180,6 +180,7 @@ def evaluate(
             done.expected = given.rows
         else:
             done.merge(part)
+            done.gather()
         tell("scoring", done.rows, max(given.rows, done.rows))
     result = _result(name or given.name, inputs, scorer, settings, done or Scored(), convention is not None)
     if episodes is not None:
@@ -200,7 +201,8 @@ def _result(name: str, inputs: Inputs, scorer: Scorer, settings: Settings, done:
         zeroes = check_coverage(done.problems, settings.policies, name, known, answers, done.rows)
         if len(zeroes):
             worst = np.repeat([[metric.worst] for metric in settings.metrics], len(zeroes), axis=1)
-            done.append([ScoredRows(done.rows + np.arange(len(zeroes)), zeroes)], worst)
+            done.parts.append(ScoredRows(done.rows + np.arange(len(zeroes)), zeroes))
+            done.pieces.append((worst, np.arange(len(zeroes))))
     elif done.problems:
         done.problems.refuse(settings.policies, name, "the rows", done.rows, done.rows)
     table, clusters = _table(done, scorer, settings)
@@ -285,13 +287,12 @@ def _table(done: Scored, scorer: Scorer, settings: Settings) -> tuple[ScoreTable
         if all(part.scenes is not None for part in parts):
             scenes = [name for part in parts for name in part.scenes or ()]
             facts["scene"] = [scenes[place] for place in order.tolist()]
-    columns = done.columns[:, : done.filled]
+    columns = done.gather()
     if (order[1:] < order[:-1]).any():
         for column in columns:
             column[:] = column[order]
-    rows = rows[order]
+        rows, pairs = rows[order], None if pairs is None else pairs[order]
     if known is not None and pairs is not None:
-        pairs = pairs[order]
         facts = {"episode": known.episodes[pairs]}
         if scorer.scenes != [""]:
             facts["scene"] = known.scene_names[pairs]

@@ -19,8 +19,8 @@ from wayscore.evaluation.policies import choose_policies
 from wayscore.evaluation.scorer import Distances, Scorer
 from wayscore.formats import load_references
 from wayscore.formats.base import Source
+from wayscore.formats.benchmarks import distances_for
 from wayscore.formats.chunks import RunPlan, plan_run
-from wayscore.formats.graphs import distances_for
 from wayscore.metrics import Metric, find_metrics
 from wayscore.statistics.bootstrap import MOST_RESAMPLES
 

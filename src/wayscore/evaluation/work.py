@@ -72,8 +72,9 @@ class Scored(Struct):
         scenes: the numbers of those in which answers were scored.
         snap: how far a point was moved at most to fit its space, metres.
         parts: which answers were scored.
-        columns: their scores (metrics, answers), and room for more.
-        filled: how many answers have their scores there.
+        pieces: their scores (metrics, answers), as far as they are not in `columns` yet, and in which order they go.
+        columns: the scores of the others, and room for more.
+        filled: how many these are.
         expected: how many there will be, where that is known.
     """
 
@@ -85,25 +86,30 @@ class Scored(Struct):
     scenes: set[int] = set()
     snap: float = 0.0
     parts: list[ScoredRows] = []
+    pieces: list[tuple[Floats, Offsets]] = []
     columns: Floats = field(default_factory=lambda: np.empty((0, 0)))
     filled: int = 0
     expected: int = 0
 
-    def append(self, parts: list[ScoredRows], columns: Floats) -> None:
-        """Add scores. They are copied, into room that doubles, so that those of many millions are in memory once."""
-        end = self.filled + columns.shape[1]
-        if len(self.columns) < len(columns) or end > self.columns.shape[1]:
-            room = np.empty((len(columns), max(end, self.expected, 2 * self.columns.shape[1])))
-            if self.filled:
-                room[:, : self.filled] = self.columns[:, : self.filled]
-            self.columns = room
-        self.columns[:, self.filled : end] = columns
-        self.filled = end
-        self.parts += parts
+    def gather(self) -> Floats:
+        """Return all scores in one array, whose room doubles, so that those of many millions are in memory once."""
+        for piece, order in self.pieces:
+            end = self.filled + len(order)
+            if len(self.columns) < len(piece) or end > self.columns.shape[1]:
+                room = np.empty((len(piece), max(end, self.expected, 2 * self.columns.shape[1])))
+                if self.filled:
+                    room[:, : self.filled] = self.columns[:, : self.filled]
+                self.columns = room
+            for row, values in zip(self.columns, piece, strict=True):
+                np.take(values, order, out=row[self.filled : end], mode="clip")  # which needs no buffer
+            self.filled = end
+        self.pieces = []
+        return self.columns[:, : self.filled]
 
     def merge(self, other: Scored) -> None:
         """Add another's, which must not be used any more."""
-        self.append(other.parts, other.columns[:, : other.filled])
+        self.parts += other.parts
+        self.pieces += other.pieces
         self.rows += other.rows
         self.scenes |= other.scenes
         self.snap = max(self.snap, other.snap)
@@ -157,16 +163,18 @@ def score_chunk(chunk: Chunk | EpisodeBatch, scorer: Scorer | str, task: Task) -
             columns = np.hstack(
                 (columns, np.repeat([[metric.worst] for metric in settings.metrics], len(worst), axis=1))
             )
-        own = matched.order[which]
-        back = np.argsort(own, kind="stable")  # in the order of the run: to sort all rows at last costs more
-        own, columns = own[back], columns[:, back]
+        places = np.full(len(batch), -1)  # in the order of the run: to sort all rows at last costs more
+        places[matched.order[which]] = np.arange(len(which))
+        own = np.flatnonzero(places >= 0)
+        back = places[own]
         pairs = None if matched.pairs is None else matched.pairs[which[back]]
         names = [batch.episode(row) for row in own.tolist()] if pairs is None else None
         scenes = (
             [str(batch.scenes[row]) for row in own.tolist()] if pairs is None and batch.scenes is not None else None
         )
         done.rows += len(batch)
-        done.append([ScoredRows(batch.first + own, pairs, names, scenes)], columns)
+        done.parts.append(ScoredRows(batch.first + own, pairs, names, scenes))
+        done.pieces.append((columns, back))
     return done
 
 

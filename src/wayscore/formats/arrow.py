@@ -31,11 +31,8 @@ EXPECTED = 'a table of paths: {"episode": ..., "path": [label, ...] or [[x, y, z
 def from_arrow(table: Any, source: Source, *, first: int = 0, row: int = 0) -> EpisodeBatch:
     """Take the rows of an Arrow table or record batch; dictionaries of labels and points are not copied.
 
-    Args:
-        table: with columns of `COLUMNS`, in any order; others are left alone.
-        source: what errors call the table, and where faults of single rows are collected.
-        first: the number of its first row in the run.
-        row: the number of its first row in the file.
+    Columns may be in any order, and those not in `COLUMNS` are ignored. `first` is the number of the first row in the
+    run, `row` its number in the file.
     """
     names = table.schema.names
     columns = {name: _whole(table.column(name)) for name in COLUMNS if name in names}

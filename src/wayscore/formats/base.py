@@ -113,15 +113,7 @@ class Source(Struct, frozen=True):
 
 
 def read(path: str | os.PathLike[str], member: str | None = None) -> Source:
-    """Read a file, gzipped or not, or one member of a tar (compressed or not).
-
-    Args:
-        path: the file; `runs.tar.gz::agents/a.json` names a member of a tar.
-        member: the member's name, where `path` is a tar of several files.
-
-    Raises:
-        FormatError: the file is missing, unreadable, a directory, damaged or too large.
-    """
+    """Read a file, compressed or not, or one member of a tar: `runs.tar.gz::agents/a.json`, or `member` of `path`."""
     path = Path(path)
     if member is None and MEMBER_MARK in str(path) and not path.exists():
         name, _, member = str(path).rpartition(MEMBER_MARK)

@@ -1,4 +1,4 @@
-"""Datasets whose paths are nodes of graphs: R2R, R4R, RxR, NDH, REVERIE, Touchdown and map2seq.
+"""Datasets whose paths are nodes of graphs (R2R, R4R, RxR, NDH, REVERIE, Touchdown, map2seq), and these graphs.
 
 | format | an episode is | its name |
 |---|---|---|
@@ -15,18 +15,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from wayscore.convention.presets import find_convention
+from wayscore.distances.graphs import load_graphs
 from wayscore.episodes import EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.base import REFERENCES, RUN, Kind, Source, make_references, read
 from wayscore.formats.decoding import decode_each, decode_mapping, place
-from wayscore.formats.graphs import STREET_SCENE
 from wayscore.formats.sniff import Beginning
 from wayscore.formats.trajectories import Name, read_trajectories
 
+STREET_SCENE = "manhattan"
+"""The scene of all routes along streets."""
 T = TypeVar("T")
 
 
@@ -46,14 +50,12 @@ class Benchmark:
 
     Attributes:
         shapes: how its files begin; the first that fits counts.
-        record: a record of its references, which `named` identifies in errors and `expected` describes.
+        expected: what its reference files look like, for errors.
         ids: the fields of which one names the episode of a run's record; likewise `walks`, and `objects` if any.
     """
 
     name = title = expected = ""
     shapes: tuple[Shape, ...]
-    record: ClassVar[type[Any]]
-    named: tuple[str, ...]
     ids: tuple[str, ...] = ("instr_id",)
     walks: tuple[str, ...] = ("trajectory",)
     objects: tuple[str, ...] = ()
@@ -74,10 +76,6 @@ class Benchmark:
         """Read a run."""
         return read_trajectories(source, self.title, ids=self.ids, walks=self.walks, objects=self.objects)
 
-    def records(self, source: Source) -> list[Any]:
-        """Read the records of a reference file."""
-        return [one for _, one in decode_each(source, self.record, names=self.named, expected=self.expected)]
-
 
 class InstructedPath(msgspec.Struct, kw_only=True, gc=False):
     """A path with several instructions."""
@@ -85,11 +83,6 @@ class InstructedPath(msgspec.Struct, kw_only=True, gc=False):
     scan: str
     path: list[str]
     instructions: list[str]
-
-    def episodes(self, name: object, path_id: object, **more: Any) -> Iterator[Reference]:
-        """Go through the episodes, one for each instruction; `more` are further fields of all their references."""
-        for number, text in enumerate(self.instructions):
-            yield Reference(f"{name}_{number}", self.scan, self.path, str(path_id), text, **more)
 
 
 class RoomPath(InstructedPath, kw_only=True, gc=False):
@@ -111,7 +104,6 @@ class R2R(Benchmark):
         Shape((), "path_id scan path instructions", without="objId"),
         Shape(RUN, "instr_id trajectory", without="predObjId pred_objid"),
     )
-    record, named = RoomPath, ("path_id",)
 
     def references(self, source: Source) -> References:
         """Read a reference file.
@@ -119,20 +111,21 @@ class R2R(Benchmark):
         `start_distance` is the file's `distance`, or of R4R its `shortest_path_distance`: there, `distance` is
         the length of the joined path.
         """
-        return make_references(
-            source,
-            self,
-            (
-                episode
-                for one in self.records(source)
-                for episode in one.episodes(
-                    one.path_id,
-                    one.path_id,
-                    start_distance=one.distance if one.shortest_path_distance is None else one.shortest_path_distance,
-                    heading=one.heading,
-                )
-            ),
+        records = decode_each(source, RoomPath, names=("path_id",), expected=self.expected)
+        episodes = (
+            Reference(
+                f"{one.path_id}_{number}",
+                one.scan,
+                one.path,
+                str(one.path_id),
+                text,
+                start_distance=one.distance if one.shortest_path_distance is None else one.shortest_path_distance,
+                heading=one.heading,
+            )
+            for _, one in records
+            for number, text in enumerate(one.instructions)
         )
+        return make_references(source, self, episodes)
 
 
 class R4R(R2R):
@@ -172,20 +165,13 @@ class Reverie(Benchmark):
         Shape(REFERENCES, "id scan path instructions"),
         Shape(RUN, "instr_id trajectory", ("predObjId pred_objid",)),
     )
-    record, named = ObjectPath, ("id",)
     objects = ("predObjId", "pred_objid")
 
     def references(self, source: Source, *, objects: str | os.PathLike[str] | None = None) -> References:
-        """Read a reference file.
+        """Read a reference file; with `objects`, a file of boxes, `goals` are all viewpoints that see the object."""
+        return make_references(source, self, self._references(source, objects))
 
-        Args:
-            source: the file.
-            objects: a file of the objects' boxes by scan and viewpoint; with it, `goals` are all viewpoints that
-                see the object.
-        """
-        return make_references(source, self, self._references(self.records(source), objects))
-
-    def _references(self, records: Sequence[ObjectPath], objects: str | os.PathLike[str] | None) -> Iterator[Reference]:
+    def _references(self, source: Source, objects: str | os.PathLike[str] | None) -> Iterator[Reference]:
         seen: dict[tuple[str, str], tuple[str, ...]] = {}
         if objects is not None:
             expected = 'REVERIE boxes: {scan: {viewpoint: {object: {"visible_pos": [...]}}}}'
@@ -193,10 +179,12 @@ class Reverie(Benchmark):
                 for viewpoint, boxes in viewpoints.items():
                     for thing in (name for name, box in boxes.items() if box.visible_pos):
                         seen[scan, thing] = (*seen.get((scan, thing), ()), viewpoint)
-        for one in records:
+        for _, one in decode_each(source, ObjectPath, names=("id",), expected=self.expected):
             goals = seen.get((one.scan, str(one.objId)), ())
             facts = {} if one.objId is None else {"object": str(one.objId)}
-            yield from one.episodes(one.id, one.id if one.path_id is None else one.path_id, goals=goals, facts=facts)
+            path_id = str(one.id if one.path_id is None else one.path_id)
+            for number, text in enumerate(one.instructions):
+                yield Reference(f"{one.id}_{number}", one.scan, one.path, path_id, text, goals=goals, facts=facts)
 
 
 class Guide(msgspec.Struct, gc=False):
@@ -223,18 +211,12 @@ class RxR(Benchmark):
         Shape(RUN, "instr_id path", without="trajectory"),
         Shape(RUN, "instruction_id", ("path trajectory",), points=False),  # points are VLN-CE's
     )
-    record = Guide
-    named = ids = ("instruction_id", "instr_id")
+    ids = ("instruction_id", "instr_id")
     walks = ("path", "trajectory")
 
     def references(self, source: Source, *, language: str | None = None) -> References:
-        """Read guide annotations.
-
-        Args:
-            source: the file.
-            language: keep those of one language: a tag as the file has it (`en-US`) or its first part (`en`).
-        """
-        records = self.records(source)
+        """Read guide annotations, all or those of a language: a tag (`en-US`) or its first part (`en`)."""
+        records = [one for _, one in decode_each(source, Guide, names=self.ids, expected=self.expected)]
         if language is not None:
             records = in_language(source, records, language, lambda record: record.language)
         found = (Reference(str(g.instruction_id), g.scan, g.path, str(g.path_id), g.instruction) for g in records)
@@ -295,25 +277,23 @@ class NDH(Benchmark):
         '"end_panos": [...]}, ...]'
     )
     shapes = (Shape(REFERENCES, "inst_idx scan"), Shape(RUN, "inst_idx trajectory"))
-    record = Instance
-    named = ids = ("inst_idx", "instr_id")
+    ids = ("inst_idx", "instr_id")
     paths = ("planner", "player", "trusted")
 
     def references(self, source: Source, *, path_type: str = "planner") -> References:
         """Read a reference file.
 
-        Args:
-            source: the file.
-            path_type: which path is the reference, as in the official evaluator: the `planner`'s (the route the helper
-                saw), the `player`'s (what the human then walked), or the `trusted` one (the player's where it comes
-                past the planner's end after its first step, else the planner's).
+        `path_type` says which path is the reference, as in the official evaluator: the `planner`'s (the route the
+        helper saw), the `player`'s (what the human then walked), or the `trusted` one (the player's where it comes past
+        the planner's end after its first step, else the planner's).
         """
         if path_type not in self.paths:
             hint = did_you_mean(path_type, self.paths)
             raise OptionError(f"path_type must be one of {', '.join(self.paths)}, got {path_type!r}{hint}")
-        return make_references(source, self, self._references(source, self.records(source), path_type))
+        return make_references(source, self, self._references(source, path_type))
 
-    def _references(self, source: Source, records: Sequence[Instance], path_type: str) -> Iterator[Reference]:
+    def _references(self, source: Source, path_type: str) -> Iterator[Reference]:
+        records = [one for _, one in decode_each(source, Instance, names=self.ids, expected=self.expected)]
         withheld = not any(record.planner_path or record.player_path or record.end_panos for record in records)
         for number, record in enumerate(records):
             path = ([record.start_pano.pano] if record.start_pano else None) if withheld else record.path(path_type)
@@ -355,16 +335,15 @@ class Street(Benchmark):
         Shape(REFERENCES, "route_panoids"),
         Shape(RUN, one_of=("route_id id", "path trajectory agent_pano_path"), without="scan"),
     )
-    record = Route
-    named = ids = ("route_id", "id")
+    ids = ("route_id", "id")
     walks = ("path", "trajectory", "agent_pano_path")
 
     def references(self, source: Source) -> References:
         """Read routes."""
-        return make_references(source, self, self._references(source, self.records(source)))
+        return make_references(source, self, self._references(source))
 
-    def _references(self, source: Source, records: Sequence[Route]) -> Iterator[Reference]:
-        for number, record in enumerate(records):
+    def _references(self, source: Source) -> Iterator[Reference]:
+        for number, record in decode_each(source, Route, names=self.ids, expected=self.expected):
             name = record.id if record.route_id is None else record.route_id
             if name is None:
                 raise FormatError(
@@ -372,6 +351,39 @@ class Street(Benchmark):
                     f"{self.expected}"
                 )
             yield Reference(str(name), STREET_SCENE, record.route_panoids, str(name), record.navigation_text)
+
+
+def distances_for(references: References, graphs: str | os.PathLike[str] | None, convention: Any = "paper") -> Any:
+    """Return scene -> graph where paths are labels, None (Euclidean) where they are coordinates.
+
+    Links of streets lead both ways, unless the convention counts directed ones.
+    """
+    first = next(iter(references.episodes.values()), None)
+    if first is None or not isinstance(first.path, list):
+        return None
+    if graphs is None:
+        raise OptionError(
+            f"{references.name}: paths are node names, so distances need the graphs; give the connectivity files (a "
+            "folder or a tar) with <<graphs=FOLDER>>"
+        )
+    if references.format == "street":
+        files = []
+        for name in ("nodes.txt", "links.txt"):
+            found = [path for path in (Path(graphs) / name, Path(graphs) / f"{name}.gz") if path.is_file()]
+            if not found:
+                raise FormatError(f"{graphs}: has no {name} or {name}.gz; street routes need both files of their graph")
+            files.append(found[0])
+        from wayscore.formats.graphs import load_street_graph
+
+        directed = find_convention(convention).distance == "directed hops"
+        return {STREET_SCENE: load_street_graph(*files, directed=directed)}
+    try:
+        return load_graphs(Path(graphs))
+    except FormatError as error:
+        what = str(error.args[0]).partition("; expected")[0]
+        raise FormatError(
+            f"{what}; give the folder or tar of the dataset's connectivity files with <<graphs=FOLDER>>"
+        ) from None
 
 
 R2R_FORMAT, R4R_FORMAT, REVERIE_FORMAT, RXR_FORMAT = R2R(), R4R(), Reverie(), RxR()

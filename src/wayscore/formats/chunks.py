@@ -6,6 +6,7 @@ names neither the row nor the row group of what it cannot read, and knows no JSO
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -13,12 +14,12 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, structs
 
 from wayscore import reading
-from wayscore.episodes import EpisodeBatch
+from wayscore.episodes import EpisodeBatch, Run
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
-from wayscore.formats.base import MARK, Fault, Source, read
+from wayscore.formats.base import MARK, MEMBER_MARK, Fault, Source, read
 from wayscore.formats.decoding import LINE_LIMIT
-from wayscore.formats.sniff import FORMATS, HEAD, PARQUET_MAGIC, choose, look, read_with
+from wayscore.formats.sniff import HEAD, PARQUET_MAGIC, choose, look, reader_error
 
 CHUNK_BYTES = 8 * 2**20
 """Files up to this size are read whole; of larger JSON lines, this many bytes are decoded at once."""
@@ -26,6 +27,10 @@ CHUNK_ROWS = 400_000
 """Pieces of a file are joined up to this many rows, ..."""
 CHUNKS = 4096
 """... or more, so that a run has about this many chunks at most."""
+TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv", ".csv.gz")
+"""Endings of the files in a folder that are answers of a run."""
+HIDDEN = ("_", ".")
+"""Names that begin so are notes of the programs that wrote a folder."""
 
 
 class Chunk(Struct, frozen=True):
@@ -73,15 +78,12 @@ def plan_run(
     format: str | None = None,  # noqa: A002 - what every reader calls it
     progress: Callable[[str], None] | None = None,
 ) -> RunPlan:
-    """Find the files of a run and cut them into chunks.
+    """Find the files of a run and cut them into chunks; `progress` is called with a few words before each file.
 
-    Args:
-        run: a file, a folder of files, a pattern, an address that fsspec knows; or several, which are one run.
-        format: how the files are written; by default their beginning says.
-        progress: called with a few words before a file is looked at.
+    `run` is a file, a folder of files, a pattern, an address that fsspec knows; or several, which are one run.
     """
     addresses = [os.fspath(run)] if isinstance(run, str | os.PathLike) else [os.fspath(one) for one in run]
-    files = [file for address in addresses for file in storage.find_files(address)]
+    files = [file for address in addresses for file in find_files(address)]
     found: list[Chunk] = []
     for file in files:
         if progress is not None:
@@ -101,6 +103,70 @@ def plan_run(
     return RunPlan(name_of(addresses[0]), chunks[0].format, chunks, rows)
 
 
+def find_files(address: str) -> list[str]:
+    """Return the files that an address means, by name: itself, all that match a pattern, or all tables in a folder."""
+    if os.path.isfile(address):
+        return [address]
+    if glob.has_magic(address) and not os.path.exists(address):
+        if storage.is_remote(address):
+            system, path = storage.system_of(address)
+            found = sorted(map(system.unstrip_protocol, system.glob(path)))
+        else:
+            found = sorted(path for path in glob.glob(address, recursive=True) if os.path.isfile(path))
+        if not found:
+            raise FormatError(f"{address}: matches no file; check the folder and the pattern")
+        return found
+    if storage.is_remote(address):
+        system, path = storage.system_of(address)
+        with storage.readable(address):
+            if system.info(path)["type"] != "directory":
+                return [address]
+            inside = [system.unstrip_protocol(file) for file in system.find(path)]
+    elif os.path.isdir(address):
+        inside = [os.path.join(folder, name) for folder, _, names in os.walk(address) for name in names]
+    else:
+        return [address]
+    names = ((PurePosixPath(path.replace(os.sep, "/")).name, path) for path in inside)
+    if found := sorted(path for name, path in names if name.endswith(TABLES) and not name.startswith(HIDDEN)):
+        return found
+    raise FormatError(
+        f"{address}: this folder holds none of {', '.join(TABLES)}; name the folder of a run, or its file"
+    )
+
+
+def load_run(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002
+    *,
+    member: str | None = None,
+    faults: list[Fault] | None = None,
+) -> Run:
+    """Read the run of one agent.
+
+    Args:
+        path: the file, gzipped or not, a folder or a pattern; `archive.tar.gz::name` reads one member of a tar.
+        format: how it is written; by default it is recognised by the file's beginning.
+        member: the member of a tar to read, instead of `::name`.
+        faults: a list that receives what is wrong with single records, which are left out then; without it, the first
+            is an error.
+
+    Raises:
+        FormatError: the file is missing, damaged, too large, or of another kind.
+        OptionError: the format is unknown.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "agent.json")
+    ...     with open(file, "w") as stream:
+    ...         _ = stream.write('[{"instr_id": "4332_1", "trajectory": [["a", 0.5, 0.0], ["b", 0.1, 0.0]]}]')
+    ...     run = load_run(file)
+    >>> run.name, run.format, run.queries["4332_1"].path
+    ('agent', 'r2r', ['a', 'b'])
+    """
+    plan = plan_run(path if member is None else f"{os.fspath(path)}{MEMBER_MARK}{member}", format)
+    return Run(plan.name, plan.format, [query for batch in plan.batches(faults) for query in batch.to_queries()])
+
+
 def name_of(address: str) -> str:
     """Return what tables call a run.
 
@@ -114,7 +180,7 @@ def name_of(address: str) -> str:
 
 def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
     """Look at a file and cut it; what is small or cannot be read from its middle is one chunk."""
-    if storage.is_remote(file) or (os.path.isfile(file) and os.path.getsize(file) > CHUNK_BYTES):
+    if os.path.getsize(file) > CHUNK_BYTES if os.path.isfile(file) else storage.is_remote(file):
         whole, parquet = None, is_parquet(file)
     else:  # small, or can be read only once: a pipe, a member of a tar
         whole = read(file)
@@ -125,7 +191,7 @@ def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
             notes = opened.schema_arrow.metadata or {}
             groups = [opened.metadata.row_group(number).num_rows for number in range(opened.num_row_groups)]
             if not {"path", "query"} & set(opened.schema_arrow.names):
-                choose(head_of(file), "run", name, FORMATS)  # says what the file looks like instead
+                choose(head_of(file), "run", name)  # says what the file looks like instead
         noted = notes.get(storage.FORMAT, b"table").decode(errors="replace")
         return [
             Chunk(file, "parquet", noted, start=number, stop=number + 1, row=sum(groups[:number]), rows=rows)
@@ -133,10 +199,10 @@ def _chunks_of(file: str, name: str | None, alone: bool) -> Sequence[Chunk]:
             if rows
         ]
     head = whole or head_of(file)
-    form = choose(head, "run", name, FORMATS).name
+    form = choose(head, "run", name).name
     if whole is None and look(head.content).layout == "lines":
         with storage.open_file(file) as raw:
-            packed = reading.is_packed(raw)
+            packed = raw.read(6).startswith(tuple(reading.UNPACKERS))
         chunks: list[Chunk] = []
         start = row = 0
         for lines in _lines(file):
@@ -159,8 +225,13 @@ def is_parquet(file: str) -> bool:
 def head_of(file: str) -> Source:
     """Return the beginning of a file, decompressed; of Parquet, its columns without rows."""
     if is_parquet(file):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        sink = pa.BufferOutputStream()
         with storage.parquet_file(file, coded=True) as opened:
-            return Source(Path(file), storage.parquet_bytes(opened.schema_arrow.empty_table()))
+            pq.write_table(opened.schema_arrow.empty_table(), sink, compression="none")
+        return Source(Path(file), bytes(sink.getvalue()))
     with storage.open_file(file) as raw:
         return Source(Path(file), reading.BoundedFile(raw, file, None).read(HEAD + 1).removeprefix(MARK))
 
@@ -177,7 +248,7 @@ def read_chunk(
         yield from _read_parquet(chunk, rows, faults, leave)
         return
     source = chunk.source or Source(Path(chunk.file), b"")
-    form = choose(source, "run", chunk.format, FORMATS)
+    form = choose(source, "run", chunk.format)
     if chunk.kind == "lines":
         first, line = chunk.first, chunk.row
         for lines in _lines(chunk.file, chunk.start, chunk.stop):
@@ -193,8 +264,11 @@ def read_chunk(
         with storage.open_file(chunk.file) as raw:
             content = reading.BoundedFile(raw, chunk.file, reading.size_limit()).read()
         source = Source(Path(chunk.file), content.removeprefix(MARK))
-    found = read_with(form, structs.replace(source, faults=faults), "run", {}, FORMATS)
-    assert isinstance(found, EpisodeBatch)
+    source = structs.replace(source, faults=faults)
+    try:
+        found = form.run(source)
+    except FormatError as error:
+        raise reader_error(error, source, form, "run") from None
     yield structs.replace(found, first=chunk.first)
 
 

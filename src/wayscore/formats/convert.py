@@ -21,8 +21,8 @@ from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.base import MEMBER_MARK, Kind, Source, read
-from wayscore.formats.chunks import head_of, plan_run
-from wayscore.formats.sniff import FORMATS, choose, look
+from wayscore.formats.chunks import find_files, head_of, plan_run
+from wayscore.formats.sniff import choose, look
 from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS
 
 ROWS = 100_000
@@ -61,10 +61,6 @@ def convert(
             column `stopped` or `references` are given.
         progress: called after every batch with how many rows are done, and of how many (0 where that is not known).
         **reader_options: settings of the references' reader.
-
-    Raises:
-        FormatError: naming the line, record or row that cannot be read.
-        OutputError: the target cannot be written.
 
     >>> from tempfile import TemporaryDirectory
     >>> from wayscore.formats import load_run
@@ -224,16 +220,16 @@ def _words(place: Any) -> str:
 
 
 def _json(facts: Mapping[str, Any]) -> str | None:
-    """Return facts as the text of a JSON object; infinity, which JSON does not have, becomes null."""
+    """Return facts as a JSON object; infinity, which JSON does not have, becomes null."""
     return msgspec.json.encode(facts).decode() if facts else None
 
 
 def _kind_of(address: str) -> Kind:
     """Say what a file is: rows of a table that have a scene are a run if they say whether the agent stopped."""
-    file = storage.find_files(address)[0] if os.path.isdir(address) else address
+    file = find_files(address)[0] if os.path.isdir(address) else address
     head = head_of(file) if storage.is_remote(file) or os.path.isfile(file) else read(file)
     try:
-        form = choose(head, "references", None, FORMATS)
+        form = choose(head, "references")
     except FormatError:
         return "run"
     beginning = look(head.content)

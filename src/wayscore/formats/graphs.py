@@ -1,67 +1,22 @@
-"""The distances that references are measured by: the graphs of their scenes (streets too), or none for coordinates."""
+"""The street graph of Manhattan, along which the routes of Touchdown and map2seq lead."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import HOPS, Graph
-from wayscore.distances.graphs import load_graphs
-from wayscore.episodes import References
-from wayscore.errors import FormatError, OptionError, did_you_mean
+from wayscore.errors import FormatError, did_you_mean
 from wayscore.formats.base import Source, read
-
-STREET_SCENE = "manhattan"
-"""The scene of all routes along streets."""
-
-
-def distances_for(references: References, graphs: str | os.PathLike[str] | None, convention: Any = "paper") -> Any:
-    """Return scene -> graph where paths are labels, None (Euclidean) where they are coordinates.
-
-    Links of streets lead both ways, unless the convention counts directed ones.
-    """
-    first = next(iter(references.episodes.values()), None)
-    if first is None or not isinstance(first.path, list):
-        return None
-    if graphs is None:
-        raise OptionError(
-            f"{references.name}: paths are node names, so distances need the graphs; give the connectivity files (a "
-            "folder or a tar) with <<graphs=FOLDER>>"
-        )
-    if references.format == "street":
-        files = []
-        for name in ("nodes.txt", "links.txt"):
-            found = [path for path in (Path(graphs) / name, Path(graphs) / f"{name}.gz") if path.is_file()]
-            if not found:
-                raise FormatError(f"{graphs}: has no {name} or {name}.gz; street routes need both files of their graph")
-            files.append(found[0])
-        directed = find_convention(convention).distance == "directed hops"
-        return {STREET_SCENE: load_street_graph(*files, directed=directed)}
-    try:
-        return load_graphs(Path(graphs))
-    except FormatError as error:
-        what = str(error.args[0]).partition("; expected")[0]
-        raise FormatError(
-            f"{what}; give the folder or tar of the dataset's connectivity files with <<graphs=FOLDER>>"
-        ) from None
 
 
 def load_street_graph(nodes: str | os.PathLike[str], links: str | os.PathLike[str], *, directed: bool = False) -> Graph:
-    """Read the street graph; distances are hops.
+    """Read the street graph; distances are hops, positions are (longitude, latitude), for drawing.
 
-    Args:
-        nodes: a file of lines `panorama,yaw,latitude,longitude`, gzipped or not.
-        links: a file of lines `from,heading,to`.
-        directed: keep the direction of links. Evaluators differ: some walk links both ways (the default here),
-            some only forwards.
-
-    Returns:
-        A graph whose positions are (longitude, latitude), for drawing.
+    `nodes` has lines `panorama,yaw,latitude,longitude`, `links` lines `from,heading,to`. Some evaluators walk links
+    both ways (the default here), some only forwards (`directed`).
     """
     names: dict[str, int] = {}
     positions: list[float] = []

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from wayscore.errors import FormatError, OptionError, first_line
 from wayscore.escaping import from_cell
 from wayscore.formats.base import Source, read
-from wayscore.formats.sniff import Beginning, look
+from wayscore.formats.sniff import look
 from wayscore.metrics import Metric, find_metrics
 
 EPISODE_NAMES = ("episode_id", "episode", "instr_id", "instruction_id", "id", "trajectory_id")
@@ -53,13 +53,9 @@ def is_score_file(path: Any) -> bool:
     if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):
         return False
     try:
-        return looks_like_scores(look(read(path).content))
+        beginning = look(read(path).content)
     except FormatError:
         return False  # its reader will say what is wrong
-
-
-def looks_like_scores(beginning: Beginning) -> bool:
-    """Say whether a file begins like scores of single episodes."""
     keys = {key.lower() for key in beginning.keys}
     inner = {key.lower() for key in beginning.inner}
     if beginning.layout in ("parquet", "empty") or keys & PATHS or inner & PATHS:
@@ -68,11 +64,7 @@ def looks_like_scores(beginning: Beginning) -> bool:
 
 
 def read_scores(path: str | os.PathLike[str]) -> ScoreFile:
-    """Read a file of scores.
-
-    Raises:
-        FormatError: it holds no scores, or a value is not a number.
-    """
+    """Read a file of scores; one without scores is an error, and so is a value that is not a number."""
     source = read(path)
     records = list(_records(source))
     if not records:

@@ -1,4 +1,4 @@
-"""What a file is, by its beginning: how it is laid out, which format reads it, and what to do if none does.
+"""What a file is, by its beginning: its layout, the format that reads it, and what to do if none does.
 
 Only the beginning is looked at, so a file that is damaged further on is still recognised, and its reader can
 say what is wrong with it.
@@ -7,16 +7,19 @@ say what is wrong with it.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from wayscore.episodes import EpisodeBatch, References
+from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, did_you_mean
-from wayscore.formats.base import Format, Kind, Source
+from wayscore.formats.base import Format, Kind, Source, read
 
 ENTRY_POINTS = "wayscore.formats"
 HEAD = 2**16
@@ -187,7 +190,7 @@ class _Formats(Mapping[str, Format]):
     def __getitem__(self, name: str) -> Format:
         if name not in self.names:
             raise KeyError(name)
-        home = name if name in ("vlnce", "recorder", "table") else "benchmarks"
+        home = {"vlnce": "vlnce", "recorder": "table", "table": "table"}.get(name, "benchmarks")
         found: Format = getattr(import_module(f"wayscore.formats.{home}"), f"{name.upper()}_FORMAT")
         return found
 
@@ -201,43 +204,74 @@ class _Formats(Mapping[str, Format]):
 FORMATS: Mapping[str, Format] = _Formats()
 
 
-def choose(source: Source, kind: Kind, name: str | None, known: Mapping[str, Format]) -> Format:
-    """Return the format to read a file with: the one named, or the one that recognises it.
-
-    Plug-ins come after all of `known`.
-    """
+def choose(source: Source, kind: Kind, name: str | None = None) -> Format:
+    """Return the format to read a file with: the one named, or the one that recognises it; plug-ins come last."""
     if name is not None:
-        formats = known if name in known else {**known, **_installed()}
+        formats = FORMATS if name in FORMATS else {**FORMATS, **_installed()}
         if name not in formats:
             raise OptionError(f"there is no format {name!r}{did_you_mean(name, formats)} Known: {', '.join(formats)}")
         return formats[name]
     beginning = look(source.content)
-    for find in (known.values, lambda: _installed().values()):
+    for find in (FORMATS.values, lambda: _installed().values()):
         for candidate in find():
             if kind in candidate.sniff(beginning):
                 return candidate
-    raise FormatError(f"{source}: {refusal(source.content, beginning, kind, known)}")
+    raise FormatError(f"{source}: {refusal(source.content, beginning, kind)}")
 
 
-def read_with(
-    form: Format, source: Source, kind: Kind, options: Mapping[str, Any], known: Mapping[str, Format]
-) -> References | EpisodeBatch:
-    """Call a format's reader with its options; where it fails on another kind of file, say what that looks like."""
-    reader: Callable[..., References | EpisodeBatch] = form.references if kind == "references" else form.run
-    takes = [name for name, p in inspect.signature(reader).parameters.items() if p.kind is p.KEYWORD_ONLY]
+def load_references(
+    path: str | os.PathLike[str],
+    format: str | None = None,  # noqa: A002 - what every reader calls it
+    *,
+    member: str | None = None,
+    **options: Any,
+) -> References:
+    """Read the references of a file.
+
+    Args:
+        path: the file, gzipped or not; `archive.tar.gz::name` reads one member of a tar.
+        format: how it is written (`r2r`, `r4r`, `rxr`, `ndh`, `reverie`, `vlnce`, `street`, `table`, or a
+            plug-in's name); by default it is recognised by the file's beginning.
+        member: the member of a tar to read, instead of `::name`.
+        **options: what the format offers: `language` of rxr and vlnce, `path_type` of ndh, `objects` of reverie,
+            `dense` and `names` of vlnce, `up_axis` of table.
+
+    Raises:
+        FormatError: the file is missing, damaged, too large, or of another kind.
+        OptionError: the format or the option is unknown.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = os.path.join(folder, "mine.jsonl")
+    ...     with open(file, "w") as stream:
+    ...         _ = stream.write('{"episode": "e1", "scene": "s", "path": ["a", "b"]}')
+    ...     load_references(file).episodes["e1"].path
+    ['a', 'b']
+    """
+    source = read(path, member)
+    form = choose(source, "references", format)
+    takes = [name for name, p in inspect.signature(form.references).parameters.items() if p.kind is p.KEYWORD_ONLY]
     for option in options:
         if option not in takes:
-            what = f"{form.title} references" if kind == "references" else f"runs in the {form.title} format"
             others = f"they have {', '.join(takes)}" if takes else "they have none, so leave it out"
-            raise OptionError(f"{what} have no option {option!r}; {others}")
+            raise OptionError(f"{form.title} references have no option {option!r}; {others}")
     try:
-        return reader(source, **options)
+        references = form.references(source, **options)
     except FormatError as error:
-        beginning = look(source.content)
-        likely, *_ = looks_like(beginning, known)
-        if likely and kind not in form.sniff(beginning):
-            raise FormatError(f"{error.args[0]}; the file looks like {likely}") from None
-        raise
+        raise reader_error(error, source, form, "references") from None
+    if not options:
+        return references
+    # Options change numbers, so they go into the name that signatures print; files by name only.
+    given = (f"{name}={Path(v).name if isinstance(v, os.PathLike | str) else v}" for name, v in options.items())
+    return replace(references, name=f"{references.name}({','.join(given)})")
+
+
+def reader_error(error: FormatError, source: Source, form: Format, kind: Kind) -> FormatError:
+    """Return the error of a reader, with what the file looks like where that is another kind of file."""
+    beginning = look(source.content)
+    likely, *_ = looks_like(beginning)
+    other = likely and kind not in form.sniff(beginning)
+    return FormatError(f"{error.args[0]}; the file looks like {likely}") if other else error
 
 
 def _installed() -> dict[str, Format]:
@@ -281,16 +315,16 @@ _OTHERS: dict[tuple[str, str], Callable[[Beginning], bool]] = {
 }
 
 
-def looks_like(beginning: Beginning, known: Mapping[str, Format]) -> tuple[str, Kind | None, str]:
+def looks_like(beginning: Beginning) -> tuple[str, Kind | None, str]:
     """Say what a file looks like ("R2R references"), what it can be read as, and what to do with it; or nothing."""
-    for form in known.values():
+    for form in FORMATS.values():
         for kind in form.sniff(beginning):
             what = f"{form.title} references" if kind == "references" else f"a run in the {form.title} format"
             return what, kind, ""
     return next(((what, None, remedy) for (what, remedy), test in _OTHERS.items() if test(beginning)), ("", None, ""))
 
 
-def refusal(content: bytes, beginning: Beginning, kind: Kind, known: Mapping[str, Format]) -> str:
+def refusal(content: bytes, beginning: Beginning, kind: Kind) -> str:
     """Say why no format reads a file, and what to do."""
     wanted = "references" if kind == "references" else "a run"
     if beginning.layout == "empty":
@@ -304,7 +338,7 @@ def refusal(content: bytes, beginning: Beginning, kind: Kind, known: Mapping[str
             strange = "binary data (a checkpoint?); give a file of JSON, CSV or Parquet"
         if strange:
             return f"is {strange.replace('; ', f', not {wanted}; ', 1)}"
-    likely, other, remedy = looks_like(beginning, known)
+    likely, other, remedy = looks_like(beginning)
     if likely:
         if other == "references":
             remedy = "; give it with <<references=FILE>>, and your agent's result file as the run"
@@ -318,5 +352,5 @@ def refusal(content: bytes, beginning: Beginning, kind: Kind, known: Mapping[str
     name = "<<run_format=NAME>>" if kind == "run" else "format=NAME (on the command line: --reader format=NAME)"
     return (
         f"is {beginning}, which no known format of {'references' if kind == 'references' else 'runs'} begins with; "
-        f"expected records such as {EXAMPLES[kind]}; if it is one of {', '.join(known)}, say which with {name}"
+        f"expected records such as {EXAMPLES[kind]}; if it is one of {', '.join(FORMATS)}, say which with {name}"
     )

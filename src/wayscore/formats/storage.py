@@ -1,29 +1,23 @@
-"""Files on this machine, or anywhere that fsspec reaches (s3://bucket/run.parquet): found, opened and read.
+"""Files on this machine, or anywhere that fsspec reaches (s3://bucket/run.parquet): opened and read.
 
 Addresses are texts, and every error names the address in one sentence. Files are written on this machine only.
 """
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePosixPath
 from typing import IO, Any
 
 from wayscore import reading, writing
 from wayscore.errors import FormatError, MissingPackageError, WayscoreError, first_line
 
-TABLES = (".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".json", ".json.gz", ".csv", ".csv.gz")
-"""Endings of the files in a folder that are answers of a run."""
 ROWS_AT_ONCE = 65_536
 """Rows of Parquet that are read at once."""
 FORMAT, OPTIONS, UP_AXIS = b"wayscore.format", b"wayscore.options", b"wayscore.up_axis"
 """Where a converted file says in its metadata which format its rows were read from, with which settings of that reader
 (as `load_references` adds them to a name), and which coordinate of its points points up."""
-HIDDEN = ("_", ".")
-"""Names that begin so are notes of the programs that wrote a folder."""
 
 
 def is_remote(address: str) -> bool:
@@ -55,50 +49,17 @@ def system_of(address: str) -> tuple[Any, str]:
     return system, path
 
 
-def find_files(address: str) -> list[str]:
-    """Return the files that an address means: itself, all that a pattern matches, or all tables in a folder, by name.
-
-    Raises:
-        FormatError: there are none.
-    """
-    if glob.has_magic(address) and not os.path.exists(address):
-        if is_remote(address):
-            system, path = system_of(address)
-            found = sorted(map(system.unstrip_protocol, system.glob(path)))
-        else:
-            found = sorted(path for path in glob.glob(address, recursive=True) if os.path.isfile(path))
-        if not found:
-            raise FormatError(f"{address}: matches no file; check the folder and the pattern")
-        return found
-    if is_remote(address):
-        system, path = system_of(address)
-        with _readable(address):
-            if system.info(path)["type"] != "directory":
-                return [address]
-            inside = [system.unstrip_protocol(file) for file in system.find(path)]
-    elif os.path.isdir(address):
-        inside = [os.path.join(folder, name) for folder, _, names in os.walk(address) for name in names]
-    else:
-        return [address]
-    names = ((PurePosixPath(path.replace(os.sep, "/")).name, path) for path in inside)
-    if found := sorted(path for name, path in names if name.endswith(TABLES) and not name.startswith(HIDDEN)):
-        return found
-    raise FormatError(
-        f"{address}: this folder holds none of {', '.join(TABLES)}; name the folder of a run, or its file"
-    )
-
-
 @contextmanager
 def open_file(address: str) -> Iterator[IO[bytes]]:
     """Open a file to be read from anywhere in it; what the system refuses then is an error that names it."""
-    with _readable(address):
+    with readable(address):
         system, path = system_of(address) if is_remote(address) else (None, address)
         with open(path, "rb") if system is None else system.open(path, "rb") as stream:
             yield stream
 
 
 @contextmanager
-def _readable(address: str) -> Iterator[None]:
+def readable(address: str) -> Iterator[None]:
     """Say of a file that cannot be opened why."""
     try:
         yield
@@ -118,7 +79,7 @@ def parquet_file(where: str, content: bytes | None = None, *, coded: bool = Fals
     import pyarrow.parquet as pq
 
     stream: Any
-    with _readable(where):
+    with readable(where):
         if content is not None:
             stream = pa.BufferReader(content)
         elif is_remote(where):
@@ -158,16 +119,6 @@ def parquet_table(where: str, content: bytes | None = None) -> Any:
                 raise reading.too_large(where, most, " when decompressed")
             batches.append(batch)
         return pa.Table.from_batches(batches, file.schema_arrow)
-
-
-def parquet_bytes(table: Any) -> bytes:
-    """Return a table as a Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="none")
-    return bytes(sink.getvalue())
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Plain tables of episodes, for your own agents: JSON lines, a JSON array, CSV or Parquet.
+"""Plain tables of episodes, for your own agents (JSON lines, a JSON array, CSV or Parquet), and the recorder's logs.
 
 Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `instruction`, `goals`, `start_distance`,
 `heading`, `dense`, `facts`. Columns of a run: `episode` and `path` (or `query`), optionally `stopped`, `goal_distances`
@@ -7,6 +7,9 @@ Columns of references: `episode`, `scene`, `path`, and optionally `path_id`, `in
 of labels (text or integers) or of points; in CSV it is written as JSON, or as labels separated by spaces, and columns
 may have the names that others give them (`sniff.NAMES`). A run may also be one JSON object `{episode: [label, ...]}`.
 Parquet files that `wayscore convert` wrote say which format they came from.
+
+A log of the recorder (`wayscore-recorder`) has one finished episode per line, which `docs/schema/episode-1.json`
+describes. Lines may carry their references; then a log needs no others.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ import numpy as np
 from msgspec import structs
 
 from wayscore.episodes import EpisodeBatch, Query, Reference, References
-from wayscore.errors import OptionError, shortened
+from wayscore.errors import FormatError, OptionError, shortened
 from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, as_distances, from_arrow
 from wayscore.formats.base import EMPTY_PATH, REFERENCES, RUN, Fault, Kind, Source, make_batch, make_references
 from wayscore.formats.columns import Places, Points, decode_rows
-from wayscore.formats.decoding import decode_each, decode_mapping, place
+from wayscore.formats.decoding import decode_each, decode_mapping, loosely, place
 from wayscore.formats.sniff import NAMES, PARQUET_MAGIC, Beginning, look, own_names
 from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS, parquet_file, parquet_table
 from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectories
@@ -32,6 +35,14 @@ from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectorie
 EXPECTED = 'a table of episodes: {"episode": ..., "scene": ..., "path": [label, ...] or [[x, y, z], ...]} per row'
 MIXED = "mixes points of several dimensions, or points and labels"
 EXPECTED_MAPPING = "paths by episode: {episode: [label, ...], ...}"
+
+
+LOG_MARK = "wayscore_episode"
+"""The first field of every line of a log; its value is the version of the schema."""
+VERSION = 1
+EXPECTED_LOG = (
+    f'a log of the recorder: {{"{LOG_MARK}": {VERSION}, "episode": ..., "path": [[x, y, z], ...], ...}} per line'
+)
 
 
 class ReferenceRow(msgspec.Struct, kw_only=True, gc=False):
@@ -66,6 +77,18 @@ class PredictionRow(Prediction, kw_only=True, gc=False):
     """One row of a table."""
 
     query: Places | None = None
+
+
+class Line(Prediction, kw_only=True, gc=False):
+    """One line of a log."""
+
+    wayscore_episode: int
+    episode: Name
+    path: Places
+    agent: str | None = None
+    threshold: float | None = None
+    collided: list[bool] | None = None
+    recorded: dict[str, Any] | None = None
 
 
 Kept: TypeAlias = tuple[int | str, Any, Any, Any]
@@ -107,7 +130,7 @@ class Table:
 
     def _references(self, source: Source) -> Iterator[Reference]:
         for where, row in _rows(source, ReferenceRow, EXPECTED):
-            path, dense = even(row.path), even(row.dense)
+            path, dense = _even(row.path), _even(row.dense)
             wrong = {} if path is not None else {"path": MIXED}
             if row.dense is not None and not (isinstance(dense, np.ndarray) and len(dense)):
                 wrong["dense"] = "must be a list of points of one dimension; leave it out where there is none"
@@ -148,7 +171,7 @@ class Table:
             missing = [field for field in needed if getattr(row, field) is None]
             return Fault(f"the field {missing[0]!r} is missing", expected=EXPECTED_RUN) if missing else None
 
-        return batch_of(source, kept_of(source, rows, fault_of, EXPECTED_RUN), named)
+        return _batch_of(source, _kept_of(source, rows, fault_of, EXPECTED_RUN), named)
 
     def _by_episode(self, source: Source) -> Iterator[Query]:
         for name, steps in decode_mapping(source, Loose, expected=EXPECTED_MAPPING):
@@ -156,6 +179,44 @@ class Table:
                 yield Query(name, flatten(steps))
             except ValueError as error:
                 source.refuse(Fault(str(error), episode=name))
+
+
+class Recorder:
+    """Logs of the recorder."""
+
+    name = title = "recorder"
+
+    def sniff(self, beginning: Beginning) -> Collection[Kind]:
+        """Recognise the mark of every line."""
+        if not (beginning.json and beginning.has(LOG_MARK)):
+            return ()
+        return (*REFERENCES, *RUN) if beginning.has("reference") else RUN
+
+    def references(self, source: Source) -> References:
+        """Read the references that lines carry."""
+        return make_references(source, self, self._references(source))
+
+    def _references(self, source: Source) -> Iterator[Reference]:
+        for where, line, _, reference in _lines(source):
+            if reference is None:
+                raise FormatError(
+                    f"{source}, {place(where, source)} (episode '{line.episode}'): has no reference; take references "
+                    "from the dataset"
+                )
+            yield Reference(str(line.episode), str(line.scene or ""), reference, str(line.episode))
+
+    def run(self, source: Source) -> EpisodeBatch:
+        """Read the answers of a run, and the references that lines carry."""
+        found = _lines(source)
+        lines = [line for _, line, _, _ in found]
+        return _batch_of(
+            source,
+            found,
+            collided=[line.collided for line in lines],
+            collisions=[None if line.collided is None else sum(line.collided) for line in lines],
+            threshold=[line.threshold for line in lines],
+            agent=[line.agent for line in lines],
+        )
 
 
 def _is_mapping(beginning: Beginning) -> bool:
@@ -171,7 +232,7 @@ def _is_listed(beginning: Beginning) -> bool:
     return beginning.json and "episode" in names and "path" in names and not others
 
 
-def kept_of(
+def _kept_of(
     source: Source, rows: Iterable[tuple[int | str, Any]], fault_of: Callable[[Any], Fault | None], expected: str = ""
 ) -> list[Kept]:
     """Return the predictions that have nothing wrong by `fault_of`, and a path of one kind of places; refuse others."""
@@ -180,7 +241,7 @@ def kept_of(
         fault = fault_of(row)
         if fault is None and not len(row.path):
             fault = Fault(EMPTY_PATH)
-        path, reference = even(row.path), even(row.reference)
+        path, reference = _even(row.path), _even(row.reference)
         for field, given, places in (("path", row.path, path), ("reference", row.reference, reference)):
             if fault is None and given is not None and places is None:
                 fault = Fault(MIXED, field=f"field {field!r}", expected=expected)
@@ -192,7 +253,7 @@ def kept_of(
     return kept
 
 
-def batch_of(source: Source, kept: Sequence[Kept], named: bool = True, **more: list[Any]) -> EpisodeBatch:
+def _batch_of(source: Source, kept: Sequence[Kept], named: bool = True, **more: list[Any]) -> EpisodeBatch:
     """Put predictions into columns; `more` is what else they record, by name."""
     rows = [row for _, row, _, _ in kept]
     references = [reference for _, _, _, reference in kept]
@@ -227,7 +288,7 @@ def _rows(source: Source, kind: Any, expected: str) -> Iterable[tuple[int | str,
     return decode_each(source, kind, names=("episode",), expected=expected)
 
 
-def even(places: Any) -> Any:
+def _even(places: Any) -> Any:
     """Return labels as they are, and points as an array; None for a mixture."""
     if places is None or isinstance(places, np.ndarray) or list not in map(type, places):
         return places
@@ -235,4 +296,36 @@ def even(places: Any) -> Any:
     return np.array(places, dtype=np.float64) if len(lengths) == 1 and 0 not in lengths else None
 
 
-TABLE_FORMAT = Table()
+def _lines(source: Source) -> list[Kept]:
+    """Return the lines that are right, each with where it is, its path and its reference."""
+    before, _, last = source.content.rpartition(b"\n")
+    if last.strip() and loosely(last) is None:  # a crash left it incomplete
+        number = source.lines_before + source.content.count(b"\n") + 1
+        what = "is incomplete, because the program that wrote it was stopped there"
+        source.refuse(Fault(f"{what}; `python -m wayscore_recorder {source}` removes it", f"line {number}"))
+        source = structs.replace(source, content=before)
+    return _kept_of(source, decode_each(source, Line, names=("episode",), expected=EXPECTED_LOG), _fault_of)
+
+
+def _fault_of(line: Line) -> Fault | None:
+    """Return what is wrong with a line."""
+    if line.wayscore_episode != VERSION:
+        return Fault(
+            f"is version {line.wayscore_episode}, and this wayscore reads version {VERSION}; install a later wayscore"
+        )
+    if line.reference == []:
+        return Fault("is empty; leave it out if there is none", field="field 'reference'")
+    for field, values, count in (
+        ("headings", line.headings, len(line.path)),
+        ("goal_distances", line.goal_distances, len(line.path)),
+        ("collided", line.collided, len(line.path) - 1),
+    ):
+        if values is not None and line.path and len(values) != count:
+            each = "move" if field == "collided" else "position"
+            return Fault(
+                f"has {len(values)} values for {count} {each}s", field=f"field {field!r}", expected=EXPECTED_LOG
+            )
+    return None
+
+
+TABLE_FORMAT, RECORDER_FORMAT = Table(), Recorder()

@@ -35,14 +35,10 @@ class Step(msgspec.Struct, array_like=True, gc=False):
 def read_trajectories(
     source: Source, title: str, *, ids: tuple[str, ...], walks: tuple[str, ...], objects: tuple[str, ...] = ()
 ) -> EpisodeBatch:
-    """Read a run.
+    """Read a run: a JSON array or JSON lines.
 
-    Args:
-        source: the file, a JSON array or JSON lines.
-        title: what errors call the format.
-        ids: the fields that may name the episode; the first present counts.
-        walks: the fields that may hold the walk; the first present counts.
-        objects: the fields that may name the object which the agent found; null where it found none.
+    The first field of `ids` that a record has names its episode, the first of `walks` holds its walk, and one of
+    `objects` may name the object that the agent found (null for none).
     """
     expected = f'{title} results: [{{"{ids[0]}": ..., "{walks[0]}": [[viewpoint, heading, elevation], ...]}}, ...]'
     read: Callable[[Any], Any] = flatten

@@ -142,15 +142,11 @@ class VLNCE:
         language: str | None = None,
         names: str | None = None,
     ) -> References:
-        """Read episodes.
+        """Read episodes, all or those of a language: a tag (`en-US`) or its first part (`en`).
 
-        Args:
-            source: the file.
-            dense: the file of ground truth walks; True takes `<name>_gt.json` or `<name>_gt.json.gz` beside the
-                episodes where there is one, False none.
-            language: keep the instructions in one language: a tag as the file has it (`en-US`) or its first part.
-            names: what names an episode: `episode_id` or `instruction_id`; by default the latter where every
-                instruction has one (RxR), since that is what its runs are named by.
+        `dense` is the file of ground truth walks; True takes `<name>_gt.json` or `<name>_gt.json.gz` beside the
+        episodes where there is one. `names` says what names an episode: `episode_id` or `instruction_id`; by default
+        the latter where every instruction has one (RxR), since its runs use it.
         """
         episodes = decode_object(source, Episodes, names=("episode_id",), expected=EXPECTED).episodes
         if language is not None:

@@ -40,7 +40,7 @@ def _agents(
         tasks, usual = from_worlds(2_000), WORLD_THRESHOLD
     elif tasks is None:
         from wayscore.formats import load_references
-        from wayscore.formats.graphs import distances_for
+        from wayscore.formats.benchmarks import distances_for
 
         loaded = load_references(references)  # type: ignore[arg-type]
         tasks = from_references(loaded, distances_for(loaded, graphs))

@@ -19,7 +19,7 @@ from wayscore.distances.graph import Graph
 from wayscore.episodes import Reference, References
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats import load_references
-from wayscore.formats.graphs import distances_for
+from wayscore.formats.benchmarks import distances_for
 from wayscore.rewards.batch import Codes, Nodes
 from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds, generate, words
 

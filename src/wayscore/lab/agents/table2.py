@@ -401,7 +401,7 @@ def score_agent(plan: Plan, job: Job, agent: Agent, *, mirror: bool = False) -> 
 def validation_data(plan: Plan, dataset: str) -> tuple[References, Any]:
     """Return the episodes that agents are tested on, and their graphs."""
     from wayscore.formats import load_references
-    from wayscore.formats.graphs import distances_for
+    from wayscore.formats.benchmarks import distances_for
     from wayscore.lab.agents.data import world_test
 
     if dataset == "worlds":

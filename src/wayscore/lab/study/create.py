@@ -22,7 +22,7 @@ from wayscore.evaluation.result import names_apart
 from wayscore.evaluation.validation import join
 from wayscore.formats import load_references, load_run
 from wayscore.formats.base import read
-from wayscore.formats.graphs import distances_for
+from wayscore.formats.benchmarks import distances_for
 from wayscore.lab.study.model import QUERIES, QUESTION, Assignment, ComparisonSet, Item, Kind, SceneMap, Study
 from wayscore.lab.study.sets import SAMPLERS, SUCCESSES, Sampler, Success, draw_check, draw_set, make_check
 from wayscore.worlds import THRESHOLD_IN_EDGES, Node, Rng, World
