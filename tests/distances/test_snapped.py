@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable
 from itertools import combinations, pairwise
@@ -41,16 +42,12 @@ def test_a_point_has_the_distances_of_its_nearest(seed: int, dimension: int) -> 
     assert space.distance(walk[0], walk[1]) == table[nearest[0], nearest[1]]
 
 
-def test_of_equally_near_points_the_first_counts() -> None:
+def test_distances_of_a_space_a_graph_or_a_mesh() -> None:
     grid = [[x, y] for x in range(4) for y in range(4)]
     space = ws.Snapped(grid, ws.Euclidean())
-    assert space.encode([[[0.5, 0.5], [1.5, 2.5], [3.0, 1.5]]]).places.tolist() == [0, 6, 13]
-    assert ws.Snapped([[1.0]], [[0.0]]).encode([[[7.0], [1.0]]]).places.tolist() == [0, 0]
-
-
-def test_distances_of_a_graph_or_a_mesh() -> None:
+    assert space.encode([[[0.5, 0.5], [1.5, 2.5], [3.0, 1.5]]]).places.tolist() == [0, 6, 13]  # of equals the first
     graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], [3.0, 4.0])
-    assert ws.Snapped(CORNERS, graph).table.tolist() == np.array(ALONG, dtype=float).tolist()
+    assert ws.Snapped(CORNERS, graph).table.tolist() == ALONG
     mesh = mesh_of(L_VERTICES, L_POLYGONS)
     places = np.array([[1.0, 0.0, 1.0], [7.0, 0.0, 3.0], [3.0, 0.0, 7.0]])
     space = ws.Snapped(places, mesh)
@@ -75,14 +72,13 @@ def test_scores_and_rewards_in_it() -> None:
     assert reward.step([query[1]]).tolist() == [3.0]
 
 
-def literal_distances(walks: list[Any], nodes: Any, edges: Any, reach: float) -> nx.Graph:
-    graph = nx.Graph()
+def literal_graph(walks: list[Any], nodes: Any, edges: Any, reach: float) -> nx.Graph:
     places = [tuple(node) for node in nodes] + [tuple(point) for walk in walks for point in walk]
-    graph.add_nodes_from(places)
     joined = [(places[a], places[b]) for a, b in edges]
     joined += [(tuple(a), tuple(b)) for walk in walks for a, b in pairwise(walk)]
-    joined += [(a, b) for a, b in combinations(places, 2) if np.linalg.norm(np.subtract(a, b)) <= reach]
-    graph.add_weighted_edges_from((a, b, float(np.linalg.norm(np.subtract(a, b)))) for a, b in joined)
+    joined += [(a, b) for a, b in combinations(places, 2) if math.dist(a, b) <= reach]
+    graph = nx.empty_graph(places)
+    graph.add_weighted_edges_from((a, b, math.dist(a, b)) for a, b in joined)
     return graph
 
 
@@ -95,7 +91,7 @@ def test_walks_are_a_graph(seed: int) -> None:
     ]
     nodes, edges = rng.normal(scale=3, size=(6, dimension)), [(0, 1), (1, 2), (4, 5), (3, 3)]
     space = ws.Snapped.from_walks(walks, nodes=nodes, edges=edges, reach=0.6, cell=1e-6)
-    wanted = literal_distances(walks, nodes, edges, 0.6)
+    wanted = literal_graph(walks, nodes, edges, 0.6)
     lengths = dict(nx.all_pairs_dijkstra_path_length(wanted))
     places = list(wanted)
     for goal in places[::4]:  # one search for one goal; later all pairs are known
