@@ -110,12 +110,12 @@ def _corridor(
 
 
 def _same(a: Point, b: Point) -> bool:
-    for one, other in zip(a, b, strict=True):
-        apart = abs(one - other)
-        relative = one != ZERO and other != ZERO and apart / (abs(one) + abs(other)) < TOLERANCE
-        if not (one == other or apart < TOLERANCE or relative):
-            return False
-    return True
+    return all(
+        one == other
+        or abs(one - other) < TOLERANCE
+        or (one != ZERO and other != ZERO and abs(one - other) / (abs(one) + abs(other)) < TOLERANCE)
+        for one, other in zip(a, b, strict=True)
+    )
 
 
 def _about_same(a: Point, b: Point) -> bool:
@@ -300,10 +300,7 @@ def _distance(a: Point, b: Point) -> np.float32:
 
 
 def _length(path: list[Point]) -> np.float32:
-    length = ZERO
-    for a, b in pairwise(path):
-        length = length + _distance(a, b)
-    return length
+    return sum((_distance(a, b) for a, b in pairwise(path)), start=ZERO)
 
 
 def _nearest_polygon(mesh: Mesh, point: Point) -> tuple[int, Point]:

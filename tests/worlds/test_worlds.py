@@ -160,9 +160,8 @@ def test_where_a_corner_is_cut_off():
     with pytest.raises(PathError, match=r"no path leads from \(0, 14\) to \(0, 0\)"):
         world.shortest_path((0, 14), (0, 0))
     assert not any((0, 14) in path for path in sample(world, 300))
-    rng = np.random.default_rng(0)
-    assert overshoot(world, [(0, 14)], rng, steps=2) == [(0, 14)] * 3
-    assert random_walk(world, [(0, 14)], rng) == [(0, 14)]
+    assert overshoot(world, [(0, 14)], RNG, steps=2) == [(0, 14)] * 3
+    assert random_walk(world, [(0, 14)], RNG) == [(0, 14)]
 
 
 RNG = np.random.default_rng(0)
@@ -197,17 +196,15 @@ def test_nodes_that_are_not_there(world):
         world.shortest_path((0, 0), (0, 15))
 
 
-@pytest.mark.parametrize("name", WALKERS)
-def test_walkers_walk(world, name):
+@pytest.mark.parametrize("walk", WALKERS.values())
+def test_walkers_repeat_themselves_and_leave_their_reference_alone(world, walk):
     references = sample(world)
-    queries = [WALKERS[name](world, reference, np.random.default_rng(1)) for reference in references]
-    assert all(query and walkable(world, query) for query in queries)
-    again = [WALKERS[name](world, reference, np.random.default_rng(1)) for reference in references]
+    queries, again = ([walk(world, reference, np.random.default_rng(1)) for reference in references] for _ in range(2))
     assert again == queries
-    assert sample(world) == references  # walkers leave their reference alone
-    assert WALKERS[name](world, references[0][:1], np.random.default_rng(1))[0] == references[0][0]
+    assert sample(world) == references
+    assert walk(world, references[0][:1], RNG)[0] == references[0][0]
     with pytest.raises(PathError, match="the reference is empty"):
-        WALKERS[name](world, [], np.random.default_rng(1))
+        walk(world, [], RNG)
 
 
 ANY_WORLD = st.builds(
