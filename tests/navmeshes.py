@@ -25,8 +25,7 @@ from wayscore.distances.navmesh_file import (
 
 AGENT = (1.5, 0.1, 0.2)
 CELL = 0.05
-"""Metres: the steps of the tree of boxes in all but huge meshes."""
-MOST_STEPS = 60_000
+"""Metres: the steps of the tree of boxes."""
 TILE = START.size + TILE_START.size
 """Where the first tile begins in a file of version 1."""
 # An L of three squares of 4 m: from one end to the other the way bends around the corner at (4, 0, 4).
@@ -65,15 +64,14 @@ def write(vertices: ArrayLike, polygons: Sequence[Sequence[int]], agent: tuple[f
         # A fan; two bits for each edge say whether it is on the border.
         triangles += [(0, last - 1, last, (last == 2) | 4 | (last == count - 1) << 4) for last in range(2, count)]
     low, high = points.min(axis=0), points.max(axis=0)
-    steps = min(1 / CELL, MOST_STEPS / float((high - low).max()))
-    nodes = _tree(points, corners, low, steps)
+    nodes = _tree(points, corners, low, 1 / CELL)
     header = np.zeros(1, dtype=HEADER)
     header["magic"], header["version"] = TILE_MAGIC, TILE_VERSION
     header["polygons"] = header["details"] = header["connection"] = len(corners)
     header["vertices"], header["triangles"], header["nodes"] = len(points), len(triangles), len(nodes)
     header["links"] = max(1, sum(len(polygon) for polygon in corners))
     header["height"], header["radius"], header["climb"] = agent
-    header["low"], header["high"], header["steps"] = low, high, steps
+    header["low"], header["high"], header["steps"] = low, high, 1 / CELL
     tile = b"".join(
         (
             header.tobytes(),
@@ -182,28 +180,23 @@ def patched(content: bytes, field: str, value: object, number: int = 0, part: in
     """A file of one tile with one number changed: `header.polygons`, `polygons.count`, `vertices`, ..."""
     damaged = bytearray(content)
     header = np.frombuffer(content, HEADER, 1, TILE)[0]
-    block, _, name = field.partition(".")
-    kinds = {"header": HEADER, "polygons": POLYGON, "details": DETAIL, "nodes": NODE}
+    wanted, _, name = field.partition(".")
     at = TILE
-    for one, size in (
-        ("header", 0),
-        ("vertices", HEADER.itemsize),
-        ("polygons", 12 * int(header["vertices"])),
-        ("links", 32 * int(header["polygons"])),
-        ("details", 12 * int(header["links"])),
-        ("triangles", 12 * int(header["details"])),
-        ("nodes", 4 * int(header["triangles"])),
+    for block, kind, count in (
+        ("header", HEADER, 1),
+        ("vertices", np.dtype("<f4"), 3 * header["vertices"]),
+        ("polygons", POLYGON, header["polygons"]),
+        ("links", np.dtype("V12"), header["links"]),
+        ("details", DETAIL, header["details"]),
+        ("triangles", np.dtype("u1"), 4 * header["triangles"]),
+        ("nodes", NODE, header["nodes"]),
     ):
-        at += size
-        if one == block:
+        if block == wanted:
             break
-    kind = kinds.get(block, np.dtype("<f4") if block == "vertices" else np.dtype("u1"))
+        at += kind.itemsize * int(count)
     records = np.frombuffer(damaged, kind, offset=at, count=number + 1)
     target = records[name] if name else records
-    if part is None:
-        target[number] = value
-    else:
-        target[number, part] = value
+    target[number if part is None else (number, part)] = value
     return bytes(damaged)
 
 

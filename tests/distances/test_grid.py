@@ -20,8 +20,6 @@ from wayscore.errors import DistanceError, OptionError, PathError, WayscoreError
 from wayscore.kernels.plain.march import march as plain_march
 from wayscore.paths import PathBatch
 
-ROOT2 = math.sqrt(2.0)
-
 
 def draw(*rows: str) -> np.ndarray:
     """A grid from text, `.` free; row i of the text is i of the grid."""
@@ -71,14 +69,15 @@ def grids(draw_from, side: int = 10):
     return free, source
 
 
-# By hand
-
-
-def test_axis_0_is_the_first_coordinate():
+def test_axis_0_is_the_first_coordinate_and_the_border_is_nearest_to_what_lies_outside():
     grid = Grid(np.ones((2, 3)), cell=0.5, origin=(10, 20))
     cells, errors = grid.snap([[10.0, 20.0], [10.5, 21.0], [10.5, 20.0]])
     assert (cells.tolist(), errors.tolist()) == ([0, 5, 3], [0, 0, 0])
     assert grid.centres(np.array([5])).tolist() == [[10.5, 21.0]]
+    cells, errors = Grid(np.ones((3, 4)), cell=1).snap([[-5, 1], [7, 30], [1e308, 0], [-1e308, -1e308]])
+    assert cells.tolist() == [1, 11, 8, 0]
+    assert errors[:2].tolist() == pytest.approx([5, math.hypot(5, 27)])
+    assert (errors[2:] >= 1e308).all()
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -92,8 +91,6 @@ def test_around_a_wall(metric):
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_diagonal_step_needs_both_cells_beside_it(metric):
     assert field(Grid(draw("..", "#."), cell=1, metric=metric), 0).tolist() == [[0, 1], [np.inf, 2]]
-    steps = field(Grid(np.ones((2, 4)), cell=1), 0)
-    assert np.allclose(steps, [[0, 1, 2, 3], [1, ROOT2, 1 + ROOT2, 2 + ROOT2]], atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -104,12 +101,6 @@ def test_nothing_passes_between_obstacles_that_touch_at_a_corner(metric, size):
     found = field(Grid(free, metric=metric), 0)
     assert np.isfinite(found[i + j < size - 1]).all()
     assert np.isinf(found[i + j >= size - 1]).all()
-
-
-def test_eikonal_is_exact_near_the_source_and_in_its_sight():
-    found = field(Grid(np.ones((17, 17)), cell=1, metric="eikonal"), 8 * 17 + 8)
-    line = straight_line((17, 17), 8 * 17 + 8)
-    assert (found[line <= 8] == line[line <= 8]).all()
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -123,15 +114,10 @@ def test_no_way_and_nothing_to_measure(metric):
     assert grid.pairs(none, none).shape == (0,)
 
 
-# Octile against the oracle and against published lengths
-
-
 @given(grids())
-@settings(deadline=None, max_examples=60)
 def test_octile_is_the_shortest_path(case):
     free, source = case
-    expected = octile_by_networkx(free, source)
-    found = field(Grid(free, cell=1), source)
+    expected, found = octile_by_networkx(free, source), field(Grid(free, cell=1), source)
     assert (np.isinf(found) == np.isinf(expected)).all()
     assert np.allclose(found, expected, rtol=0, atol=1e-9)
 
@@ -145,7 +131,7 @@ def published_maps() -> list:
 
 
 @pytest.mark.parametrize("path", published_maps())
-def test_octile_gives_the_published_lengths(path):
+def test_octile_gives_the_published_lengths_and_eikonal_shorter_ones(path):
     free = read_map(path)
     rows = np.loadtxt(path.with_name(path.name + ".scen"), skiprows=1, usecols=range(4, 9))
     starts, goals, lengths = rows[:, 0:2], rows[:, 2:4], rows[:, 4]
@@ -159,11 +145,6 @@ def test_octile_gives_the_published_lengths(path):
     assert np.allclose(found, lengths, rtol=0, atol=1e-3)
     if path.stem == "brc000d":
         assert np.isinf(found).sum() == 10
-
-
-@pytest.mark.parametrize("path", published_maps())
-def test_eikonal_lies_between_the_line_and_octile_on_published_maps(path):
-    free = read_map(path)
     cells = np.flatnonzero(free)
     for source in cells[[len(cells) // 5, len(cells) // 2]].tolist():
         assert_between_the_line_and_octile(free, source)
@@ -177,16 +158,12 @@ def assert_between_the_line_and_octile(free: np.ndarray, source: int) -> None:
     assert (eikonal <= octile + 1e-9).all()
 
 
-# Eikonal against geometry
-
-
 @pytest.mark.parametrize("source", [(100, 100), (0, 0), (37, 141), (0, 63)])
 def test_eikonal_is_the_straight_line_where_nothing_is_in_the_way(source):
     shape = (200, 200)
     code = source[0] * 200 + source[1]
     found, line = field(Grid(np.ones(shape), cell=1, metric="eikonal"), code), straight_line(shape, code)
-    far = line > 20
-    assert (abs(found - line)[far] <= 0.01 * line[far]).all()
+    assert (found[line <= 8] == line[line <= 8]).all()  # exact near the source
     assert (abs(found - line) <= 0.002 * line + 1e-12).all()
 
 
@@ -195,29 +172,12 @@ def test_eikonal_turns_a_corner():
     free = np.ones((121, 121), dtype=bool)
     free[60, :60] = False
     found = field(Grid(free, cell=1, metric="eikonal"), 30 * 121 + 20)
-    expected = math.hypot(30, 40) + math.hypot(30, 40)
-    assert found[90, 20] == pytest.approx(expected, rel=0.02)
+    assert found[90, 20] == pytest.approx(2 * math.hypot(30, 40), rel=0.02)
 
 
 @given(grids(side=24))
-@settings(deadline=None, max_examples=60)
 def test_eikonal_lies_between_the_line_and_octile(case):
     assert_between_the_line_and_octile(*case)
-
-
-# Properties of both
-
-
-@given(grids(side=12))
-@settings(deadline=None, max_examples=40)
-def test_octile_is_a_metric(case):
-    free, _ = case
-    cells = np.flatnonzero(free).astype(np.int32)[:40]
-    d = Grid(free, cell=1).between(cells, cells)
-    assert (np.diag(d) == 0).all()
-    assert np.allclose(d, d.T, rtol=0, atol=1e-9)
-    assert (d[:, None, :] <= d[:, :, None] + d[None, :, :] + 1e-9).all()
-    assert (d[~np.eye(len(d), dtype=bool)] >= 1).all()
 
 
 def test_eikonal_is_nearly_a_metric_among_rooms():
@@ -235,7 +195,6 @@ def test_eikonal_is_nearly_a_metric_among_rooms():
 
 
 @given(grids(side=12), st.sampled_from(METRICS), st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=60)
 def test_a_distance_does_not_depend_on_its_batch(case, metric, seed):
     free, _ = case
     rng = np.random.default_rng(seed)
@@ -248,9 +207,6 @@ def test_a_distance_does_not_depend_on_its_batch(case, metric, seed):
     for grid in (Grid(free, metric=metric), warm, Grid(free, metric=metric, cache_bytes=0)):
         assert grid.pairs(a, b).tolist() == np.diag(block).tolist()
         assert grid.between(a[::-1], b[:3]).tolist() == block[::-1, :3].tolist()
-
-
-# Snapping
 
 
 @given(grids(), st.sampled_from([0.5, 1.0, 2.0]), st.integers(0, 2**32 - 1))
@@ -269,14 +225,6 @@ def test_points_snap_to_the_nearest_free_cell(case, cell, seed):
     assert errors.tolist() == pytest.approx(np.sqrt(squares.min(axis=1)).tolist())
 
 
-def test_points_far_outside_snap_to_the_border():
-    grid = Grid(np.ones((3, 4)), cell=1)
-    cells, errors = grid.snap([[-5, 1], [7, 30], [1e308, 0], [-1e308, -1e308]])
-    assert cells.tolist() == [1, 11, 8, 0]
-    assert errors[:2].tolist() == pytest.approx([5, math.hypot(5, 27)])
-    assert (errors[2:] >= 1e308).all()
-
-
 def test_encode_reports_how_far_points_moved():
     batch = Grid(draw("..", "#."), cell=2).encode([[[0, 0], [2, 0.5]], [[2.5, 2]]])
     assert batch.places.dtype == np.int32
@@ -289,9 +237,6 @@ def test_encode_reports_how_far_points_moved():
     assert batch.offsets is points.offsets
     none = Grid([[1]]).encode([])
     assert (len(none), none.places.dtype) == (0, np.int32)
-
-
-# The cache
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -308,13 +253,13 @@ def test_kept_fields_stay_within_their_bytes(metric):
 
 
 def test_what_is_not_kept():
-    for cache_bytes in (0, 25 * 8 - 1):  # a field does not fit
+    for cache_bytes, kept in ((0, []), (25 * 8 - 1, []), (25 * 8, [0])):  # a field takes 25 * 8 bytes
         grid = Grid(np.ones((5, 5)), cache_bytes=cache_bytes)
-        assert grid.between(np.array([0]), np.array([1, 2])).tolist() == [[0.1, 0.2]]
+        grid.pairs(np.array([0, 1, 2]), np.array([1, 2, 3]))  # single steps are never kept
         assert not grid._fields
+        assert grid.between(np.array([0]), np.array([1, 2])).tolist() == [[0.1, 0.2]]
+        assert list(grid._fields) == kept
     grid = Grid(np.ones((5, 5)))
-    grid.pairs(np.array([0, 1, 2]), np.array([1, 2, 3]))  # single steps
-    assert not grid._fields
     grid.pairs(np.array([0, 0]), np.array([1, 2]))
     assert list(grid._fields) == [0]
 
@@ -326,12 +271,8 @@ def test_threads_share_a_grid(metric):
     expected = Grid(free, metric=metric).between(cells, cells)
     grid = Grid(free, metric=metric, cache_bytes=5 * 8 * int(free.sum()))
     with ThreadPoolExecutor(8) as pool:
-        blocks = list(pool.map(lambda _: grid.between(cells, cells), range(8)))
-    assert all((block == expected).all() for block in blocks)
+        assert all((block == expected).all() for block in pool.map(lambda _: grid.between(cells, cells), range(8)))
     assert len(grid._fields) <= 5
-
-
-# Identity
 
 
 def test_fingerprint():
@@ -346,8 +287,7 @@ def test_pickle_and_repr():
     grid = Grid(draw("..", "#."), cell=0.5, origin=(1, 2), metric="eikonal", cache_bytes=100)
     cells = np.array([0, 1, 3])
     again = pickle.loads(pickle.dumps(grid))
-    assert again.fingerprint == grid.fingerprint
-    assert again.cache_bytes == 100
+    assert (again.fingerprint, again.cache_bytes) == (grid.fingerprint, 100)
     assert again.between(cells, cells).tolist() == grid.between(cells, cells).tolist()
     assert repr(grid) == "<Grid 2 x 2, 0.5 m cells, eikonal>"
 
@@ -370,11 +310,7 @@ def test_scipy_is_imported_only_to_snap_from_outside():
         "g.snap([[0, 0]]); g.between(np.array([0]), np.array([8]));"
         "assert 'scipy' not in sys.modules; g.snap([[9, 9]]); assert 'scipy' in sys.modules"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
-
-
-# Bad input
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(
@@ -442,13 +378,12 @@ def test_codes_of_another_grid(codes):
 
 
 @given(grids(side=20), st.data())
-@settings(deadline=None, max_examples=60)
 def test_march_stops_at_its_target(case, data):
     free, source = case
     target = data.draw(st.sampled_from(np.flatnonzero(free).tolist()))
     whole, stopped = np.empty(free.shape), np.empty(free.shape)
-    plain_march(free.astype(np.uint8), source, -1, whole)
-    plain_march(free.astype(np.uint8), source, target, stopped)
+    for goal, out in ((-1, whole), (target, stopped)):
+        plain_march(free.astype(np.uint8), source, goal, out)
     assert stopped.flat[target] == whole.flat[target]
     settled = np.isfinite(stopped)
     assert (stopped[settled] == whole[settled]).all()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ import pytest
 
 import wayscore as ws
 from tests.navmeshes import L_POLYGONS, L_VERTICES, l_shape, mesh_of, random_floor, random_points, search, two_tiles
-from tests.oracles import navmesh_search
 from wayscore import kernels
 from wayscore.distances.navmesh_build import build
 from wayscore.distances.navmesh_file import parse
@@ -32,10 +31,11 @@ def house() -> ws.NavMesh:
 
 def test_around_a_corner(house: ws.NavMesh) -> None:
     start, end = [7.0, 0.0, 3.0], [3.0, 0.0, 7.0]
-    bend = [4.0, 0.0, 4.0]
-    assert house.distance(start, end) == pytest.approx(np.sqrt(10) + np.sqrt(10), rel=1e-6)
-    assert house.path(start, end).tolist() == [start, bend, end]
-    assert house.distance([1.0, 0.0, 1.0], [3.0, 0.0, 2.0]) == pytest.approx(np.sqrt(5), rel=1e-6)
+    backwards = mesh_of(L_VERTICES, [polygon[::-1] for polygon in L_POLYGONS])  # either direction of corners
+    for mesh in (house, backwards):
+        assert mesh.distance(start, end) == pytest.approx(np.sqrt(10) + np.sqrt(10), rel=1e-6)
+        assert mesh.path(start, end).tolist() == [start, [4.0, 0.0, 4.0], end]
+        assert mesh.distance([1.0, 0.0, 1.0], [3.0, 0.0, 2.0]) == pytest.approx(np.sqrt(5), rel=1e-6)
 
 
 def test_heights_above_the_floor_count(house: ws.NavMesh) -> None:
@@ -196,10 +196,8 @@ def test_the_agent_that_a_mesh_is_for() -> None:
     mesh = mesh_of(L_VERTICES, L_POLYGONS, (0.88, 0.18, 0.2))
     assert (mesh.agent_height, mesh.agent_radius, mesh.agent_climb) == (0.88, 0.18, 0.2)
     assert mesh.agent_warning(height=0.88, radius=0.18) == ""
-    said = mesh.agent_warning(height=1.5, radius=0.1)
-    assert "height 0.88 m and radius 0.18 m" in said
-    assert "1.5 m and 0.1 m" in said
-    assert "save_nav_mesh" in said
+    words = "height 0.88 m and radius 0.18 m.* 1.5 m and 0.1 m.*save_nav_mesh"
+    assert re.search(words, mesh.agent_warning(height=1.5, radius=0.1))
 
 
 def test_meshes_of_a_folder(tmp_path: Path) -> None:
@@ -210,8 +208,6 @@ def test_meshes_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "three.navmesh").write_bytes(b"read only when it is used")
     meshes = ws.load_navmeshes(tmp_path, habitat="0.1.7")
     assert sorted(meshes) == ["one", "three", "two"]
-    assert len(meshes) == 3
-    assert "one" in meshes
     assert repr(meshes) == f"<3 navigation meshes of {tmp_path.name}>"
     assert meshes["one"] is meshes["one"]
     assert meshes["one"].fingerprint == meshes["two"].fingerprint
@@ -221,20 +217,20 @@ def test_meshes_of_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ws.UnknownSceneError, match=r"has no navigation mesh of scene 'twos'; did you mean 'two'\?"):
         meshes["twos"]
     (tmp_path / "two.navmesh").write_bytes(l_shape())
-    with pytest.raises(ws.FormatError, match="has two navigation meshes of scene 'two'"):
-        ws.load_navmeshes(tmp_path)
-    with pytest.raises(ws.FormatError, match=r"holds no file named SCENE\.navmesh"):
-        ws.load_navmeshes(tmp_path / "one/empty")
-    with pytest.raises(ws.FormatError, match="is not a folder"):
-        ws.load_navmeshes(tmp_path / "nowhere")
+    for folder, message in (
+        (".", "has two navigation meshes of scene 'two'"),
+        ("one/empty", r"holds no file named SCENE\.navmesh"),
+        ("nowhere", "is not a folder"),
+    ):
+        with pytest.raises(ws.FormatError, match=message):
+            ws.load_navmeshes(tmp_path / folder)
 
 
 @pytest.mark.parametrize("bad", [[np.nan, 0, 0], [0, np.inf, 0], [1, 2], "here", [[1, 0, 1], [2, 0, 1]], None, []])
 def test_points_that_are_none(house: ws.NavMesh, bad: Any) -> None:
-    with pytest.raises(ws.PathError):
-        house.distance(bad, [1, 0, 1])
-    with pytest.raises(ws.PathError):
-        house.path([1, 0, 1], bad)
+    for call in (lambda: house.distance(bad, [1, 0, 1]), lambda: house.path([1, 0, 1], bad)):
+        with pytest.raises(ws.PathError):
+            call()
 
 
 def test_goals_and_paths_that_are_none(house: ws.NavMesh) -> None:
@@ -249,12 +245,6 @@ def test_goals_and_paths_that_are_none(house: ws.NavMesh) -> None:
 def test_versions_that_are_none(version: Any) -> None:
     with pytest.raises(ws.OptionError, match=r"habitat must be a version of habitat-sim"):
         ws.NavMesh(l_shape(), habitat=version)
-
-
-def test_either_direction_of_corners(house: ws.NavMesh) -> None:
-    backwards = mesh_of(L_VERTICES, [polygon[::-1] for polygon in L_POLYGONS])
-    for start, end in (([7, 0, 3], [3, 0, 7]), ([1, 0, 7], [7, 0, 1])):
-        assert backwards.path(start, end).tolist() == house.path(start, end).tolist()
 
 
 @pytest.mark.parametrize(
@@ -275,16 +265,16 @@ def test_either_direction_of_corners(house: ws.NavMesh) -> None:
         lambda mesh: tuple(mesh)[:5],
     ],
 )
-@pytest.mark.parametrize("module", [kernels, navmesh_search], ids=["chosen", "oracle"])
-def test_kernels_refuse_meshes_that_lead_nowhere(spoil: Any, module: ModuleType) -> None:
+def test_the_kernel_refuses_meshes_that_lead_nowhere(spoil: Any) -> None:
+    native = pytest.importorskip("wayscore.kernels._native", reason="the native kernels were not built")
     mesh = build(parse(l_shape(), "L"), rounds=True, where="L")[0]
     points = np.ones((2, 3), dtype=np.float32)
-    search(module, mesh, points, np.array([[0, 1]]))
+    search(native, mesh, points, np.array([[0, 1]]))
     with pytest.raises((ValueError, TypeError, AttributeError)):
-        search(module, spoil(mesh), points, np.array([[0, 1]]))
+        search(native, spoil(mesh), points, np.array([[0, 1]]))
     for pairs in ([[0, 2]], [[-1, 0]], [[0, 1, 1]]):
         with pytest.raises(ValueError, match="do not fit each other"):
-            search(module, mesh, points, np.array(pairs))
+            search(native, mesh, points, np.array(pairs))
 
 
 def test_without_native_kernels(tmp_path: Path) -> None:

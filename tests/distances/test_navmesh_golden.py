@@ -21,16 +21,11 @@ from wayscore.distances.navmesh_file import parse
 MESHES = (
     "corridors flags forest house islands plan10 plan30 plan60 ramp room snake stairs thin tiled-mixed tiled"
 ).split()
-OUTCOMES = {
-    "ok": 0,
-    "same": 1,
-    "no_start": 2,
-    "no_end": 4,
-    "island": 8,
-    "partial": 16,
-    "out_of_nodes": 32,
-    "too_long": 64,
-}
+OUTCOMES = dict(
+    zip(
+        "ok same no_start no_end island partial out_of_nodes too_long".split(), (0, 1, 2, 4, 8, 16, 32, 64), strict=True
+    )
+)
 
 
 def length_of(value: float | None) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import pickle
+from collections.abc import Callable
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -40,16 +42,12 @@ def test_a_point_has_the_distances_of_its_nearest(seed: int, dimension: int) -> 
     assert space.distance(walk[0], walk[1]) == table[nearest[0], nearest[1]]
 
 
-def test_of_equally_near_points_the_first_counts() -> None:
+def test_distances_of_a_space_a_graph_or_a_mesh() -> None:
     grid = [[x, y] for x in range(4) for y in range(4)]
     space = ws.Snapped(grid, ws.Euclidean())
-    assert space.encode([[[0.5, 0.5], [1.5, 2.5], [3.0, 1.5]]]).places.tolist() == [0, 6, 13]
-    assert ws.Snapped([[1.0]], [[0.0]]).encode([[[7.0], [1.0]]]).places.tolist() == [0, 0]
-
-
-def test_distances_of_a_graph_or_a_mesh() -> None:
+    assert space.encode([[[0.5, 0.5], [1.5, 2.5], [3.0, 1.5]]]).places.tolist() == [0, 6, 13]  # of equals the first
     graph = ws.Graph.from_edges([("a", "b"), ("b", "c")], [3.0, 4.0])
-    assert ws.Snapped(CORNERS, graph).table.tolist() == np.array(ALONG, dtype=float).tolist()
+    assert ws.Snapped(CORNERS, graph).table.tolist() == ALONG
     mesh = mesh_of(L_VERTICES, L_POLYGONS)
     places = np.array([[1.0, 0.0, 1.0], [7.0, 0.0, 3.0], [3.0, 0.0, 7.0]])
     space = ws.Snapped(places, mesh)
@@ -74,14 +72,13 @@ def test_scores_and_rewards_in_it() -> None:
     assert reward.step([query[1]]).tolist() == [3.0]
 
 
-def literal_distances(walks: list[Any], nodes: Any, edges: Any, reach: float) -> nx.Graph:
-    graph = nx.Graph()
+def literal_graph(walks: list[Any], nodes: Any, edges: Any, reach: float) -> nx.Graph:
     places = [tuple(node) for node in nodes] + [tuple(point) for walk in walks for point in walk]
-    graph.add_nodes_from(places)
     joined = [(places[a], places[b]) for a, b in edges]
     joined += [(tuple(a), tuple(b)) for walk in walks for a, b in pairwise(walk)]
-    joined += [(a, b) for a, b in combinations(places, 2) if np.linalg.norm(np.subtract(a, b)) <= reach]
-    graph.add_weighted_edges_from((a, b, float(np.linalg.norm(np.subtract(a, b)))) for a, b in joined)
+    joined += [(a, b) for a, b in combinations(places, 2) if math.dist(a, b) <= reach]
+    graph = nx.empty_graph(places)
+    graph.add_weighted_edges_from((a, b, math.dist(a, b)) for a, b in joined)
     return graph
 
 
@@ -94,7 +91,7 @@ def test_walks_are_a_graph(seed: int) -> None:
     ]
     nodes, edges = rng.normal(scale=3, size=(6, dimension)), [(0, 1), (1, 2), (4, 5), (3, 3)]
     space = ws.Snapped.from_walks(walks, nodes=nodes, edges=edges, reach=0.6, cell=1e-6)
-    wanted = literal_distances(walks, nodes, edges, 0.6)
+    wanted = literal_graph(walks, nodes, edges, 0.6)
     lengths = dict(nx.all_pairs_dijkstra_path_length(wanted))
     places = list(wanted)
     for goal in places[::4]:  # one search for one goal; later all pairs are known
@@ -126,47 +123,40 @@ def test_it_travels_and_is_named() -> None:
     assert ws.Snapped(CORNERS, ALONG).fingerprint != ws.Snapped(CORNERS, np.array(ALONG) * 2).fingerprint
 
 
-@pytest.mark.parametrize(
-    ("points", "distance", "words"),
-    [
-        ([0.0, 1.0], [[0, 1], [1, 0]], r"points must be an \(n, k\) array"),
-        ([[0.0], [np.nan]], [[0, 1], [1, 0]], "finite"),
-        ([[0.0], ["here"]], [[0, 1], [1, 0]], "points must be numbers"),
-        ([], [], r"points must be an \(n, k\) array"),
-        (CORNERS, [[0, 1], [1, 0]], "3 x 3 matrix"),
-        (CORNERS, [[0, -1, 2], [1, 0, 2], [1, 2, 0]], "negative"),
-        (CORNERS, [[0, np.nan, 2], [1, 0, 2], [1, 2, 0]], "not a number"),
-        (CORNERS, ws.Graph.from_edges([("a", "b")]), "3 x 3 matrix"),
-    ],
-)
-def test_points_and_distances_that_do_not_fit(points: Any, distance: Any, words: str) -> None:
-    with pytest.raises(ws.DistanceError, match=words):
-        ws.Snapped(points, distance)
+def from_walks(**choices: Any) -> ws.Snapped:
+    return ws.Snapped.from_walks(**{"walks": [[[0.0, 0.0], [1.0, 0.0]]], **choices})
 
 
 @pytest.mark.parametrize(
-    ("choices", "words"),
+    ("make", "words", "given"),
     [
-        ({"walks": []}, "both empty"),
-        ({"reach": 0.0}, "reach must be a length above 0"),
-        ({"reach": np.nan}, "reach must be a length above 0"),
-        ({"cell": -1}, "cell must be a length above 0"),
-        ({"cell": "small"}, "cell must be a length above 0"),
-        ({"nodes": [[0.0, 0.0, 0.0]]}, "nodes have 3 coordinates"),
-        ({"nodes": [[0.0, 0.0]], "edges": [[0, 1]]}, "edges must be"),
-        ({"nodes": [[0.0, 0.0]], "edges": [0.5]}, "edges must be"),
+        (ws.Snapped, r"points must be an \(n, k\) array", {"points": [0.0, 1.0], "distance": [[0, 1], [1, 0]]}),
+        (ws.Snapped, r"points must be an \(n, k\) array", {"points": [], "distance": []}),
+        (ws.Snapped, "finite", {"points": [[0.0], [np.nan]], "distance": [[0, 1], [1, 0]]}),
+        (ws.Snapped, "points must be numbers", {"points": [[0.0], ["here"]], "distance": [[0, 1], [1, 0]]}),
+        (ws.Snapped, "3 x 3 matrix", {"points": CORNERS, "distance": [[0, 1], [1, 0]]}),
+        (ws.Snapped, "3 x 3 matrix", {"points": CORNERS, "distance": ws.Graph.from_edges([("a", "b")])}),
+        (ws.Snapped, "negative", {"points": CORNERS, "distance": [[0, -1, 2], [1, 0, 2], [1, 2, 0]]}),
+        (ws.Snapped, "not a number", {"points": CORNERS, "distance": [[0, np.nan, 2], [1, 0, 2], [1, 2, 0]]}),
+        (from_walks, "both empty", {"walks": []}),
+        (from_walks, "walk 1 is empty", {"walks": [[[0.0, 0.0]], []]}),
+        (from_walks, "reach must be a length above 0", {"reach": 0.0}),
+        (from_walks, "reach must be a length above 0", {"reach": np.nan}),
+        (from_walks, "cell must be a length above 0", {"cell": -1}),
+        (from_walks, "cell must be a length above 0", {"cell": "small"}),
+        (from_walks, "nodes have 3 coordinates", {"nodes": [[0.0, 0.0, 0.0]]}),
+        (from_walks, "edges must be", {"nodes": [[0.0, 0.0]], "edges": [[0, 1]]}),
+        (from_walks, "edges must be", {"nodes": [[0.0, 0.0]], "edges": [0.5]}),
+        (
+            ws.Snapped(CORNERS, ALONG).encode,
+            "the points of query 0 have 3 coordinates, and the fixed points 2",
+            {"paths": [[[1.0, 2.0, 3.0]]], "role": "query"},
+        ),
     ],
 )
-def test_walks_that_make_no_graph(choices: dict[str, Any], words: str) -> None:
-    with pytest.raises(ws.DistanceError, match=words):
-        ws.Snapped.from_walks(**{"walks": [[[0.0, 0.0], [1.0, 0.0]]], **choices})
-
-
-def test_paths_that_do_not_fit() -> None:
-    with pytest.raises(ws.PathError, match="the points of query 0 have 3 coordinates, and the fixed points 2"):
-        ws.Snapped(CORNERS, ALONG).encode([[[1.0, 2.0, 3.0]]], role="query")
-    with pytest.raises(ws.PathError, match="walk 1 is empty"):
-        ws.Snapped.from_walks([[[0.0, 0.0]], []])
+def test_what_does_not_fit_is_named(make: Callable[..., Any], words: str, given: dict[str, Any]) -> None:
+    with pytest.raises((ws.DistanceError, ws.PathError), match=words):
+        make(**given)
 
 
 def test_the_simulators_distances_from_walks_of_others(data: Path) -> None:

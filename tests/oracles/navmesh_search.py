@@ -1,39 +1,42 @@
-"""The search on a navigation mesh: A* from polygon to polygon, then the corridor pulled straight, as Detour does both.
+"""Geodesics on a navigation mesh as Habitat's PathFinder finds them with Detour: a literal twin of the native search.
 
-See `navmesh` for the arithmetic. Habitat snaps both points for A*, and pulls the path straight between the points as
-they were given, each moved into its polygon only sideways: heights above the floor count.
+Both points are snapped to their nearest polygons, A* goes from polygon to polygon, and the corridor is pulled straight.
+These are not shortest paths: the search minimises a way through the middles of portals, and only the corridor of
+polygons that it finds is pulled straight. So the arithmetic is part of the answer: every operation is rounded to
+float32, in Detour's order, and ties are broken as Detour breaks them. x and z span the floor, y points up. Habitat
+pulls the path straight between the points as they were given, each moved into its polygon only sideways: heights above
+the floor count.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.oracles.navmesh import (
-    HALF,
-    ISLAND,
-    LINKS,
-    ONE,
-    ZERO,
-    Floats,
-    Ints,
-    Point,
-    between,
-    check_mesh,
-    corners_of,
-    is_inside,
-    nearest_polygon,
-    to_segment,
-)
 from wayscore.distances.navmesh_build import Mesh
 
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+Point = tuple[np.float32, np.float32, np.float32]
+
+CORNERS, COUNT, ISLAND, LINKS, TRIANGLES = slice(0, 6), 6, 7, slice(8, 10), slice(10, 12)
+"""The columns of `Mesh.polygons`."""
+BORDER, ONCE = 0, 3
+"""The lowest bits of an edge's flags in `Mesh.triangles`: it is on the polygon's border; it is looked at only once."""
+FARTHEST = np.float32(1e9)
+"""Metres: no point beyond is on a mesh, and no product of coordinates within overflows."""
+LARGEST = np.finfo(np.float32).max
+ZERO, ONE, HALF = np.float32(0), np.float32(1), np.float32(0.5)
+EXTENTS = (np.float32(2), np.float32(4), np.float32(2))
+"""Half of the box around a point in which polygons are looked for, metres."""
+FLAT = np.float32(1e-6)
+"""Square metres: a triangle of less has no height."""
 FOUND, SAME, NO_START, NO_END, OTHER_ISLAND, UNREACHED, OUT_OF_NODES, TOO_LONG = 0, 1, 2, 4, 8, 16, 32, 64
 """What became of a search; the last three may come together. A path is known after FOUND and SAME."""
-MOST_NODES = 2048
-MOST_POLYGONS = 256
-MOST_POINTS = 256
+MOST_NODES, MOST_POLYGONS, MOST_POINTS = 2048, 256, 256
 HEURISTIC = np.float32(0.999)
 CLOSE = np.float32(0.001) * np.float32(0.001)
 """Square metres: a start nearer to the first portal has passed it already."""
@@ -55,35 +58,13 @@ def navmesh_search(
 ) -> None:
     """Snap points to the mesh, and find the way from one to another for many pairs of them.
 
-    Args:
-        mesh: where.
-        points: (n, 3).
-        pairs: (m, 2): numbers of start and end.
-        by_component: 1 if snapped points are the same when each coordinate is (habitat-sim 0.3.3 and later), 0 if they
-            are by their distance (before).
-        snapped: (n, 3), written: the nearest point of the nearest walkable polygon, or the point itself.
-        polygons: (n,), written: the number of that polygon, -1 where there is none.
-        lengths: (m,), written: metres, infinite where there is no path.
-        outcomes: (m, 3), written: what became of the search, how many polygons the corridor has, how many points the
-            path.
-        paths: (m, 256, 3), written as far as paths have points; or None.
+    `by_component` is 1 if snapped points are the same when each coordinate is (habitat-sim 0.3.3 and later), 0 if they
+    are by their distance (before). The arrays after it are written: `outcomes` has what became of the search, and the
+    numbers of polygons of the corridor and of points of the path.
     """
-    check_mesh(mesh)
-    count, many = len(points), len(pairs)
-    if (
-        points.shape != (count, 3)
-        or pairs.shape != (many, 2)
-        or snapped.shape != (count, 3)
-        or polygons.shape != (count,)
-        or lengths.shape != (many,)
-        or outcomes.shape != (many, 3)
-        or (paths is not None and paths.shape != (many, MOST_POINTS, 3))
-        or not ((pairs >= 0) & (pairs < count)).all()
-    ):
-        raise ValueError("points, pairs and results do not fit each other")
     with np.errstate(all="ignore"):
         for number, point in enumerate(points):
-            polygons[number], snapped[number] = nearest_polygon(mesh, tuple(point))
+            polygons[number], snapped[number] = _nearest_polygon(mesh, tuple(point))
         for number, (a, b) in enumerate(pairs.tolist()):
             ends = (int(polygons[a]), int(polygons[b]))
             places = (tuple(snapped[a]), tuple(snapped[b]))
@@ -129,12 +110,12 @@ def _corridor(
 
 
 def _same(a: Point, b: Point) -> bool:
-    for one, other in zip(a, b, strict=True):
-        apart = abs(one - other)
-        relative = one != ZERO and other != ZERO and apart / (abs(one) + abs(other)) < TOLERANCE
-        if not (one == other or apart < TOLERANCE or relative):
-            return False
-    return True
+    return all(
+        one == other
+        or abs(one - other) < TOLERANCE
+        or (one != ZERO and other != ZERO and abs(one - other) / (abs(one) + abs(other)) < TOLERANCE)
+        for one, other in zip(a, b, strict=True)
+    )
 
 
 def _about_same(a: Point, b: Point) -> bool:
@@ -142,15 +123,16 @@ def _about_same(a: Point, b: Point) -> bool:
     return bool(_squared(a, b) <= TOLERANCE * TOLERANCE * min(_squared(origin, a), _squared(origin, b)))
 
 
+@dataclass
 class _Node:
     """A polygon that the search has met, and where the way to it enters it: that stays, even if the way changes."""
 
-    __slots__ = ("cost", "is_open", "parent", "place", "polygon", "total")
-
-    def __init__(self, polygon: int, place: Point, parent: int) -> None:
-        self.polygon, self.place, self.parent = polygon, place, parent
-        self.cost = self.total = ZERO
-        self.is_open = True
+    polygon: int
+    place: Point
+    parent: int
+    cost: np.float32 = ZERO
+    total: np.float32 = ZERO
+    is_open: bool = True
 
 
 class _Search:
@@ -252,7 +234,7 @@ def _pulled(mesh: Mesh, corridor: list[int], start: Point, end: Point) -> list[P
     while i <= last:
         if i < last:
             new_left, new_right = _portal(mesh, corridor[i], corridor[i + 1])
-            if i == 0 and to_segment(apex, new_left, new_right)[0] < CLOSE:
+            if i == 0 and _to_segment(apex, new_left, new_right)[0] < CLOSE:
                 i += 1
                 continue
         else:
@@ -285,13 +267,13 @@ def _pulled(mesh: Mesh, corridor: list[int], start: Point, end: Point) -> list[P
 
 def _moved_into(mesh: Mesh, polygon: int, point: Point) -> Point:
     """Return a point that is above or below a polygon as it is, another one moved to the nearest edge."""
-    corners = corners_of(mesh, polygon)
-    if is_inside(corners, point):
+    corners = _corners_of(mesh, polygon)
+    if _is_inside(corners, point):
         return point
     edges = list(zip(corners, [*corners[1:], corners[0]], strict=True))
-    found = [to_segment(point, *edge) for edge in edges]
+    found = [_to_segment(point, *edge) for edge in edges]
     nearest = min(range(len(edges)), key=lambda edge: found[edge][0])
-    return between(*edges[nearest], found[nearest][1])
+    return _between(*edges[nearest], found[nearest][1])
 
 
 def _portal(mesh: Mesh, polygon: int, following: int) -> tuple[Point, Point]:
@@ -318,7 +300,124 @@ def _distance(a: Point, b: Point) -> np.float32:
 
 
 def _length(path: list[Point]) -> np.float32:
-    length = ZERO
-    for a, b in pairwise(path):
-        length = length + _distance(a, b)
-    return length
+    return sum((_distance(a, b) for a, b in pairwise(path)), start=ZERO)
+
+
+def _nearest_polygon(mesh: Mesh, point: Point) -> tuple[int, Point]:
+    """Return the nearest walkable polygon (of equals, the first in the trees' order) and its point that is nearest.
+
+    Where there is none, that is -1 and the point itself.
+    """
+    found, place, least = -1, point, LARGEST
+    if not all(abs(coordinate) <= FARTHEST for coordinate in point):
+        return found, place
+    low = [coordinate - extent for coordinate, extent in zip(point, EXTENTS, strict=True)]
+    high = [coordinate + extent for coordinate, extent in zip(point, EXTENTS, strict=True)]
+    origin, sizes = mesh.frame[:3], mesh.frame[3:]
+    first_x, last_x = (float(np.floor((end[0] - origin[0]) / sizes[0])) for end in (low, high))
+    first_z, last_z = (float(np.floor((end[2] - origin[2]) / sizes[1])) for end in (low, high))
+    for (x, z, node, end), box in zip(mesh.tiles.tolist(), mesh.boxes, strict=True):
+        if not (first_x <= x <= last_x and first_z <= z <= last_z):
+            continue
+        climb = box[7]
+        least_box = [int(box[6] * (_clamped(low[i], box[i], box[3 + i]) - box[i])) & 0xFFFE for i in range(3)]
+        most_box = [int(box[6] * (_clamped(high[i], box[i], box[3 + i]) - box[i]) + ONE) | 1 for i in range(3)]
+        while node < end:
+            *bounds, value = mesh.nodes[node].tolist()
+            meets = all(least_box[i] <= bounds[3 + i] and most_box[i] >= bounds[i] for i in range(3))
+            if meets and value >= 0 and mesh.polygons[value, ISLAND] >= 0:
+                inside, nearest = _nearest_in(mesh, value, point)
+                if nearest is not None:
+                    score = _score(point, nearest, climb, inside=inside)
+                    if score < least:
+                        found, place, least = value, nearest, score
+            node += 1 if meets or value >= 0 else -value
+    return found, place
+
+
+def _clamped(value: np.float32, low: np.float32, high: np.float32) -> np.float32:
+    return low if value < low else high if value > high else value
+
+
+def _score(point: Point, nearest: Point, climb: np.float32, *, inside: bool) -> np.float32:
+    """Return what nearness is judged by: above or below a polygon, heights within the climb do not count."""
+    x, y, z = (a - b for a, b in zip(point, nearest, strict=True))
+    if inside:
+        height = abs(y) - climb
+        return height * height if height > ZERO else ZERO
+    return x * x + y * y + z * z
+
+
+def _nearest_in(mesh: Mesh, polygon: int, point: Point) -> tuple[bool, Point | None]:
+    """Return whether a point is above or below a polygon, and the polygon's nearest point by its triangles."""
+    start, stop = mesh.polygons[polygon, TRIANGLES]
+    triangles = mesh.triangles[start:stop]
+    if not _is_inside(_corners_of(mesh, polygon), point):
+        return False, _nearest_on_edges(mesh, triangles, point, BORDER)
+    for triangle in triangles:
+        height = _height(point, *(tuple(corner) for corner in mesh.points[triangle[:3]]))
+        if height is not None:
+            return True, (point[0], height, point[2])
+    nearest = _nearest_on_edges(mesh, triangles, point, ONCE)  # no triangle: the point is on an edge, up to rounding
+    return True, nearest and (point[0], nearest[1], point[2])
+
+
+def _height(point: Point, a: Point, b: Point, c: Point) -> np.float32 | None:
+    """Return the height of a triangle at a point, or None beside it."""
+    ac, ab, ap = ([one - other for one, other in zip(end, a, strict=True)] for end in (c, b, point))
+    area = ac[0] * ab[2] - ac[2] * ab[0]
+    if abs(area) < FLAT:
+        return None
+    u = ab[2] * ap[0] - ab[0] * ap[2]
+    v = ac[0] * ap[2] - ac[2] * ap[0]
+    if area < ZERO:
+        area, u, v = -area, -u, -v
+    if u >= ZERO and v >= ZERO and u + v <= area:
+        return a[1] + (ac[1] * u + ab[1] * v) / area
+    return None
+
+
+def _nearest_on_edges(mesh: Mesh, triangles: Ints, point: Point, kind: int) -> Point | None:
+    """Return the nearest point, seen from above, on the edges of triangles whose flag of this kind is set."""
+    least, found = LARGEST, None
+    for *numbers, flags in triangles.tolist():
+        corners = [tuple(mesh.points[number]) for number in numbers]
+        for edge, end in ((2, 0), (0, 1), (1, 2)):
+            if flags >> (kind + edge) & 1:
+                distance, share = _to_segment(point, corners[edge], corners[end])
+                if distance < least:
+                    least, found = distance, (corners[edge], corners[end], share)
+    return None if found is None else _between(*found)
+
+
+def _corners_of(mesh: Mesh, polygon: int) -> list[Point]:
+    """Return the corners of a polygon."""
+    row = mesh.polygons[polygon]
+    return [tuple(corner) for corner in mesh.points[row[: row[COUNT]]]]
+
+
+def _is_inside(corners: list[Point], point: Point) -> bool:
+    """Say whether a point is inside a polygon, seen from above."""
+    inside = False
+    x, _, z = point
+    for (xi, _, zi), (xj, _, zj) in zip(corners, [corners[-1], *corners[:-1]], strict=True):
+        if (zi > z) != (zj > z) and x < (xj - xi) * (z - zi) / (zj - zi) + xi:
+            inside = not inside
+    return inside
+
+
+def _to_segment(point: Point, a: Point, b: Point) -> tuple[np.float32, np.float32]:
+    """Return the squared distance to a segment, seen from above, and where on it (0 to 1) the nearest point is."""
+    x, z = b[0] - a[0], b[2] - a[2]
+    length = x * x + z * z
+    share = x * (point[0] - a[0]) + z * (point[2] - a[2])
+    if length > ZERO:
+        share = share / length
+    share = _clamped(share, ZERO, ONE)
+    dx, dz = a[0] + share * x - point[0], a[2] + share * z - point[2]
+    return dx * dx + dz * dz, share
+
+
+def _between(a: Point, b: Point, share: np.float32) -> Point:
+    """Return a point between two."""
+    return tuple(one + (other - one) * share for one, other in zip(a, b, strict=True))  # type: ignore[return-value]

@@ -56,3 +56,15 @@ def edr(R: Sequence[Any], Q: Sequence[Any], d: Distance, within: float) -> float
         return min(edits(n - 1, m - 1) + subcost, edits(n - 1, m) + 1, edits(n, m - 1) + 1)
 
     return edits(len(R), len(Q)) / max(len(R), len(Q))
+
+
+def measures(R: Sequence[Any], Q: Sequence[Any], d: Distance, within: float) -> dict[str, float]:
+    there, back = directed_hausdorff(Q, R, d), directed_hausdorff(R, Q, d)
+    return {
+        "Frechet": frechet(R, Q, d),
+        "Hausdorff": max(there, back),
+        "HausdorffQR": there,
+        "HausdorffRQ": back,
+        "LCSS": lcss(R, Q, d, within),
+        "EDR": edr(R, Q, d, within),
+    }

@@ -55,9 +55,8 @@ def table_in(page: str, which: int = 0) -> list[list[str]]:
 
 
 def _block(page: str, name: str) -> str:
-    found = re.search(rf'<script type="[^"]*" id="{name}">([^<]*)</script>', page)
-    assert found is not None
-    return found[1]
+    (found,) = re.findall(rf'<script type="[^"]*" id="{name}">([^<]*)</script>', page)
+    return str(found)
 
 
 def pairs_of(packed: list[Any]) -> list[list[int]]:
@@ -78,17 +77,13 @@ def alone(reference: Reference, query: Any, distance: Any = None, up_axis: int |
 def test_the_page_needs_no_network() -> None:
     page = page_of(scored("noisy"))
     assert page == page_of(scored("noisy"))
-    script = re.search(r'<script type="module">(.*)</script>', page, re.DOTALL)
-    style = re.search(r"<style>(.*)</style>", page, re.DOTALL)
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
-    assert script
-    assert style
-    assert policy
-    for text, source in ((script[1], "script-src"), (style[1], "style-src")):
+    policy = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[0]
+    for tag, source in (('script type="module"', "script-src"), ("style", "style-src")):
+        (text,) = re.findall(f"<{tag}>(.*?)</{tag.split()[0]}>", page, re.DOTALL)
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        assert f"{source} 'sha256-{digest}'" in policy[1]
-    assert policy[1].startswith("default-src 'none'; ")
-    assert "unsafe" not in policy[1]
+        assert f"{source} 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
     assert set(re.findall(r"https?://[^\"'`\s]+", page)) == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<(link|img|iframe|script [^>]*src)", page)
     assert "innerHTML" not in page
@@ -215,32 +210,25 @@ def test_warpings_are_those_of_align(convention: str) -> None:
         assert names == [", ".join(map(str, node)) if isinstance(node, tuple) else node for node in path]
 
 
-@pytest.mark.parametrize("policy", ["skip", "zero"])
-def test_runs_that_answer_some_episodes(policy: str) -> None:
+@pytest.mark.parametrize(("policy", "has", "ndtw"), [("skip", [1, 0], None), ("zero", [1, 1], 0)])
+def test_runs_that_answer_some_episodes(policy: str, has: list[int], ndtw: int | None) -> None:
     references = references_in(3)
     some = run_of("noisy", references, list(references.episodes)[::2])
     half = evaluate(some, references, graphs_of(), missing=policy, name="some", resamples=9)
-    whole = scored("noisy", episodes=3)
-    found = episodes_of([*whole, half])["runs"][1]
-    if policy == "skip":
-        assert found["has"] == [1, 0] * 5
-        assert found["scores"]["nDTW"][1] is None
-    else:
-        assert found["has"] == [1] * 10
-        assert found["scores"]["nDTW"][1] == 0
+    results = [*scored("noisy", episodes=3), half]
+    found = episodes_of(results)["runs"][1]
+    assert (found["has"], found["scores"]["nDTW"][1]) == (has * 5, ndtw)
     assert [query < 0 for query in found["query"]] == [False, True] * 5
-    problems = r"Problems found in some</summary><ul><li>[^<]*no answer"
-    assert re.search(problems, page_of([*whole, half]))
+    assert re.search(r"Problems found in some</summary><ul><li>[^<]*no answer", page_of(results))
 
 
 @pytest.mark.parametrize(("kind", "query"), [("node", ["a", "zebra"]), ("start", ["b"]), ("move", ["a", "c"])])
 def test_answers_that_a_policy_gives_the_worst_values_are_not_drawn(kind: str, query: list[str]) -> None:
     graph = {"S": ws.Graph.from_edges([("a", "b"), ("b", "c")], [1.0, 1.0])}
     references = References("r", "r2r", {n: Reference(n, "S", ["a", "b"], n) for n in "12"})
-    run = {"1": query, "2": ["a", "b"]}
-    result = evaluate(run, references, graph, resamples=9, **{kind: "zero"})  # type: ignore[arg-type]
-    drawn = dict(zip(result.episodes, episodes_of([result])["runs"][0]["query"], strict=True))
-    assert (drawn["1"], drawn["2"] >= 0) == (-1, True)
+    policy: Any = {kind: "zero"}
+    result = evaluate({"1": query, "2": ["a", "b"]}, references, graph, resamples=9, **policy)
+    assert [number >= 0 for number in episodes_of([result])["runs"][0]["query"]] == [False, True]
 
 
 def test_several_runs_of_one_agent_are_means_of_each_episode() -> None:
@@ -278,12 +266,11 @@ def test_scores_of_other_evaluators_have_a_page(tmp_path: Path) -> None:
     file = tmp_path / "theirs.csv"
     file.write_text("episode,success,ndtw\n1,1,0.5\n2,0,nan\n")
     page = page_of([load_result(file)])
-    found, episodes = results_in(page), episodes_in(page)
-    assert found["threshold"] is None
+    assert results_in(page)["threshold"] is None
     assert "<title>theirs</title>" in page
     assert warnings_in(page)
-    assert episodes["length"] is None
-    assert [scene["name"] for scene in episodes["scenes"]] == [""]
+    assert episodes_in(page)["length"] is None
+    assert [scene["name"] for scene in episodes_in(page)["scenes"]] == [""]
 
 
 def test_rows_that_carry_their_references_have_no_maps() -> None:
@@ -362,14 +349,12 @@ def test_points_are_drawn_from_above() -> None:
     found = episodes_of([result])
     scene = found["scenes"][0]
     assert "nodes" not in scene
-
-    def points(number: int) -> list[list[float]]:
-        steps = np.array(found["paths"][number]).reshape(-1, 3)
-        found_points: list[list[float]] = (np.cumsum(steps, axis=0) / scene["scale"]).tolist()
-        return found_points
-
-    assert points(found["reference"][0]) == [[0, 0, 1], [0, 0, 1], [0, 2, 1], [0, 2, 1], [3, 2, 4]]  # the dense walk
-    assert points(found["runs"][0]["query"][0]) == [[0, 0, 1], [0, 2, 1]]  # repeats are dropped
+    dense, walk = (
+        (np.cumsum(np.array(found["paths"][number]).reshape(-1, 3), axis=0) / scene["scale"]).tolist()
+        for number in (found["reference"][0], found["runs"][0]["query"][0])
+    )
+    assert dense == [[0, 0, 1], [0, 0, 1], [0, 2, 1], [0, 2, 1], [3, 2, 4]]
+    assert walk == [[0, 0, 1], [0, 2, 1]]  # repeats are dropped
     packed = found["warpings"][0]
     assert pairs_of(packed) == [[0, 0], [1, 0], [2, 1], [3, 1], [4, 1]]
     assert np.sum(packed[1]) / 100 == pytest.approx(result["DTW"][0], abs=0.01)

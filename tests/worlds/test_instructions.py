@@ -52,12 +52,9 @@ def follow(world: World | Graph, start: Hashable, instruction: str) -> list[Hash
 def clauses(instruction: str) -> list[str]:
     if re.search("where you are|there already", instruction):
         return []
-    parts = re.split(r", and then |, then |, |\.(?:\s|$)", instruction)
-    return [
-        re.sub(r"^at the next node | and stop( there| at the next node)?$", "", part[0].lower() + part[1:], count=0)
-        for part in parts
-        if part
-    ]
+    parts = filter(None, re.split(r", and then |, then |, |\.(?:\s|$)", instruction))
+    around = r"^at the next node | and stop( there| at the next node)?$"
+    return [re.sub(around, "", part[0].lower() + part[1:]) for part in parts]
 
 
 def steps_of(clause: str) -> int:
@@ -96,14 +93,8 @@ def choose(graph: Graph, here: Hashable, came: Hashable, towards: Any, clause: s
     words = clause.replace(way[0], "") if way else clause
     climb = {"": 0, " up the stairs": 1, " down the stairs": -1}[stairs_of(clause)]
     start = re.match(r"(?:head|walk|go|set off) ((?:north|south|east|west)[-a-z]*)", words)
-    kind = next(
-        (
-            k
-            for k, p in (("straight", "straight on"), ("slight", "slight|bear"), ("sharp", "sharp"))
-            if re.search(p, words)
-        ),
-        "plain",
-    )
+    patterns = {"straight": "straight on", "slight": "slight|bear", "sharp": "sharp", "plain": ""}
+    kind = next(kind for kind, pattern in patterns.items() if re.search(pattern, words))
     found = []
     for node in {*graph.neighbors(here)} - {here}:
         position = graph.positions[graph.index[node]] - graph.positions[graph.index[here]]
@@ -249,7 +240,7 @@ def test_ways_alike_are_told_apart():
 
 def test_parallel_edges_and_loops_are_no_further_ways():
     places = {"a": (0, 0), "b": (0, 1), "c": (0, 2)}
-    graph = Graph.from_edges([*["ab", "bc", "bc"], ("b", "b")], [1, 1, 2, 5], positions=places)
+    graph = Graph.from_edges(["ab", "bc", "bc", "bb"], [1, 1, 2, 5], positions=places)
     words = instruct(graph, "abc")
     assert "ways" not in words
     assert follow(graph, "a", words) == ["a", "b", "c"]
@@ -258,7 +249,6 @@ def test_parallel_edges_and_loops_are_no_further_ways():
 def test_the_same_seed_says_the_same_and_others_vary():
     world = World.paper(1)
     path = world.sample_path(np.random.default_rng(4))
-    assert instruct(world, path, seed=5) == instruct(world, path, seed=5)
     assert instruct(world, path) == instruct(world, path, seed=0) == instruct(world.graph, path)
     assert len({instruct(world, path, seed=seed) for seed in range(20)}) > 15
     rng = np.random.default_rng(5)
@@ -284,18 +274,16 @@ def test_an_edge_straight_up_keeps_the_heading():
 
 
 def test_paths_that_make_no_sense():
-    graph = street((0, 0), (0, 1), (0, 2))
-    with pytest.raises(PathError, match="the path is empty"):
-        instruct(graph, [])
-    with pytest.raises(PathError, match="step 0 of the path, from 0 to 2, is not an edge of the graph"):
-        instruct(graph, [0, 2])
-    with pytest.raises(UnknownNodeError):
-        instruct(graph, [0, 7])
-    with pytest.raises(OptionError, match="the graph has no positions"):
-        instruct(Graph.from_edges([(0, 1)]), [0, 1])
+    graph, one_way = street((0, 0), (0, 1), (0, 2)), street((0, 0), (0, 1), directed=True)
+    assert "north" in instruct(one_way, [0, 1])
+    for where, path, error, message in (
+        (graph, [], PathError, "the path is empty"),
+        (graph, [0, 2], PathError, "step 0 of the path, from 0 to 2, is not an edge of the graph"),
+        (one_way, [1, 0], PathError, "from 1 to 0, is not an edge of the graph"),
+        (graph, [0, 7], UnknownNodeError, "7"),
+        (Graph.from_edges([(0, 1)]), [0, 1], OptionError, "the graph has no positions"),
+    ):
+        with pytest.raises(error, match=message):
+            instruct(where, path)
     with pytest.raises(OptionError, match="seed must be a whole number"):
         instruct(graph, [0, 1], seed=-1)
-    one_way = street((0, 0), (0, 1), directed=True)
-    assert "north" in instruct(one_way, [0, 1])
-    with pytest.raises(PathError, match="from 1 to 0, is not an edge of the graph"):
-        instruct(one_way, [1, 0])
