@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import Inputs
-from wayscore.episodes import Reference, References
+from wayscore.formats.episodes import Reference, References
 from wayscore.lab.agents.baselines import random_walks
 from wayscore.paths import PathBatch
 

@@ -21,7 +21,7 @@ _HOMES = {
     "distances.grid": ("Grid",),
     "distances.navmesh": ("NavMesh", "load_navmeshes"),
     "distances.table": ("Snapped", "Table"),
-    "episodes": ("Query", "Reference", "References", "Run"),
+    "formats.episodes": ("Query", "Reference", "References", "Run"),
     "errors": (
         "DistanceError",
         "FormatError",
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from wayscore.distances.grid import Grid as Grid
     from wayscore.distances.navmesh import NavMesh as NavMesh, load_navmeshes as load_navmeshes
     from wayscore.distances.table import Snapped as Snapped, Table as Table
-    from wayscore.episodes import Query as Query, Reference as Reference, References as References, Run as Run
     from wayscore.errors import (
         DistanceError as DistanceError,
         FormatError as FormatError,
@@ -89,6 +88,7 @@ if TYPE_CHECKING:
     from wayscore.evaluation.table import ScoreTable as ScoreTable
     from wayscore.evaluation.validation import join as join, validate as validate
     from wayscore.formats import load_references as load_references, load_run as load_run
+    from wayscore.formats.episodes import Query as Query, Reference as Reference, References as References, Run as Run
     from wayscore.lab.audit.audit import audit as audit
     from wayscore.metrics import METRICS as METRICS, Episode as Episode, Metric as Metric
     from wayscore.paths import PathBatch as PathBatch

@@ -17,7 +17,7 @@ from rapidfuzz.distance import OSA, Levenshtein
 import wayscore as ws
 from wayscore.convention import PAPER, Convention
 from wayscore.convention.applied import apply_path_step
-from wayscore.episodes import Query, Reference, References, Run
+from wayscore.formats.episodes import Query, Reference, References, Run
 from wayscore.metrics.evaluators.graphs import edit_distance
 from wayscore.metrics.evaluators.rooms import between_waypoints
 from wayscore.paths import without_repeats

@@ -17,8 +17,8 @@ from tests.conftest import read_json
 from tests.house import command
 from wayscore.convention import CHOICES, PAPER, Convention
 from wayscore.convention.presets import CONVENTIONS, find_convention, read_signed, signed
-from wayscore.episodes import Query, Reference, References, Run
 from wayscore.formats import load_references, load_run
+from wayscore.formats.episodes import Query, Reference, References, Run
 from wayscore.metrics import METRICS, find_metrics
 
 ROUND = ws.Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")], [1.0, 2.0, 3.0, 4.0])

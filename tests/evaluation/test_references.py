@@ -16,10 +16,10 @@ from msgspec import structs
 
 import wayscore as ws
 from tests.house import ASKED, GRAPHS, references, run, write_references
-from wayscore.episodes import CodedPaths, EpisodeBatch
 from wayscore.evaluation.groups import choose_cluster, few_clusters, group_by, path_labels
 from wayscore.evaluation.scorer import Scorer
 from wayscore.formats.convert import convert
+from wayscore.formats.episodes import CodedPaths, EpisodeBatch
 
 # Fingerprints
 

@@ -23,7 +23,6 @@ from matplotlib.quiver import Quiver
 import wayscore as ws
 from tests.conftest import CONVENTIONS
 from tests.house import command, connectivity
-from wayscore.episodes import Query, Reference, References, Run
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.figures import (
     COLUMN,
@@ -49,6 +48,7 @@ from wayscore.figures import (
 from wayscore.figures.episode import drawable, unit_in
 from wayscore.figures.paths import coordinates, flatten, window_of
 from wayscore.figures.style import QUERY, REFERENCE
+from wayscore.formats.episodes import Query, Reference, References, Run
 
 SIMULATED = {
     "warping": figure_warping,

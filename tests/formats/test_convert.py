@@ -19,11 +19,11 @@ from hypothesis import given, settings, strategies as st
 
 from tests.formats.test_readers import COUNTS, LINES, REFERENCES, RUNS, VLNCE_DENSE, write
 from tests.house import command
-from wayscore.episodes import References, Run
 from wayscore.errors import FormatError, OptionError, OutputError
 from wayscore.formats import chunks, convert as module, load_references, load_run
 from wayscore.formats.benchmarks import distances_for
 from wayscore.formats.convert import Converted, convert
+from wayscore.formats.episodes import References, Run
 
 FIELDS = ("episode", "scene", "path_id", "instruction", "goals", "start_distance", "heading")
 

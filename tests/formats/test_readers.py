@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wayscore.episodes import Reference
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats import FORMATS, base, load_references, load_run, sniff
+from wayscore.formats.episodes import Reference
 from wayscore.formats.graphs import load_street_graph
 from wayscore.formats.sniff import look
 

@@ -19,13 +19,13 @@ import wayscore as ws
 from tests.report.browser.houses import HOSTILE, ISLAND, compared, graphs_of, references_in, run_of, scored
 from wayscore.convention import PAPER
 from wayscore.convention.signature import SHORT
-from wayscore.episodes import Reference, References
 from wayscore.escaping import escape
 from wayscore.evaluation.comparison import compare
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.repeated_runs import pool
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
+from wayscore.formats.episodes import Reference, References
 from wayscore.report.layout import p_value
 from wayscore.report.page import episodes, page_of, write_page
 from wayscore.report.page.episodes import episodes_of

@@ -15,12 +15,12 @@ import pytest
 
 import wayscore as ws
 from tests.report.browser.houses import HOSTILE, compared, scored
-from wayscore.episodes import Reference, References
 from wayscore.evaluation.comparison import Comparison, compare
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.repeated_runs import pool
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.saved import load_result
+from wayscore.formats.episodes import Reference, References
 from wayscore.report.document import FORMS
 from wayscore.report.layout import short_names
 from wayscore.report.results import render, render_comparison

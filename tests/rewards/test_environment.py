@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from wayscore.episodes import Reference
+from wayscore.formats.episodes import Reference
 from wayscore.rewards.batch import FEATURES, LOOK_AHEAD, AgentBatch, Nodes
 from wayscore.rewards.rewards import REWARDS
 from wayscore.rewards.tasks import Tasks, from_references, from_worlds

@@ -18,7 +18,7 @@ from wayscore.errors import must_be
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from wayscore.episodes import References
+    from wayscore.formats.episodes import References
 
 POLICIES = {
     "missing": (CHOICES["missing"], "References without a prediction."),

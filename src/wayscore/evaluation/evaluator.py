@@ -14,7 +14,6 @@ from msgspec import structs
 import wayscore
 from wayscore.convention.choices import Convention
 from wayscore.convention.presets import CONVENTIONS, signed
-from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, check_choice, check_count
 from wayscore.evaluation.engines import ENGINES, MOST_WORKERS, Engine
 from wayscore.evaluation.groups import few_clusters
@@ -28,6 +27,7 @@ from wayscore.evaluation.table import ScoreTable
 from wayscore.evaluation.warnings import other_split, usual_convention
 from wayscore.evaluation.work import COUNTED, Scored, ScoredRows, Task, scan_chunk, score_chunk
 from wayscore.formats import storage
+from wayscore.formats.episodes import References
 from wayscore.formats.scores import is_score_file
 from wayscore.metrics import Metric, find_metrics
 from wayscore.metrics.registry import with_columns

@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore.distances.base import Floats
-from wayscore.episodes import References
 from wayscore.errors import OptionError, WayscoreError
+from wayscore.formats.episodes import References
 
 NAVMESH, WALKABLE = "navmesh", "walkable"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wayscore.episodes import References
 from wayscore.errors import OptionError, check_choice
+from wayscore.formats.episodes import References
 
 CLUSTERS = ("auto", "none", "path", "scan")
 """What the bootstrap draws: single episodes, all of a path together, all of a scene together; "auto" draws paths
@@ -53,7 +53,7 @@ def path_labels(scenes: Sequence[str], path_ids: Sequence[str]) -> list[str]:
 def choose_cluster(cluster: str, references: References | None, several: bool = False) -> str:
     """Return what to resample: for "auto", paths where episodes share them, or have several answers.
 
-    >>> from wayscore.episodes import Reference
+    >>> from wayscore.formats.episodes import Reference
     >>> one = {f"7_{n}": Reference(f"7_{n}", "S", ["a"], "7") for n in range(3)}
     >>> choose_cluster("auto", References("r", "r2r", one))
     'path'

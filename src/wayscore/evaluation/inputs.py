@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from wayscore.convention.choices import CHOICES, Convention
 from wayscore.convention.presets import find_convention
-from wayscore.episodes import EpisodeBatch, Query, References, Run
 from wayscore.errors import OptionError, check_choice, check_count, check_threshold
 from wayscore.evaluation.groups import CLUSTERS
 from wayscore.evaluation.policies import choose_policies
@@ -21,6 +20,7 @@ from wayscore.formats import load_references
 from wayscore.formats.base import Source
 from wayscore.formats.benchmarks import distances_for
 from wayscore.formats.chunks import RunPlan, plan_run
+from wayscore.formats.episodes import EpisodeBatch, Query, References, Run
 from wayscore.metrics import Metric, find_metrics
 from wayscore.statistics.bootstrap import MOST_RESAMPLES
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.convention.choices import Convention
-from wayscore.episodes import EpisodeBatch
 from wayscore.errors import LONGEST_GUESS, FormatError, check_choice
 from wayscore.escaping import escape as visible
+from wayscore.formats.episodes import EpisodeBatch
 from wayscore.paths import Offsets
 
 if TYPE_CHECKING:

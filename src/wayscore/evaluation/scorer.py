@@ -16,11 +16,11 @@ from wayscore.convention.applied import distance_by
 from wayscore.convention.choices import Convention
 from wayscore.distances.base import Distance, Euclidean, as_distance
 from wayscore.distances.graph import Graph
-from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, PathError, did_you_mean
 from wayscore.evaluation.groups import choose_cluster, path_labels
 from wayscore.evaluation.measure import stretches
 from wayscore.evaluation.policies import HINTED, Problem, alike
+from wayscore.formats.episodes import BatchPaths, CodedPaths, EpisodeBatch, Reference, References
 from wayscore.paths import Offsets, PathBatch, concatenated, offsets_of
 from wayscore.statistics.bootstrap import join_clusters, number_labels
 

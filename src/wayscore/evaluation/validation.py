@@ -17,7 +17,6 @@ from wayscore.convention.choices import Convention
 from wayscore.convention.presets import find_convention
 from wayscore.distances.base import Distance
 from wayscore.distances.function import Function
-from wayscore.episodes import EpisodeBatch, Query, Reference, References, Run
 from wayscore.errors import Sentence, in_command
 from wayscore.escaping import escape
 from wayscore.evaluation.inputs import find_distances, find_references, find_run
@@ -34,6 +33,7 @@ from wayscore.evaluation.policies import (
 from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.warnings import WARPED, Seen, other_split
 from wayscore.formats import Fault
+from wayscore.formats.episodes import EpisodeBatch, Query, Reference, References, Run
 
 SHOWN = 20
 """Problems of one kind that are listed, unless all are wanted."""

@@ -14,7 +14,6 @@ from msgspec import Struct, field, structs
 from numpy.typing import NDArray
 
 from wayscore.distances.base import Floats
-from wayscore.episodes import EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.evaluation.inputs import Settings
 from wayscore.evaluation.measure import PathSets, parts_of
@@ -24,6 +23,7 @@ from wayscore.evaluation.score import score_paths
 from wayscore.evaluation.scorer import Matched, Scorer
 from wayscore.evaluation.warnings import UNIT, Seen
 from wayscore.formats.chunks import Chunk, read_chunk
+from wayscore.formats.episodes import EpisodeBatch
 from wayscore.paths import Offsets
 
 COUNTED = ("zeroed", "recorded", "unrecorded", "goal", "thresholds")

@@ -15,11 +15,11 @@ from wayscore.convention import Convention
 from wayscore.convention.applied import align_by, apply_path_step, distance_by, flatten
 from wayscore.convention.presets import find_convention, signed
 from wayscore.distances.graph import Graph
-from wayscore.episodes import Query, Reference, References, Run
 from wayscore.errors import FormatError, OptionError, PathError, UnknownSceneError, check_threshold, did_you_mean
 from wayscore.evaluation.policies import alike
 from wayscore.evaluation.score import score
 from wayscore.figures.paths import Up
+from wayscore.formats.episodes import Query, Reference, References, Run
 from wayscore.paths import without_repeats
 from wayscore.warping.alignment import Alignment
 

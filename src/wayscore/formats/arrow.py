@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats.base import EMPTY_PATH, Fault, Source
 from wayscore.formats.decoding import not_finite
+from wayscore.formats.episodes import BatchPaths, CodedPaths, EpisodeBatch
 from wayscore.formats.storage import parquet_table
 from wayscore.paths import PathBatch
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from msgspec import Struct
 
 from wayscore import reading
-from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import FormatError, did_you_mean, shortened
+from wayscore.formats.episodes import EpisodeBatch, Query, Reference, References
 
 if TYPE_CHECKING:
     from wayscore.formats.sniff import Beginning

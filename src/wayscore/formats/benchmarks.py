@@ -22,10 +22,10 @@ import msgspec
 
 from wayscore.convention.presets import find_convention
 from wayscore.distances.graphs import load_graphs
-from wayscore.episodes import EpisodeBatch, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.base import REFERENCES, RUN, Kind, Source, make_references, read
 from wayscore.formats.decoding import decode_each, decode_mapping, place
+from wayscore.formats.episodes import EpisodeBatch, Reference, References
 from wayscore.formats.sniff import Beginning
 from wayscore.formats.trajectories import Name, read_trajectories
 

@@ -14,11 +14,11 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct, structs
 
 from wayscore import reading
-from wayscore.episodes import EpisodeBatch, Run
 from wayscore.errors import FormatError, first_line
 from wayscore.formats import storage
 from wayscore.formats.base import MARK, MEMBER_MARK, Fault, Source, read
 from wayscore.formats.decoding import LINE_LIMIT
+from wayscore.formats.episodes import EpisodeBatch, Run
 from wayscore.formats.sniff import HEAD, PARQUET_MAGIC, choose, look, reader_error
 
 CHUNK_BYTES = 8 * 2**20

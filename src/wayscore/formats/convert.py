@@ -17,11 +17,11 @@ import numpy as np
 from msgspec import Struct
 
 from wayscore import writing
-from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, OutputError, did_you_mean
 from wayscore.formats import load_references, storage
 from wayscore.formats.base import MEMBER_MARK, Kind, Source, read
 from wayscore.formats.chunks import find_files, head_of, plan_run
+from wayscore.formats.episodes import References
 from wayscore.formats.sniff import choose, look
 from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS
 

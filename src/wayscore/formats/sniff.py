@@ -17,9 +17,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from wayscore.episodes import References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.base import Format, Kind, Source, read
+from wayscore.formats.episodes import References
 
 ENTRY_POINTS = "wayscore.formats"
 HEAD = 2**16

@@ -22,12 +22,12 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import FormatError, OptionError, shortened
 from wayscore.formats.arrow import COLUMNS, EXPECTED as EXPECTED_RUN, as_distances, from_arrow
 from wayscore.formats.base import EMPTY_PATH, REFERENCES, RUN, Fault, Kind, Source, make_batch, make_references
 from wayscore.formats.columns import Places, Points, decode_rows
 from wayscore.formats.decoding import decode_each, decode_mapping, loosely, place
+from wayscore.formats.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.formats.sniff import NAMES, PARQUET_MAGIC, Beginning, look, own_names
 from wayscore.formats.storage import FORMAT, OPTIONS, UP_AXIS, parquet_file, parquet_table
 from wayscore.formats.trajectories import Loose, Name, flatten, read_trajectories

@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes import EpisodeBatch, Query
 from wayscore.errors import FormatError
 from wayscore.formats.base import Fault, Source, make_batch
 from wayscore.formats.decoding import decode_each, place
+from wayscore.formats.episodes import EpisodeBatch, Query
 
 Name: TypeAlias = str | int
 Loose: TypeAlias = list[str | list[str | float | None]]

@@ -15,12 +15,12 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from wayscore.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.errors import FormatError, OptionError, did_you_mean
 from wayscore.formats.arrow import as_distances
 from wayscore.formats.base import REFERENCES, RUN, Kind, Source, make_batch, make_references, read
 from wayscore.formats.benchmarks import in_language
 from wayscore.formats.decoding import decode_each, decode_mapping, decode_object
+from wayscore.formats.episodes import EpisodeBatch, Query, Reference, References
 from wayscore.formats.sniff import LIST, Beginning, look
 from wayscore.formats.trajectories import Name, named_walks
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.distances.graph import Graph
-from wayscore.episodes import Reference, References
 from wayscore.errors import OptionError
+from wayscore.formats.episodes import Reference, References
 from wayscore.rewards.batch import Codes, Nodes, StepTables
 
 PADDING, UNKNOWN = 0, 1

@@ -13,7 +13,7 @@ import pytest
 
 import wayscore as ws
 from tests.house import command, connectivity, write_references
-from wayscore.episodes import Reference, References
+from wayscore.formats.episodes import Reference, References
 from wayscore.lab.agents.baselines import TABLE_2, random_walks, score_random
 from wayscore.lab.agents.checkpoints import need_torch
 from wayscore.lab.agents.r4r import build, read_annotations

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import wayscore as ws
-from wayscore.episodes import Reference
+from wayscore.formats.episodes import Reference
 from wayscore.lab.agents.data import read_views, tasks_for
 from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds
 

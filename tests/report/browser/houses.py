@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import wayscore as ws
-from wayscore.episodes import Query, Reference, References, Run
 from wayscore.evaluation.comparison import Comparison, compare
 from wayscore.evaluation.evaluator import evaluate
 from wayscore.evaluation.result import Result
+from wayscore.formats.episodes import Query, Reference, References, Run
 from wayscore.report.page import write_page
 from wayscore.worlds import WALKERS, World
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wayscore.distances.graph import Graph
-from wayscore.episodes import References
 from wayscore.errors import OptionError, PathError
 from wayscore.evaluation.policies import Problems
 from wayscore.evaluation.result import Result
 from wayscore.evaluation.score import score
 from wayscore.evaluation.table import ScoreTable
+from wayscore.formats.episodes import References
 from wayscore.formats.trajectories import encode_run
 from wayscore.metrics import find_metrics
 from wayscore.paths import PathBatch

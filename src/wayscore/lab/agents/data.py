@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from wayscore import reading
 from wayscore.distances.graph import Graph
-from wayscore.episodes import Reference, References
 from wayscore.errors import FormatError, OptionError
 from wayscore.formats import load_references
 from wayscore.formats.benchmarks import distances_for
+from wayscore.formats.episodes import Reference, References
 from wayscore.rewards.batch import Codes, Nodes
 from wayscore.rewards.tasks import Tasks, Vocabulary, from_references, from_worlds, generate, words
 

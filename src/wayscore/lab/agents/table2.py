@@ -25,7 +25,7 @@ from wayscore.rewards.tasks import WORLD_THRESHOLD
 from wayscore.writing import write_whole
 
 if TYPE_CHECKING:
-    from wayscore.episodes import References
+    from wayscore.formats.episodes import References
     from wayscore.lab.agents.agent import Agent
     from wayscore.lab.agents.data import TrainingData
 

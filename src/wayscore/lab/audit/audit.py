@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from wayscore.convention.choices import Convention
-from wayscore.episodes import References
 from wayscore.errors import OptionError, listed
 from wayscore.evaluation.inputs import Settings, find_distances, find_references
+from wayscore.formats.episodes import References
 from wayscore.lab.audit.battery.battery import Battery, run_battery
 from wayscore.lab.audit.battery.cases import from_references, from_worlds
 from wayscore.lab.audit.battery.experiments import find_experiments

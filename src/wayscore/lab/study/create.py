@@ -16,13 +16,13 @@ import numpy as np
 
 from wayscore.convention.presets import find_convention
 from wayscore.distances.graph import Graph
-from wayscore.episodes import Reference
 from wayscore.errors import OptionError, PathError, did_you_mean
 from wayscore.evaluation.result import names_apart
 from wayscore.evaluation.validation import join
 from wayscore.formats import load_references, load_run
 from wayscore.formats.base import read
 from wayscore.formats.benchmarks import distances_for
+from wayscore.formats.episodes import Reference
 from wayscore.lab.study.model import QUERIES, QUESTION, Assignment, ComparisonSet, Item, Kind, SceneMap, Study
 from wayscore.lab.study.sets import SAMPLERS, SUCCESSES, Sampler, Success, draw_check, draw_set, make_check
 from wayscore.worlds import THRESHOLD_IN_EDGES, Node, Rng, World

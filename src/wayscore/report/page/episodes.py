@@ -18,9 +18,9 @@ from wayscore.report.page.scenes import Scene, is_y_up
 
 if TYPE_CHECKING:
     from wayscore.distances.base import Floats
-    from wayscore.episodes import Reference
     from wayscore.evaluation.inputs import Inputs
     from wayscore.evaluation.result import Result
+    from wayscore.formats.episodes import Reference
     from wayscore.warping.alignment import Alignment
 
 LISTED = 20_000

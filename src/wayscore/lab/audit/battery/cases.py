@@ -11,8 +11,8 @@ import numpy as np
 
 from wayscore.distances.base import EUCLIDEAN, Distance
 from wayscore.distances.graph import Graph
-from wayscore.episodes import References
 from wayscore.errors import OptionError, UnknownSceneError
+from wayscore.formats.episodes import References
 from wayscore.worlds.walkers import noisy
 from wayscore.worlds.world import THRESHOLD_IN_EDGES, World, check_whole
 
