@@ -14,10 +14,11 @@ from wayscore.convention.presets import find_convention
 from wayscore.errors import OptionError, Sentence, check_count, did_you_mean
 from wayscore.evaluation.differences import PairedDifference, finite, paired_differences
 from wayscore.evaluation.evaluator import evaluate
-from wayscore.evaluation.inputs import Prepared, find_distances, find_references
+from wayscore.evaluation.inputs import Prepared, find_references
 from wayscore.evaluation.repeated_runs import per_episode, pool, share_episodes
 from wayscore.evaluation.result import Result, names_apart, signature_differences
 from wayscore.evaluation.warnings import unlike_paths
+from wayscore.formats.benchmarks import distances_for
 from wayscore.metrics import METRICS, Metric, find_metrics
 from wayscore.metrics.registry import KNOWN
 from wayscore.statistics.bootstrap import equal
@@ -195,7 +196,7 @@ def evaluate_runs(
         raise OptionError(f"{len(runs)} runs but {len(given)} names; give one for each, or None")
     prepared = references if isinstance(references, Prepared) else None
     if prepared is None and (known := find_references(references, reader)) is not None:
-        graphs = find_distances(graphs, known, find_convention(options.get("convention", "paper")))
+        graphs = distances_for(known, graphs, find_convention(options.get("convention", "paper")))
         prepared = Prepared(known, graphs)
     found = [evaluate(run, prepared, graphs, metrics=metrics, **options) for run in runs]
     unnamed = [(result.name, run) for result, run, name in zip(found, runs, given, strict=True) if name is None]
@@ -293,7 +294,7 @@ def effects(
         one, other = ({metric.symbol for metric in find_metrics(None, convention)} for convention in (first, second))
         metrics = [symbol for symbol in KNOWN if symbol in (one | other if symbol in METRICS else one & other)]
     known = find_references(references)
-    distances = find_distances(graphs, known, first if first.distance == "directed hops" else second)
+    distances = distances_for(known, graphs, first if first.distance == "directed hops" else second)
 
     def means(convention: Convention) -> dict[str, float | None]:
         return evaluate(run, known, distances, convention=convention, metrics=metrics).means()

@@ -183,7 +183,7 @@ def _itself(scorer: Scorer) -> Scorer:
 
 
 def _in_order(chunks: Sequence[Chunk], submit: Callable[[Chunk], Any], ahead: int) -> Iterator[Any]:
-    """Keep so many chunks under way, and go through their results in order."""
+    """Keep `ahead` chunks under way, and go through their results in order."""
     coming = iter(chunks)
     running = deque(map(submit, islice(coming, ahead)))
     while running:

@@ -144,7 +144,7 @@ class Prepared(Struct, eq=False):
                 from wayscore.evaluation.goals import find_geodesics
 
                 geodesics = find_geodesics(navmesh, walkable, self.references)
-            distances = find_distances(self.graphs, self.references, convention)
+            distances = distances_for(self.references, self.graphs, convention)
             self._scorers[wanted] = Scorer(self.references, distances, convention, cluster, several, geodesics)
         return self._scorers[wanted]
 
@@ -178,17 +178,3 @@ def find_references(
             f"references must be a file or what ws.load_references returned, not a {type(references).__name__}"
         )
     return load_references(references, **(reader or {}))
-
-
-def find_distances(graphs: Any, references: References | None, convention: Convention) -> Distances:
-    """Take graphs in any form: connectivity files, scene -> distance, one distance, or None for coordinates."""
-    found: Distances = None
-    if graphs is not None and not isinstance(graphs, str | os.PathLike):
-        found = graphs
-    elif references is not None:
-        found = distances_for(references, None if graphs is None else Path(graphs), convention)
-    elif graphs is not None:
-        from wayscore.distances.graphs import load_graphs
-
-        found = load_graphs(Path(graphs))
-    return found

@@ -78,10 +78,6 @@ class Result:
 
     def means(self) -> dict[str, float | None]:
         """Return the mean of each metric; None where it is defined in no episode."""
-        return dict(self._means)
-
-    @cached_property
-    def _means(self) -> Mapping[str, float | None]:
         if self.known is None:
             return self.table.means()
         return {symbol: found.mean for symbol, found in self.known.items()}
@@ -101,7 +97,7 @@ class Result:
 
     def intervals_of(self, resampled: Floats) -> dict[str, Interval]:
         """Return the means with their intervals, from the means of resamples (metrics, resamples)."""
-        means = zip(self._means.items(), resampled, strict=True)
+        means = zip(self.table.means().items(), resampled, strict=True)
         return {symbol: interval(mean, row, 0.95) for (symbol, mean), row in means}
 
     def __getitem__(self, symbol: str) -> Floats:

@@ -19,7 +19,7 @@ FACTS = ("episode", "scene", "path_id", "reference_nodes", "run")
 
 
 class Rows(Mapping[str, Floats]):
-    """Columns that are the rows of one array, each made when it is asked for: one episode takes less time than that.
+    """Columns that are the rows of one array, each made when it is needed: one episode takes less time than that.
 
     Args:
         numbers: symbol -> row.

@@ -19,7 +19,7 @@ from wayscore.distances.base import Distance
 from wayscore.distances.function import Function
 from wayscore.errors import Sentence, in_command
 from wayscore.escaping import escape
-from wayscore.evaluation.inputs import find_distances, find_references, find_run
+from wayscore.evaluation.inputs import find_references, find_run
 from wayscore.evaluation.policies import (
     POLICIES,
     Problem,
@@ -33,6 +33,7 @@ from wayscore.evaluation.policies import (
 from wayscore.evaluation.scorer import Scorer
 from wayscore.evaluation.warnings import WARPED, Seen, other_split
 from wayscore.formats import Fault
+from wayscore.formats.benchmarks import distances_for
 from wayscore.formats.episodes import EpisodeBatch, Query, Reference, References, Run
 
 SHOWN = 20
@@ -155,7 +156,7 @@ def validate(
     known = find_references(references, reader)
     assert known is not None
     convention = find_convention("paper")
-    distances = names_only(known) if graphs is None else find_distances(graphs, known, convention)
+    distances = names_only(known) if graphs is None else distances_for(known, graphs, convention)
     given = find_run(run, run_format)
     faults: list[Fault] = []
     # A test split can be checked though it cannot be scored.

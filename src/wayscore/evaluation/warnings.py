@@ -74,7 +74,7 @@ class Seen(Struct):
         same = same.all(axis=1) if same.ndim == 2 else same
         same[queries.offsets[1:-1] - 1] = False  # from one path to the next
         stays = np.flatnonzero(same)
-        self.moves += len(queries.places) - len(queries)
+        self.moves += len(queries.places) - len(queries.lengths)
         self.repeats += len(stays)
         if queries.places.ndim == 2 and references is not None:
             for batch, length, count in ((queries, "walked", "steps"), (references, "led", "stages")):

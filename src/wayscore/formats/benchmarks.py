@@ -353,11 +353,16 @@ class Street(Benchmark):
             yield Reference(str(name), STREET_SCENE, record.route_panoids, str(name), record.navigation_text)
 
 
-def distances_for(references: References, graphs: str | os.PathLike[str] | None, convention: Any = "paper") -> Any:
-    """Return scene -> graph where paths are labels, None (Euclidean) where they are coordinates.
+def distances_for(references: References | None, graphs: Any, convention: Any = "paper") -> Any:
+    """Take graphs in any form: a folder or a tar becomes scene -> graph; distances in memory are taken as they are.
 
-    Links of streets lead both ways, unless the convention counts directed ones.
+    Paths of coordinates need no graphs: None (Euclidean). Links of streets lead both ways, unless the convention counts
+    directed ones.
     """
+    if graphs is not None and not isinstance(graphs, str | os.PathLike):
+        return graphs
+    if references is None:
+        return None if graphs is None else load_graphs(Path(graphs))
     first = next(iter(references.episodes.values()), None)
     if first is None or not isinstance(first.path, list):
         return None

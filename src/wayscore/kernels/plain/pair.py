@@ -20,7 +20,7 @@ from wayscore.kernels.plain.warp import trace, warp
 Floats = NDArray[np.float64]
 Index = Mapping[Any, int] | None
 MOST_CELLS = 9_000_000
-"""From so many cells on, warpings are found tile by tile, which the general way does."""
+"""From this number of cells on, warpings are found tile by tile, by the general way."""
 LARGEST = 1e150
 """Squares of larger coordinates overflow."""
 

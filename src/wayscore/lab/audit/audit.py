@@ -9,7 +9,8 @@ from typing import Any, overload
 
 from wayscore.convention.choices import Convention
 from wayscore.errors import OptionError, listed
-from wayscore.evaluation.inputs import Settings, find_distances, find_references
+from wayscore.evaluation.inputs import Settings, find_references
+from wayscore.formats.benchmarks import distances_for
 from wayscore.formats.episodes import References
 from wayscore.lab.audit.battery.battery import Battery, run_battery
 from wayscore.lab.audit.battery.cases import from_references, from_worlds
@@ -109,7 +110,7 @@ def audit(
         cases = from_worlds(worlds or WORLDS, paths or PATHS_OF_A_WORLD, seed, threshold=threshold)
     else:
         _refuse({"worlds": worlds}, "goes without references: these have their own graphs")
-        distances = find_distances(graphs, known, settings.convention)
+        distances = distances_for(known, graphs, settings.convention)
         cases = from_references(known, distances, threshold=settings.threshold, paths=paths or PATHS, seed=seed)
     return run_battery(cases, settings.metrics, wanted, convention=settings.convention, **shared)
 

@@ -13,8 +13,9 @@ from wayscore.convention.presets import find_convention
 from wayscore.errors import OptionError, Sentence
 from wayscore.evaluation.comparison import evaluate_runs
 from wayscore.evaluation.groups import few_clusters
-from wayscore.evaluation.inputs import Prepared, find_distances, find_references
+from wayscore.evaluation.inputs import Prepared, find_references
 from wayscore.evaluation.result import Result
+from wayscore.formats.benchmarks import distances_for
 from wayscore.lab.audit.systems.scoreboard import (
     ALIKE,
     DIFFERENCE,
@@ -258,7 +259,7 @@ def audit_systems(
     prepared = None
     if known is not None:
         directed = known.format == "street"  # whose graph depends on the convention
-        prepared = Prepared(known, graphs if directed else find_distances(graphs, known, convention))
+        prepared = Prepared(known, graphs if directed else distances_for(known, graphs, convention))
 
     def evaluate(**other: Any) -> list[Result]:
         settings = {"metrics": metrics, **options, "seed": seed, **other}
