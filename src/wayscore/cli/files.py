@@ -57,8 +57,8 @@ def convert(file: str, references: str | None, reader: dict[str, str], kind: Any
     archive, _, member = file.partition(MEMBER_MARK)
     target = out or f"{Source(Path(archive), b'', member).stem}.parquet"
     with progress() as tell:
-        told = partial(tell, "rows")
-        made = convert_file(file, target, references=references, kind=kind, progress=told, **reader)
+        progress_of_rows = partial(tell, "rows")
+        made = convert_file(file, target, references=references, kind=kind, progress=progress_of_rows, **reader)
     what = "a run" if made.kind == "run" else "references"
     say(f"{made.file}: {made.rows:,} rows of {what}, {_size(made.read)} in, {_size(made.written)} out")
 

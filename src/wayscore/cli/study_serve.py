@@ -125,7 +125,8 @@ def _opened(file: Path, database: str) -> Iterator[Store]:
     from wayscore.lab.study.server import default_database, need_study
 
     need_study()
-    from wayscore.lab.study.store import Store, in_a_sentence
+    from wayscore.lab.study.database import in_a_sentence
+    from wayscore.lab.study.store import Store
 
     where = database or default_database(file)
     if "://" not in where and not Path(where).is_file():

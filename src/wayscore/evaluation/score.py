@@ -369,13 +369,13 @@ def score_paths(
         taken["goal_distances"] = None
     if convention.stop == "required":
         taken["stopped"] = None
-    lacking = {name: int(np.count_nonzero(~recorded.has(name))) for name in taken}
+    unrecorded = {name: int(np.count_nonzero(~recorded.has(name))) for name in taken}
     moved = [some for part in parts for some in part.paths[:2] if some.moved is not None]
     used = {
         "largest snap": max((float(some.moved.max(initial=0.0)) for some in moved), default=0.0),
         "up": axis_name(up_axis) if convention.plane == "all" else None,
         "zeroed": {} if convention.undefined == "drop" else zero_undefined(columns),
-        "unrecorded": {name: count for name, count in lacking.items() if count},
+        "unrecorded": {name: count for name, count in unrecorded.items() if count},
         "recorded": {"goal_distances": int(np.count_nonzero(scoring.known))} if scoring.known.any() else {},
     }
     return columns, {name: value for name, value in used.items() if value}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -80,14 +81,14 @@ Part: TypeAlias = str | Line | Table
 Row: TypeAlias = Sequence[str | Cell]
 
 
-class Documented:
+class Documented(ABC):
     """A value that prints itself as a document."""
 
     __slots__ = ()
 
+    @abstractmethod
     def document(self) -> Document:
         """Return it as tables, words and data."""
-        raise NotImplementedError
 
     def render(self, form: str = "text", width: int | None = None, color: bool = False) -> str:
         """Return it in one of `FORMS`; width and colour concern text only."""

@@ -5,7 +5,7 @@
 #include "native.h"
 #include "warp.h"
 
-enum { FEW = 256 }; /* so many doubles or codes need no memory of their own */
+enum { FEW = 256 }; /* up to this number, doubles or codes need no memory of their own */
 
 typedef struct {
     double few[FEW], *points;

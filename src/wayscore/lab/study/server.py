@@ -168,7 +168,7 @@ def issue_links(
     `address` is the public address of the server, and `path` a new file for the links, which only its owner can read;
     without one they are printed by `say`.
     """
-    from wayscore.lab.study.store import in_a_sentence
+    from wayscore.lab.study.database import in_a_sentence
 
     if not raters:
         return

@@ -18,9 +18,10 @@ from tests.lab.study.web.client import Person
 from tests.lab.study.web.servers import Server, everything, known
 from wayscore.errors import OptionError
 from wayscore.lab.study.create import create
+from wayscore.lab.study.database import RECORD, REFUSE
 from wayscore.lab.study.files import write_study
 from wayscore.lab.study.model import Study
-from wayscore.lab.study.store import RECORD, REFUSE, Store, erase, erasure_records
+from wayscore.lab.study.store import Store, erase, erasure_records
 
 FIRST = [[2], [0, 4], [1], [3]]
 SECOND = [[0], [1], [2], [3], [4]]

@@ -16,7 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from wayscore.lab.study.store import CONNECTIONS
+from wayscore.lab.study.database import CONNECTIONS
 from wayscore.lab.study.web import dashboard, rater
 from wayscore.lab.study.web.forms import ANSWER_FIELDS, read_form
 from wayscore.lab.study.web.security import RefusalError, SafeHeaders

@@ -16,7 +16,8 @@ import sqlalchemy as sa
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from wayscore.lab.study.store import Store, sessions
+from wayscore.lab.study.database import sessions
+from wayscore.lab.study.store import Store
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "

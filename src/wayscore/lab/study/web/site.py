@@ -18,8 +18,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from wayscore.lab.study.database import explain
 from wayscore.lab.study.model import Assignment, Study
-from wayscore.lab.study.store import Store, explain
+from wayscore.lab.study.store import Store
 from wayscore.lab.study.web.security import Limiter, RefusalError, Sessions, Signer
 from wayscore.palette import base_css
 
