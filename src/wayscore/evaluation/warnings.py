@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, structs
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from wayscore.convention.choices import Convention
@@ -63,10 +63,6 @@ class Seen(Struct):
         """Add what was seen of another part of the run."""
         for name in Seen.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def to_list(self) -> list[int]:
-        """Return all of it as plain numbers."""
-        return list(structs.astuple(self))
 
     def look(self, queries: PathBatch, references: PathBatch | None = None, pairs: Offsets | None = None) -> Offsets:
         """Look at queries, and at the points that they are warped to; return which queries repeat a node."""
